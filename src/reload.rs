@@ -22,6 +22,7 @@ use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::work::Actor;
 use crate::journal::AuditEntry;
+use crate::l10n::Locale;
 use crate::outbox::{Redactor, Target};
 use crate::supervisor::{Asked, Configured, Fleet};
 
@@ -164,7 +165,10 @@ impl Reloader {
         let audit = AuditEntry { by, place, agent: None, verb, text: "SIGHUP".to_owned() };
         let asked = Asked { audit, answer: None, message: None };
         if let Err(refusal) = fleet.record(&asked).await {
-            error!(?refusal, "the configuration is not read again: that cannot be recorded");
+            error!(
+                refusal = Locale::default().refusal(&refusal),
+                "the configuration is not read again: that cannot be recorded"
+            );
             return;
         }
         match self.reload().await {
@@ -173,7 +177,9 @@ impl Reloader {
                 problems.truncate(POSTED_MAX);
                 fleet.alert(Notice::NotReloaded { problems, count }).await;
             }
-            Err(refusal) => warn!(?refusal, "the configuration is not read again"),
+            Err(refusal) => {
+                warn!(refusal = Locale::default().refusal(&refusal), "the configuration is not read again")
+            }
         }
     }
 

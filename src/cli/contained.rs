@@ -16,12 +16,15 @@ Description=herder
 After=network-online.target
 
 [Service]
+Type=notify
 User=herder
 StateDirectory=herder
 WorkingDirectory=/var/lib/herder
 ExecStart=/usr/local/bin/herder run --config /etc/herder/bot.toml
 ExecReload=kill -HUP $MAINPID
 Restart=on-failure
+WatchdogSec=60
+TimeoutStopSec=60
 Delegate=yes
 NoNewPrivileges=yes
 

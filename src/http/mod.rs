@@ -14,6 +14,7 @@ mod doors;
 mod guard;
 mod health;
 mod live;
+mod metrics;
 mod page;
 mod sessions;
 mod who;
@@ -100,6 +101,7 @@ fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
     Router::new()
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
         .nest("/api/v1", api::routes())
         .route("/", get(page::fleet))
         .route("/agents/{name}", get(page::agent))

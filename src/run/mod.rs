@@ -16,6 +16,7 @@ mod marks;
 mod networks;
 mod order;
 mod page;
+mod service;
 mod speech;
 mod tasks;
 mod upkeep;
@@ -191,6 +192,7 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
         biased;
         started = Herder::start_unless(config, options, &cut) => started,
         () = enough => return Ok(nothing(0)),
+        never = service::starting() => match never {},
     };
     match started {
         Ok(herder) => Ok(herder.wait(shutdown).await),
@@ -320,6 +322,7 @@ impl Herder {
         herder.reload_on(Arc::clone(&options.reload), reloader);
         herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
+        herder.tell_the_service_manager();
         Ok(herder)
     }
 
@@ -422,7 +425,9 @@ impl Herder {
         let rung = async move {
             loop {
                 rings.notified().await;
+                service::reloading();
                 reloader.reload_for_signal().await;
+                service::ready();
             }
         };
         self.tasks.spawn(stop_with(self.hearing.clone(), rung));
@@ -523,6 +528,7 @@ impl Herder {
                 self.say(&Target::Control, &Notice::ShuttingDown);
             }
         }
+        service::stopping(self.drain);
         self.hearing.cancel();
         self.fleet.drain(self.drain.mul_f64(FOR_AGENTS)).await;
         let prefix = format!("{}/", self.journal.id());

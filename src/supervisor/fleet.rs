@@ -83,7 +83,7 @@ impl Fleet {
         &self.shared.journal
     }
 
-    /// Rings when some agent's view has changed. Everybody who follows the fleet has one of their own.
+    /// Rings when some agent's view has changed, or how a network stands. Everybody who follows the fleet has one of their own.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.shared.changed.subscribe()

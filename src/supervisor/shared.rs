@@ -282,6 +282,8 @@ impl Shared {
     pub(super) fn set_link(&self, report: LinkReport) {
         let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
         links.insert(report.network.clone(), report);
+        drop(links);
+        self.changed.send_replace(());
     }
 
     /// Random, and only for a fleet: see [`JITTER_FROM_AGENTS`].

@@ -2,6 +2,7 @@
 
 mod api;
 mod guard;
+mod metrics;
 mod page;
 
 use std::net::SocketAddr;

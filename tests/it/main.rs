@@ -62,6 +62,7 @@ mod recovery;
 mod reload;
 mod runtime;
 mod servers;
+mod service;
 mod set_free;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]

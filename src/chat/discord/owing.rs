@@ -27,7 +27,10 @@ pub(super) async fn make_up_for(bot: Arc<Bot>) {
         info!(answer = owed.key, is_there, "an answer that herder owed when it ended");
         let instead = if is_there { rest(&bot, owed.post) } else { Some(owed.post) };
         if let Err(refusal) = bot.ports.fleet.given(&owed.key, instead).await {
-            warn!(?refusal, "what an earlier herder owed could not be posted; it is after a restart");
+            warn!(
+                refusal = crate::l10n::Locale::default().refusal(&refusal),
+                "what an earlier herder owed could not be posted; it is after a restart"
+            );
         }
     }
 }

@@ -320,7 +320,10 @@ async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
     };
     let kept = instead.clone().map(|post| Post { body: Body::Kept(reply.lines.clone()), ..post });
     if let Err(refusal) = bot.ports.fleet.given(owed, kept).await {
-        warn!(?refusal, "that an answer was given could not be noted; it is given again after a restart");
+        warn!(
+            refusal = crate::l10n::Locale::default().refusal(&refusal),
+            "that an answer was given could not be noted; it is given again after a restart"
+        );
         instead.into_iter().for_each(|post| bot.ports.queue.push(post));
     }
 }

@@ -83,7 +83,7 @@ pub(super) async fn listen(
         };
         let (channel, text) = (to.to_owned(), text.to_owned());
         let room = rooms.get(to.trim_start_matches('#'));
-        if let (Some(job), Some(room)) = (text.strip_prefix("done "), room) {
+        if let (Some(job), Some(room)) = (text.strip_prefix("│ done "), room) {
             ledger.settle(job, room);
         }
         ledger.heard.lock().unwrap().push(Line { life, channel, text });
@@ -114,7 +114,7 @@ impl<'a> Told<'a> {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, line) in heard.iter().enumerate() {
             let channel = line.channel.as_str();
-            if let Some(job) = line.text.strip_prefix("done ") {
+            if let Some(job) = line.text.strip_prefix("│ done ") {
                 if told.done.insert(job) {
                     first.insert(&line.text, index);
                     jobs.entry(channel).or_default().push(job);
@@ -127,7 +127,7 @@ impl<'a> Told<'a> {
                 // What a life begins with may be a repeat of what the one before has said: then what follows is one too.
                 let rest = heard[index + 1..].iter().take_while(|other| other.life == line.life);
                 let next = rest.filter(|other| other.channel == line.channel);
-                let next = next.filter_map(|other| other.text.strip_prefix("done ")).next();
+                let next = next.filter_map(|other| other.text.strip_prefix("│ done ")).next();
                 let repeated = next.filter(|next| *life < line.life && told.done.contains(next));
                 let job = match repeated {
                     Some(next) => {

@@ -1,0 +1,145 @@
+//! What the system's service manager is told of herder (`Type=notify`). Without one, nothing is sent.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tracing::debug;
+
+use super::Herder;
+use super::tasks::stop_with;
+use crate::chat::LinkState;
+use crate::clock;
+use crate::core::agent::Phase;
+use crate::journal::{Journal, Memo};
+use crate::supervisor::{Fleet, View};
+
+/// How long the root supervisor may take to answer before herder counts as hung.
+const ROOT_MAX: Duration = Duration::from_secs(1);
+
+/// Changes within this are one status line.
+const GATHER: Duration = Duration::from_secs(1);
+
+/// How often a start that takes long asks for more time, and for how much.
+const EXTEND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
+
+/// The memo that a sign of life writes.
+const PROBE: &str = "service/probe";
+
+/// Whether there is a service manager that wants to be told.
+pub(super) fn is_wanted() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some()
+}
+
+fn tell(states: &[NotifyState<'_>]) {
+    if let Err(reason) = sd_notify::notify(states) {
+        debug!(%reason, "the service manager could not be told");
+    }
+}
+
+fn microseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// Asks for more time again and again: a recovery of a large journal is no hang.
+pub(super) async fn starting() -> Infallible {
+    if !is_wanted() {
+        return std::future::pending().await;
+    }
+    loop {
+        tell(&[NotifyState::ExtendTimeoutUsec(microseconds(EXTEND.1))]);
+        tokio::time::sleep(EXTEND.0).await;
+    }
+}
+
+/// The journal is open and networks are being joined.
+pub(super) fn ready() {
+    tell(&[NotifyState::Ready]);
+}
+
+/// herder goes down, which takes at most `drain`.
+pub(super) fn stopping(drain: Duration) {
+    tell(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(microseconds(drain.saturating_mul(2)))]);
+}
+
+/// The configuration is being read again; [`ready`] says that it was.
+pub(super) fn reloading() {
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        tell(&[NotifyState::Reloading, now]);
+    }
+}
+
+/// Tells how the fleet stands whenever that changes.
+pub(super) async fn keep_status(fleet: Fleet) {
+    if !is_wanted() {
+        return;
+    }
+    let mut changes = fleet.changes();
+    let mut last = String::new();
+    loop {
+        let status = status(&fleet);
+        if status != last {
+            tell(&[NotifyState::Status(&status)]);
+            last = status;
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+        tokio::time::sleep(GATHER).await;
+    }
+}
+
+/// `12 agents, 3 at work, 1 needs a person; libera up, discord up`.
+fn status(fleet: &Fleet) -> String {
+    let agents = fleet.agents();
+    let busy = agents.iter().filter(|view| view.agent.session().is_some()).count();
+    let needy = agents.iter().filter(|view| needs_a_person(view)).count();
+    let links = fleet.links().into_iter().map(|link| {
+        let state = if matches!(link.state, LinkState::Up { .. }) { "up" } else { "down" };
+        format!("{} {state}", link.network)
+    });
+    let links = links.collect::<Vec<_>>().join(", ");
+    let plural = if agents.len() == 1 { "" } else { "s" };
+    let person = match needy {
+        0 => String::new(),
+        1 => ", 1 needs a person".to_owned(),
+        count => format!(", {count} need a person"),
+    };
+    let networks = if links.is_empty() { String::new() } else { format!("; {links}") };
+    format!("{} agent{plural}, {busy} at work{person}{networks}", agents.len())
+}
+
+fn needs_a_person(view: &View) -> bool {
+    let agent = &view.agent;
+    agent.watch.escalation.is_some()
+        || !agent.asks.is_empty()
+        || matches!(agent.phase, Phase::NeedsIntervention | Phase::Degraded)
+}
+
+/// Signs of life at half of the time that the service manager waits: each after a commit and an answer of the root.
+pub(super) async fn keep_alive(fleet: Fleet, journal: Journal) {
+    let Some(limit) = sd_notify::watchdog_enabled().filter(|_| is_wanted()) else { return };
+    let every = limit / 2;
+    loop {
+        let begun = tokio::time::Instant::now();
+        let memo = Memo { key: PROBE.to_owned(), value: Some(clock::now().as_millis().to_string()) };
+        let (commit, root) = tokio::join!(
+            tokio::time::timeout(every, journal.remember(vec![memo])),
+            fleet.root_answers(ROOT_MAX.min(every))
+        );
+        if matches!(commit, Ok(Ok(()))) && root {
+            tell(&[NotifyState::Watchdog]);
+        }
+        tokio::time::sleep_until(begun + every).await;
+    }
+}
+
+impl Herder {
+    /// Says that herder is ready, how it stands, and that it lives.
+    pub(super) fn tell_the_service_manager(&self) {
+        ready();
+        self.tasks.spawn(stop_with(self.hearing.clone(), keep_status(self.fleet.clone())));
+        let alive = keep_alive(self.fleet.clone(), self.journal.clone());
+        self.tasks.spawn(stop_with(self.hearing.clone(), alive));
+    }
+}

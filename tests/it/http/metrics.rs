@@ -1,0 +1,76 @@
+//! The numbers, read by the parsers of Prometheus' own Python client.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use herder::access::Role;
+use serde_json::json;
+
+use super::{House, json as ask};
+
+/// Prints every sample as `name labels value`, as the parser of that format reads it.
+const READ: &str = r"
+import sys
+which = sys.argv[1]
+if which == 'openmetrics':
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+else:
+    from prometheus_client.parser import text_string_to_metric_families as parse
+for family in parse(sys.stdin.read()):
+    assert family.type in ('gauge', 'counter'), family
+    assert family.documentation, family
+    for sample in family.samples:
+        labels = ','.join(f'{k}={v}' for k, v in sorted(sample.labels.items()))
+        print(sample.name, '{' + labels + '}', sample.value)
+";
+
+fn read(format: &str, text: &str) -> Vec<String> {
+    let python = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/prometheus/bin/python3");
+    assert!(python.exists(), "no {}; run scripts/test, which installs it", python.display());
+    let mut child = Command::new(python)
+        .args(["-c", READ, format])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("python runs");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{format}: {}\n{text}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_are_read_in_both_formats_and_say_the_same() {
+    let mut house = House::open("read -r line; echo \"did $line\"").await;
+    let add = json!({ "command": "task add", "agent": "spark", "text": "sweep" });
+    assert_eq!(ask(house.command(Role::Operator, &add)).await.0, 200);
+    house.scene.person.hears_in_any_order("#spark", "completed").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    let mut found = Vec::new();
+    for (format, accept, kind) in [
+        ("openmetrics", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text"),
+        ("plain", "text/plain", "text/plain; version=0.0.4"),
+    ] {
+        let response = house.get("/metrics").header("accept", accept).send().await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        let shown = response.headers()["content-type"].to_str().expect("text").to_owned();
+        assert!(shown.starts_with(kind), "{shown}");
+        found.push(read(format, &response.text().await.expect("text")));
+    }
+    assert_eq!(found[0], found[1]);
+    for wanted in [
+        "herder_agents {phase=paused} 1.0",
+        "herder_agents {phase=needs-intervention} 0.0",
+        "herder_sessions_total {agent=spark,outcome=success} 1.0",
+        "herder_tokens_total {agent=spark,kind=input} 0.0",
+        "herder_queue {agent=spark} 0.0",
+        "herder_calls_open {} 0.0",
+        "herder_network_up {network=demo} 1.0",
+    ] {
+        assert!(found[0].iter().any(|line| line == wanted), "no {wanted} in {:#?}", found[0]);
+    }
+    house.close().await;
+}
