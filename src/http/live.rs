@@ -3,7 +3,7 @@
 //! Nobody looking means no work: a stream waits for the fleet's own signal, looks which agents look otherwise than they
 //! did on this page, and sends those alone. Several changes within [`GATHER`] are one message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,10 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Shared, page};
+use crate::clock;
+use crate::commands::say::Voice;
 use crate::core::id::AgentName;
+use crate::core::time::Timestamp;
 use crate::supervisor::View as Seen;
 
 /// Streams at one time.
@@ -53,8 +56,12 @@ struct Open {
     agent: Option<AgentName>,
     changes: tokio::sync::watch::Receiver<()>,
     shown: BTreeMap<AgentName, Seen>,
+    /// When it was opened.
+    opened: Timestamp,
     needs: String,
     summary: String,
+    /// Messages on their way.
+    ready: VecDeque<String>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -77,8 +84,10 @@ pub(super) async fn stream(
         agent: wanted.agent.and_then(|name| AgentName::new(&name).ok()),
         changes,
         shown: BTreeMap::new(),
+        opened: clock::now(),
         needs: String::new(),
         summary: String::new(),
+        ready: VecDeque::new(),
         app,
         parts,
         _place: place,
@@ -94,6 +103,9 @@ impl Open {
     /// The next pieces that have changed. `None`: whoever looks may not any more, or herder goes down.
     async fn next(&mut self) -> Option<String> {
         loop {
+            if let Some(html) = self.ready.pop_front() {
+                return Some(html);
+            }
             let shutdown = self.app.shutdown.clone();
             tokio::select! {
                 () = shutdown.cancelled() => return None,
@@ -107,18 +119,22 @@ impl Open {
                     self.shown.retain(|_, seen| seen.agent.session().is_none() && seen.agent.countdown().is_none());
                 }
             }
-            let html = self.pieces().await?;
-            if !html.is_empty() {
-                return Some(html);
-            }
+            self.look().await?;
         }
     }
 
-    async fn pieces(&mut self) -> Option<String> {
+    /// Looks what is shown otherwise by now. Rows of a table are a message of their own: beside anything else a browser reads
+    /// them as no rows, or the forms after them as empty.
+    async fn look(&mut self) -> Option<()> {
         let app = Arc::clone(&self.app);
         let caller = app.caller(&self.parts).await.ok()?;
         let view = app.view(&caller, app.language(&self.parts));
-        let mut html = String::new();
+        // What has only become older is no change, and takes nobody's half-written answer away.
+        let still = page::View {
+            voice: Voice { now: self.opened, ..view.voice },
+            ..app.view(&caller, view.voice.locale)
+        };
+        let (mut rows, mut html) = (String::new(), String::new());
         if let Some(name) = &self.agent {
             let seen = app.setup.fleet.view(name)?;
             if self.shown.get(name).is_none_or(|before| page::changed(before, &seen)) {
@@ -128,23 +144,22 @@ impl Open {
         } else {
             for seen in app.setup.fleet.agents() {
                 if self.shown.get(&seen.name).is_none_or(|before| page::changed(before, &seen)) {
-                    html.push_str(&page::row(&view, &seen, true).into_string());
+                    rows.push_str(&page::row(&view, &seen, true).into_string());
                     self.shown.insert(seen.name.clone(), seen);
                 }
             }
-            let needs = page::needs(&view).into_string();
+            let needs = page::needs(&still).into_string();
             if needs != self.needs {
-                html.push_str(&needs);
+                html.push_str(&page::needs(&view).into_string());
                 self.needs = needs;
             }
         }
-        if !html.is_empty() {
-            let summary = page::summary(&view).into_string();
-            if summary != self.summary {
-                html.push_str(&summary);
-                self.summary = summary;
-            }
+        let summary = page::summary(&still).into_string();
+        if summary != self.summary {
+            html.push_str(&page::summary(&view).into_string());
+            self.summary = summary;
         }
-        Some(html)
+        self.ready.extend([rows, html].into_iter().filter(|html| !html.is_empty()));
+        Some(())
     }
 }

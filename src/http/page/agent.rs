@@ -32,7 +32,7 @@ pub(super) async fn body(view: &View<'_>, seen: &Seen) -> Markup {
 /// What of it changes while it is looked at.
 pub(in super::super) async fn parts(view: &View<'_>, seen: &Seen, oob: bool) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
-    let mood = Mood::of(agent);
+    let mood = Mood::of(seen);
     let back = format!("/agents/{}", seen.name);
     let name = seen.name.to_string();
     let oob = oob.then_some("true");

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::View;
 use crate::commands::say::{DOT, WORK_MAX, count, task};
-use crate::core::agent::{Agent, Phase};
+use crate::core::agent::Phase;
 use crate::core::ask::{About, Ask};
 use crate::core::event::PauseReason;
 use crate::core::watch::Escalation;
@@ -27,7 +27,8 @@ pub(super) enum Mood {
 }
 
 impl Mood {
-    pub(super) fn of(agent: &Agent) -> Self {
+    pub(super) fn of(seen: &Seen) -> Self {
+        let agent = &*seen.agent;
         if agent.watch.escalation.is_some() || !agent.asks.is_empty() {
             return Self::Needs;
         }
@@ -43,6 +44,7 @@ impl Mood {
                 | PauseReason::Cap(_)
                 | PauseReason::Escalation => Self::Failed,
             },
+            Phase::Idle if seen.hold.is_some() && agent.wants().is_some() => Self::Waits,
             Phase::Idle | Phase::Removed => Self::Rests,
         }
     }
@@ -116,7 +118,7 @@ pub(in super::super) fn summary(view: &View<'_>) -> Markup {
 /// One agent's row. `oob`: it takes the place of the one that is shown.
 pub(in super::super) fn row(view: &View<'_>, seen: &Seen, oob: bool) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
-    let mood = Mood::of(agent);
+    let mood = Mood::of(seen);
     let today = agent.books.today(voice.now, None);
     let cap = agent.spec.as_ref().map(|spec| spec.caps.usd_per_day).filter(|cap| *cap > 0.0);
     let works = agent.session().is_some();
@@ -174,7 +176,7 @@ pub(super) fn needs_of(view: &View<'_>, seen: &Seen, back: &str) -> Vec<Markup> 
     all.extend(
         agent.asks.iter().filter(|ask| ask.until > view.voice.now).map(|ask| asked(view, seen, ask, back)),
     );
-    if all.is_empty() && Mood::of(agent) == Mood::Failed {
+    if all.is_empty() && Mood::of(seen) == Mood::Failed {
         let last = agent.last_outcome.as_ref().map(|outcome| view.voice.locale.detail(&outcome.detail));
         let last = view.voice.short(&last.unwrap_or_default(), LINE_MAX);
         all.push(need(
@@ -296,7 +298,7 @@ fn answers(view: &View<'_>, ask: &Ask, offers: &[String], back: &str) -> Markup 
             }
             form.act method="post" action="/do" {
                 (fields(view, "", back))
-                input name="text" required maxlength="4000" aria-label=(view.text("page-other-answer")) placeholder=(view.text("page-other-answer"));
+                input id={ "answer-" (ask.id) } hx-preserve="true" name="text" required maxlength="4000" aria-label=(view.text("page-other-answer")) placeholder=(view.text("page-other-answer"));
                 button name="command" value={ "answer|" (ask.id) } { (view.text("page-answer")) }
             }
         }

@@ -185,6 +185,11 @@ async fn a_change_comes_to_an_open_page_and_a_session_that_ends_takes_it_along()
     let pause = json!({ "command": "pause", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
     until(&mut stream, &mut heard, "paused (by the-operator)").await;
+    until(&mut stream, &mut heard, "id=\"needs\"").await;
+    // A browser reads rows as rows only where nothing else stands beside them.
+    for message in heard.split("\n\n").filter(|message| message.contains("<tr")) {
+        assert!(!message.contains("<section") && !message.contains("<form"), "{message}");
+    }
     house.scene.person.say("herder", "!page revoke").await;
     house.scene.person.hears("alice", "is over").await;
     let resume = json!({ "command": "resume", "agent": "spark" });
