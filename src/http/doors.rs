@@ -11,7 +11,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
@@ -165,8 +165,16 @@ impl Door {
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
             let mut stream = stream;
             self.connections.spawn(async move {
+                let told = async {
+                    stream.write_all(BUSY).await?;
+                    stream.shutdown().await?;
+                    // Hanging up on a request that is still unread would take the answer with it.
+                    let mut rest = [0; 1024];
+                    while stream.read(&mut rest).await? > 0 {}
+                    Ok::<(), io::Error>(())
+                };
                 // Whoever does not even read this is let go.
-                let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(BUSY)).await;
+                let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
             });
             return;
         };

@@ -141,7 +141,8 @@ async fn connections_and_streams_beyond_the_bound_are_told_to_come_again() {
     drop(streams);
     drop(held);
     loop {
-        if text(house.get("/livez")).await.0 == 200 {
+        let answer = house.get("/livez").send().await;
+        if answer.is_ok_and(|answer| answer.status() == 200) {
             break;
         }
     }
