@@ -59,15 +59,18 @@ fn block(text: &str) -> String {
         return format!("> {}", inline(quoted.trim_start(), Voice::Agent));
     } else if let Some(quoted) = start.strip_prefix("> ") {
         return format!("> {}", inline(quoted, Voice::Agent));
-    } else if start.starts_with("-#") {
-        format!("{indent}\\{}", inline(start, Voice::Agent))
     } else if let Some(heading) = start[hashes..].strip_prefix(' ').filter(|_| (4..=6).contains(&hashes)) {
         // Discord knows three levels.
         format!("**{}**", inline(&heading.replace("**", ""), Voice::Agent).trim())
     } else {
         inline(text, Voice::Agent)
     };
-    if looks_like_status(start) { format!("> {}", shown.trim_start()) } else { shown }
+    if looks_like_status(start) {
+        return format!("> {}", shown.trim_start());
+    }
+    // Judged as it is sent: a link's label can bring such a mark to the front.
+    let sent = shown.trim_start();
+    if sent.starts_with(">>>") || sent.starts_with("-#") { format!("{indent}\\{sent}") } else { shown }
 }
 
 /// Whether a line begins as herder's own do, whatever marks stand before that.
@@ -241,6 +244,8 @@ mod tests {
             (">>> all that follows", "> all that follows"),
             (">>>", "> "),
             ("-# small print", "\\-# small print"),
+            ("[>>> a label](https://x.example)", "\\>>> a label (<https://x.example>)"),
+            ("[-# a label](https://x.example)", "\\-# a label (<https://x.example>)"),
             ("hi @everyone, @Here and @alice", "hi @\u{200b}everyone, @\u{200b}Here and @alice"),
             (
                 "<@123> <@&5> <#7> <:x:9> <t:0:R> </a:1>",
