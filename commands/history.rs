@@ -273,7 +273,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             say(voice, "waiting", duration((*until).into()), None, &locale.wait_reason(*reason))
         }
         Event::WaitOver => say(voice, "wait-over", none(), None, ""),
-        Event::PausePending { by } => say(voice, "pause-pending", none(), Some(by), ""),
+        Event::PausePending { by, .. } => say(voice, "pause-pending", none(), Some(by), ""),
         Event::Paused { reason } => say(voice, "paused", none(), None, &locale.pause_reason(reason)),
         Event::Resumed { by } => say(voice, "resumed", none(), Some(by), ""),
         Event::AccountOpened { by } => say(voice, "account-opened", none(), Some(by), ""),

@@ -164,7 +164,7 @@ fn agent_events() -> Vec<Event> {
         Event::Requeued { work },
         Event::Waiting { until: Timestamp::default(), reason: WaitReason::RateLimit },
         Event::WaitOver,
-        Event::PausePending { by: by.clone() },
+        Event::PausePending { by: by.clone(), all: false },
         Event::Paused { reason: PauseReason::Person(by.clone()) },
         Event::Resumed { by: by.clone() },
         Event::AccountOpened { by: by.clone() },

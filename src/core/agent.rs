@@ -169,6 +169,9 @@ pub struct Agent {
     pub since: Timestamp,
     /// Who asked for a pause after the current session.
     pub pause_pending: Option<Actor>,
+    /// That pause was asked of all agents at once, and `resume-all` ends it.
+    #[serde(default)]
+    pub pause_of_all: bool,
     /// Work to come, in order.
     pub queue: VecDeque<Work>,
     /// The work of the current session, and of the next one while a countdown runs after a failure it stays in `queue`.
@@ -284,6 +287,7 @@ impl Default for Agent {
             phase: Phase::Idle,
             since: Timestamp::default(),
             pause_pending: None,
+            pause_of_all: false,
             queue: VecDeque::new(),
             current: None,
             finished: VecDeque::new(),
@@ -481,11 +485,12 @@ impl Agent {
     /// Whether it stands still because all agents were stopped, or is about to.
     #[must_use]
     pub fn is_stopped_with_all(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Paused { reason: PauseReason::StopAll(_) }
-                | Phase::Stopping { reason: StopReason::StopAll, .. }
-        )
+        self.pause_of_all
+            || matches!(
+                self.phase,
+                Phase::Paused { reason: PauseReason::StopAll(_) }
+                    | Phase::Stopping { reason: StopReason::StopAll, .. }
+            )
     }
 
     /// How long it has been in its phase.

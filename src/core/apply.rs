@@ -116,7 +116,10 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
                 enter(agent, Phase::Idle, at);
             }
         }
-        Event::PausePending { by } => agent.pause_pending = Some(by.clone()),
+        Event::PausePending { by, all } => {
+            agent.pause_pending = Some(by.clone());
+            agent.pause_of_all = *all;
+        }
         Event::TurnObserved { turn, keep } => agent.watch.see(Arc::clone(turn), *keep),
         Event::EvaluationBegun { number, finding } => {
             let untold = agent.is_untold();
@@ -175,6 +178,7 @@ fn enter(agent: &mut Agent, phase: Phase, at: Timestamp) {
 fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
     agent.watch.start_afresh();
     agent.pause_pending = None;
+    agent.pause_of_all = false;
     enter(agent, phase, at);
 }
 
@@ -437,6 +441,7 @@ fn requeued(agent: &mut Agent, id: WorkId, at: Timestamp) {
 
 fn resumed(agent: &mut Agent, at: Timestamp) {
     agent.pause_pending = None;
+    agent.pause_of_all = false;
     agent.watch.start_afresh();
     if agent.breaker == Breaker::Open {
         agent.breaker = Breaker::HalfOpen;

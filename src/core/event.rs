@@ -532,6 +532,9 @@ pub enum Event {
     PausePending {
         /// By whom.
         by: Actor,
+        /// It was asked of all agents at once (`stop-all`).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        all: bool,
     },
     /// The agent is paused.
     Paused {

@@ -146,7 +146,7 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         Event::Waiting { until, reason } => {
             LogLine::new(format!("waits until {}: {}", moment(*until), wait(reason)))
         }
-        Event::PausePending { by } => LogLine::new("pauses after this session").by(by),
+        Event::PausePending { by, .. } => LogLine::new("pauses after this session").by(by),
         Event::Paused { reason } => paused(reason),
         Event::Resumed { by } => LogLine::new("resumed").by(by),
         Event::AccountOpened { by } => LogLine::new("goes on, its account is open again").by(by),

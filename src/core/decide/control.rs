@@ -115,10 +115,10 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
             Err(Refusal::AlreadyPaused { agent, why: None })
         }
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
-            if draft.agent().pause_pending.is_some() {
+            if draft.agent().pause_pending.is_some() && !draft.agent().pause_of_all {
                 return Err(Refusal::AlreadyPaused { agent, why: None });
             }
-            draft.record(Event::PausePending { by: by.clone() });
+            draft.record(Event::PausePending { by: by.clone(), all: false });
             Ok(Notice::Pausing { agent })
         }
         Phase::Paused { reason: PauseReason::Person(_) } | Phase::Removed => {
@@ -334,7 +334,7 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
             let follows_anyway =
                 matches!(reason, StopReason::Pause | StopReason::StopAll | StopReason::Remove);
             if !follows_anyway && draft.agent().pause_pending.is_none() {
-                draft.record(Event::PausePending { by: by.clone() });
+                draft.record(Event::PausePending { by: by.clone(), all: true });
             }
             Notice::Stopping { agent, reason: StopReason::StopAll }
         }

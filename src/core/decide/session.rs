@@ -241,6 +241,7 @@ struct Stop {
     reason: Option<StopReason>,
     by: Actor,
     pause: Option<Actor>,
+    of_all: bool,
 }
 
 impl Stop {
@@ -257,7 +258,7 @@ impl Stop {
             | Phase::Removed => None,
         };
         let by = agent.stopped_by.clone().unwrap_or_else(Actor::herder);
-        Self { reason, by, pause: agent.pause_pending.clone() }
+        Self { reason, by, pause: agent.pause_pending.clone(), of_all: agent.pause_of_all }
     }
 }
 
@@ -491,7 +492,8 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
         return true;
     }
     if let Some(by) = &stop.pause {
-        draft.pause(PauseReason::Person(by.clone()));
+        let by = by.clone();
+        draft.pause(if stop.of_all { PauseReason::StopAll(by) } else { PauseReason::Person(by) });
         return true;
     }
     match stop.reason {

@@ -397,6 +397,15 @@ fn stop_keeps_the_queue_and_nobody_elses_resume_starts_it() {
     assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::StopAll(alice()) });
     assert_eq!(desk.queue(), [1, 2]);
 
+    let mut desk = Desk::busy();
+    desk.ask(Control::Restart);
+    desk.ask(Control::Stop);
+    assert!(desk.agent.is_stopped_with_all(), "resume-all is about it");
+    desk.fails(Category::Interrupted);
+    assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::StopAll(alice()) });
+    desk.ask(Control::LetOn);
+    assert!(matches!(desk.agent.phase, Phase::Starting { .. }), "{:?}", desk.agent.phase);
+
     let mut desk = Desk::new();
     desk.tell(&Input::AccountBlocked { category: Category::Billing });
     desk.ask(Control::Stop);

@@ -19,8 +19,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// many rounds for that. What agents start is in other groups.
 const STRANGER_ROUNDS: u32 = 30;
 
-/// The same for one in another group, which is nearly always an agent's: five rounds, so that few fill the process table.
-const ADOPTED_ROUNDS: u32 = 5;
+/// The same for one in another group, which is an agent's: what is known here is waited for by its owner, and what is being
+/// started is left alone for that time.
+const ADOPTED_ROUNDS: u32 = 1;
 
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
     let ended = signal(SignalKind::child())?;

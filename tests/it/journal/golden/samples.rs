@@ -379,7 +379,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::Requeued { work: WorkId(15) });
     events.extend(WAIT.map(|reason| Event::Waiting { until, reason }));
     events.push(Event::WaitOver);
-    events.push(Event::PausePending { by: by.clone() });
+    events.extend([false, true].map(|all| Event::PausePending { by: by.clone(), all }));
     events.extend(pauses().map(|reason| Event::Paused { reason }));
     events.push(Event::AccountOpened { by: by.clone() });
     events.push(Event::Resumed { by: by.clone() });
