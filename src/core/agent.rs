@@ -21,16 +21,18 @@ use super::whisper::Whisper;
 use super::work::{Actor, FinishedTask, TaskReport, Work};
 use super::workspace::Workspace;
 
-/// The most finished tasks an agent remembers for `task list`; older ones are in the history.
+/// Maximum number of finished tasks kept in the state for `task list`; older ones are only in the journal.
 pub const FINISHED_MAX: usize = 50;
 
-/// The longest work, in bytes: one value in the journal holds it with room to spare, and a chat line is far below it.
+/// Maximum length of the text of a piece of work, in bytes. Chat lines are far shorter, and a journal value holds
+/// this much with room to spare.
 pub const WORK_TEXT_MAX: usize = 32 * 1024;
 
-/// The most works an agent's queue holds: a person who types is far below it, a loop that feeds itself is told.
+/// Maximum number of works in an agent's queue. A person who types stays far below it; a loop that feeds itself is
+/// refused.
 pub const QUEUE_MAX: usize = 1000;
 
-/// What an agent is doing.
+/// The activity of an agent: the state of its state machine.
 ///
 /// ```text
 ///            work                Ready                 Ended
@@ -41,55 +43,55 @@ pub const QUEUE_MAX: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "kebab-case")]
 pub enum Phase {
-    /// Nothing to do, or waiting for its turn to do it.
+    /// No session. The queue is empty, or the agent waits for one of the `max_active` places.
     Idle,
-    /// A process is owed or not yet ready.
+    /// A session was started; its process is not ready yet.
     Starting {
         /// The session.
         session: SessionId,
     },
-    /// A process works.
+    /// The session's process is at work.
     Running {
         /// The session.
         session: SessionId,
     },
-    /// The stop ladder runs.
+    /// The session's process is being stopped by the stop ladder.
     Stopping {
         /// The session.
         session: SessionId,
-        /// Why.
+        /// The reason for the stop.
         reason: StopReason,
     },
-    /// A countdown runs.
+    /// A countdown runs before the next session.
     Waiting {
-        /// Until when.
+        /// End of the countdown.
         until: Timestamp,
-        /// Why.
+        /// The reason for the wait.
         reason: WaitReason,
     },
     /// Paused until a person resumes it.
     Paused {
-        /// Why.
+        /// The reason for the pause.
         reason: PauseReason,
     },
-    /// The circuit breaker is open.
+    /// The circuit breaker is open; a person has to resume the agent.
     NeedsIntervention,
-    /// Too many process crashes.
+    /// Too many process crashes: no restarts until a person resumes the agent.
     Degraded,
-    /// Removed.
+    /// The agent was removed; its finished tasks and usage are kept.
     Removed,
 }
 
-/// The circuit breaker's position.
+/// State of the circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Breaker {
     /// Sessions may start.
     #[default]
     Closed,
-    /// None may.
+    /// No session may start until a person resumes the agent.
     Open,
-    /// One trial session may: success closes, failure opens.
+    /// One trial session may start: success closes the breaker, failure opens it again.
     HalfOpen,
 }
 
@@ -98,7 +100,7 @@ pub enum Breaker {
 pub struct ProcessRecord {
     /// Process id.
     pub pid: u32,
-    /// Start time in clock ticks since boot.
+    /// Start time in clock ticks since boot; it tells this process from a later one with the same id.
     pub started: u64,
 }
 
@@ -113,100 +115,101 @@ pub struct Totals {
     pub failures: u64,
     /// Process crashes.
     pub crashes: u64,
-    /// Failures that no row of the runtime's table knew.
+    /// Failures that matched no row of the runtime's classification table.
     #[serde(default)]
     pub unknown: u64,
-    /// Turns.
+    /// Turns of the model.
     pub turns: u64,
     /// Tokens and money.
     pub usage: Usage,
 }
 
-/// What is known of work that a session had, kept until the work is over.
+/// State that is kept about unfinished work from one session to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// The work.
     pub work: WorkId,
-    /// Sessions that had it and are over.
+    /// Number of sessions that worked on it and have ended.
     pub tries: u32,
-    /// What the agent said last about it, bounded.
+    /// The agent's last words about it, at most `PROGRESS_MAX` bytes.
     pub progress: String,
-    /// The turns of those sessions in a line each, oldest first.
+    /// The turns of those sessions, one line each, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub done: VecDeque<String>,
-    /// Messages that were steered into those sessions: a new session must hear of them again.
+    /// Messages that were steered into those sessions; a new session must be told them again.
     pub steered: VecDeque<String>,
-    /// Whispers that those sessions were given about it: a session in a new conversation must hear of them again.
+    /// Whispers that were delivered to those sessions; a session in a new conversation must be told them again.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub whispered: VecDeque<Whisper>,
-    /// What the agent has said of it by its tools: it counts when the session is over.
+    /// The agent's own report on the task, made with a tool. It takes effect when the session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<TaskReport>,
-    /// What its session asked for last was denied.
+    /// Set if the last permission request of its session was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,
 }
 
-/// A task that is being split, because it did not fit into one context window. It waits at the head of the queue.
+/// A task that is being split into parts, because it did not fit into one context window. It stays at the head of the
+/// queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splitting {
     /// The task.
     pub work: WorkId,
-    /// The number of what is asked.
+    /// Number of the request to split; an answer with another number is stale.
     pub number: u32,
-    /// When nobody waits for the answer any more.
+    /// Deadline for the answer.
     pub until: Timestamp,
 }
 
 /// One agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
-    /// What a person decided about it; `None` before `Added`.
+    /// The agent's configuration, as set by a person; `None` before `Added`.
     pub spec: Option<AgentSpec>,
-    /// What it is doing.
+    /// Current phase.
     pub phase: Phase,
-    /// Since when.
+    /// Start of the current phase.
     pub since: Timestamp,
-    /// Who asked for a pause after the current session.
+    /// The person who asked for a pause after the current session.
     pub pause_pending: Option<Actor>,
-    /// That pause was asked of all agents at once, and `resume-all` ends it.
+    /// True if that pause was asked of all agents by `stop-all`; `resume-all` ends it.
     #[serde(default)]
     pub pause_of_all: bool,
-    /// Work to come, in order.
+    /// Works that wait, in the order in which they will be started.
     pub queue: VecDeque<Work>,
-    /// The work of the current session, and of the next one while a countdown runs after a failure it stays in `queue`.
+    /// The work of the current session. It goes back to `queue` when the session fails.
     pub current: Option<Work>,
-    /// Tasks that are over, oldest first.
+    /// Finished tasks, oldest first.
     pub finished: VecDeque<FinishedTask>,
-    /// Whispers that were not handed over yet, oldest first.
+    /// Whispers that are not delivered yet, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub whispers: VecDeque<Whisper>,
-    /// What the evaluator has seen of it and said.
+    /// State of the evaluator's watch over the agent.
     #[serde(default, skip_serializing_if = "Watch::is_new")]
     pub watch: Watch,
-    /// What is known of work that a session had and did not finish, for the next session's recap.
+    /// State of the unfinished work, for the recap that the next session gets.
     #[serde(default)]
     pub unfinished: Option<Unfinished>,
-    /// The work whose last session ran into its time limit: it is tried once more, then a person is called.
+    /// The work whose last session reached its time limit. After a second time in a row a person is called.
     #[serde(default)]
     pub timed_out: Option<WorkId>,
     /// The task that is being split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub splitting: Option<Box<Splitting>>,
-    /// How its workspace stood when that was last looked at.
+    /// State of the workspace when it was last inspected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Workspace>,
-    /// Who asked for the stop that runs, if a person did.
+    /// The person who requested the running stop; `None` if herder did.
     #[serde(default)]
     pub stopped_by: Option<Actor>,
     /// The current session's process.
     pub process: Option<ProcessRecord>,
-    /// The process of the last session, if it could not be ended with it.
+    /// Process of the last session, if it could not be ended with the session.
     #[serde(default)]
     pub survivor: Option<ProcessRecord>,
-    /// What the next session can resume.
+    /// Id of the conversation that the next session can resume.
     pub conversation: Option<String>,
-    /// What was said last, for a conversation that begins anew.
+    /// The last exchanges of prompt and answer, told to a conversation that starts anew.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub exchanges: VecDeque<Exchange>,
     /// Consecutive failed sessions.
@@ -215,67 +218,68 @@ pub struct Agent {
     pub crashes: u32,
     /// Consecutive rate limits whose reset was already past.
     pub past_resets: u32,
-    /// Consecutive sessions that reached their limit of turns and did nothing new.
+    /// Consecutive sessions that reached their limit of turns without progress.
     #[serde(default, skip_serializing_if = "super::ask::is_zero")]
     pub stalls: u32,
-    /// Times of the last failures, oldest first, for the breaker.
+    /// Times of the last failures, oldest first; the breaker counts them.
     pub failure_times: VecDeque<Timestamp>,
-    /// Times of the last process crashes, oldest first, for degraded.
+    /// Times of the last process crashes, oldest first; the degraded state is decided by them.
     pub crash_times: VecDeque<Timestamp>,
-    /// The breaker.
+    /// State of the circuit breaker.
     pub breaker: Breaker,
-    /// The last session's number.
+    /// Number of the last session.
     pub last_session: SessionId,
-    /// How the last session ended.
+    /// Outcome of the last session.
     pub last_outcome: Option<Outcome>,
-    /// When it met the usage limit of its account, unless a session of it has succeeded since.
+    /// Time at which the agent met its account's usage limit; cleared when a later session succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Timestamp>,
-    /// The account of the last session where it is not the agent's any more: what a process began with it keeps.
+    /// Account that the last session started on, if the agent has been moved to another one since. A running process
+    /// keeps its account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_on: Option<AccountName>,
-    /// Sums.
+    /// Sums since the agent was added.
     pub totals: Totals,
-    /// What the current session has used, or the last one.
+    /// Usage of the current session, or of the last one.
     #[serde(default)]
     pub meter: Usage,
-    /// What the last turn of that session has used, as far as that is known.
+    /// Usage of that session's last turn, as far as it is known.
     #[serde(default, skip_serializing_if = "Usage::is_none")]
     pub turn: Usage,
-    /// What was used in the conversation that the next session can resume.
+    /// Usage of the conversation that the next session can resume.
     #[serde(default)]
     pub conversed: Usage,
-    /// The session whose conversation is not gone on with, because the agent was changed meanwhile.
+    /// Session whose conversation must not be resumed, because the agent's configuration changed during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<SessionId>,
-    /// What it used by hour and day.
+    /// Usage by hour and by day.
     #[serde(default)]
     pub books: Books,
-    /// Caps that a person let it go past.
+    /// Caps that a person waived.
     #[serde(default)]
     pub waived: Vec<Waived>,
-    /// Caps that were warned of.
+    /// Caps for which a warning was posted.
     #[serde(default)]
     pub warned: Vec<Warned>,
-    /// The last hour that was said to be a spike.
+    /// Last hour that was reported as a spike, in hours since the Unix epoch.
     #[serde(default)]
     pub spiked: Option<i64>,
-    /// The last model whose price was said to be unknown.
+    /// Last model that was reported to have no known price.
     #[serde(default)]
     pub unpriced: Option<String>,
-    /// What its tokens came to by the runtime's own word, as a part of [`super::usage::PROVISIONAL`].
+    /// Ratio of the cost that the runtime reported to the cost by the list prices in [`super::usage::PROVISIONAL`].
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Questions that are open, oldest first.
+    /// Open questions, oldest first.
     #[serde(default)]
     pub asks: Vec<Ask>,
-    /// Questions that are over, oldest first.
+    /// Settled questions, oldest first, at most [`super::ask::SETTLED_MAX`].
     #[serde(default)]
     pub settled: VecDeque<Settled>,
-    /// What is allowed without asking, oldest first.
+    /// Rules that allow an exact command without asking, oldest first.
     #[serde(default)]
     pub rules: Vec<Rule>,
-    /// What it and the board have between them.
+    /// Messages between the agent and the board that are not acknowledged yet.
     #[serde(default, skip_serializing_if = "Dealings::is_none")]
     pub board: Box<Dealings>,
 }
@@ -333,44 +337,44 @@ impl Default for Agent {
 }
 
 impl Agent {
-    /// Its name, once it was added.
+    /// Returns the agent's name; `None` before it was added.
     #[must_use]
     pub fn name(&self) -> Option<&AgentName> {
         self.spec.as_ref().map(|spec| &spec.name)
     }
 
-    /// The work at the head of the queue that an earlier session had and did not finish.
+    /// Returns the work at the head of the queue that an earlier session started and did not finish.
     #[must_use]
     pub fn held(&self) -> Option<&Work> {
         let unfinished = self.unfinished.as_ref()?;
         self.queue.front().filter(|work| work.id == unfinished.work)
     }
 
-    /// Whether it is the work of its session, or that of the session before which did not finish it.
+    /// True if `work` is the current session's work, or the unfinished work at the head of the queue.
     #[must_use]
     pub fn has_at_hand(&self, work: WorkId) -> bool {
         self.current.as_ref().or_else(|| self.held()).is_some_and(|at_hand| at_hand.id == work)
     }
 
-    /// How much work it has, waiting or in hand.
+    /// Returns the number of its works, waiting or current.
     #[must_use]
     pub fn works(&self) -> u32 {
         u32::try_from(self.queue.len() + usize::from(self.current.is_some())).unwrap_or(u32::MAX)
     }
 
-    /// A question that is open.
+    /// Returns the open question with this number.
     #[must_use]
     pub fn open_ask(&self, id: AskId) -> Option<&Ask> {
         self.asks.iter().find(|ask| ask.id == id)
     }
 
-    /// A question that is over, as long as it is known.
+    /// Returns the settled question with this number, if it is still kept.
     #[must_use]
     pub fn settled_ask(&self, id: AskId) -> Option<&Settled> {
         self.settled.iter().rev().find(|settled| settled.ask.id == id)
     }
 
-    /// When `Input::Tick` is due: a countdown or the time for an answer ends, or people are to be reminded.
+    /// Returns the time of the next `Input::Tick`: a countdown or the time for an answer ends, or a reminder is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         let asks = self.asks.iter().map(|ask| ask.remind_at.map_or(ask.until, |at| at.min(ask.until)));
@@ -378,7 +382,7 @@ impl Agent {
         asks.chain(self.countdown()).chain(split).chain(self.watch.remind_at()).min()
     }
 
-    /// When the countdown to the next session ends, if one runs.
+    /// Returns the end of the countdown to the next session, if one runs.
     #[must_use]
     pub fn countdown(&self) -> Option<Timestamp> {
         match self.phase {
@@ -394,19 +398,19 @@ impl Agent {
         }
     }
 
-    /// The account that its next session begins on.
+    /// Returns the account that the next session will start on.
     #[must_use]
     pub fn account(&self) -> AccountName {
         self.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default()
     }
 
-    /// The account that the session which runs began on, or the last one.
+    /// Returns the account that the current session, or else the last one, started on.
     #[must_use]
     pub fn session_account(&self) -> AccountName {
         self.began_on.clone().unwrap_or_else(|| self.account())
     }
 
-    /// The session whose process may exist.
+    /// Returns the session whose process may exist.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         match self.phase {
@@ -422,7 +426,7 @@ impl Agent {
         }
     }
 
-    /// Since when it has work that it could begin with; `None`: it has none, or is in no state to.
+    /// Returns the time since which the agent has had work that it could start; `None` if it has none or is not idle.
     #[must_use]
     pub fn wants(&self) -> Option<Timestamp> {
         let spec = self.spec.as_ref().filter(|_| self.phase == Phase::Idle)?;
@@ -432,7 +436,7 @@ impl Agent {
         }
     }
 
-    /// How it stands in the line for a place at work.
+    /// Returns the agent's position in the line for one of the `max_active` places.
     #[must_use]
     pub fn standing(&self) -> Standing {
         if self.session().is_some() {
@@ -441,8 +445,8 @@ impl Agent {
         self.wants().map_or(Standing::Rests, Standing::Wants)
     }
 
-    /// Whether a post of `at` still calls for somebody: the agent stands still, and has since before the post. `closed`: it
-    /// waits for its account, and can be let on for as long as it does.
+    /// True if the call for a person that was posted at `at` is still open: the agent has been halted since before
+    /// the post. `closed`: its account is closed, so that a person can still release it.
     #[must_use]
     pub fn calls_for_somebody(&self, at: Timestamp, closed: bool) -> bool {
         let halted = self.stands_still();
@@ -452,7 +456,7 @@ impl Agent {
         called || held || halted && self.since <= at
     }
 
-    /// Whether it goes on only when somebody lets it.
+    /// True if only a person can make the agent continue.
     #[must_use]
     pub fn stands_still(&self) -> bool {
         match self.phase {
@@ -466,7 +470,7 @@ impl Agent {
         }
     }
 
-    /// Why it does not take up work now, if it is not simply busy.
+    /// Returns the reason why the agent starts no work now; `None` if it is idle or merely busy.
     #[must_use]
     pub fn halt(&self) -> Option<Halt> {
         match &self.phase {
@@ -482,7 +486,7 @@ impl Agent {
         }
     }
 
-    /// Whether it stands still because all agents were stopped, or is about to.
+    /// True if `stop-all` has paused the agent, or is about to.
     #[must_use]
     pub fn is_stopped_with_all(&self) -> bool {
         self.pause_of_all
@@ -493,7 +497,7 @@ impl Agent {
             )
     }
 
-    /// How long it has been in its phase.
+    /// Returns the time that the agent has been in its phase.
     #[must_use]
     pub fn in_phase(&self, now: Timestamp) -> Duration {
         now.since(self.since)

@@ -1,5 +1,5 @@
-//! The only writer of an agent's state: total, so that every journal can be replayed, also one from a state that this
-//! version would not have reached.
+//! The only writer of an agent's state. It is total: it accepts every event in every state, so that every journal can
+//! be replayed, also one written by another version.
 
 mod asks;
 mod board;
@@ -28,7 +28,7 @@ use super::watch::{Open, Told};
 use super::whisper::{Tone, Whisper};
 use super::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
-/// The most steered messages that are kept for a recap; a turn that took more has long seen the first.
+/// Maximum number of steered messages kept for a recap.
 const STEERED_KEPT: usize = 50;
 
 /// Applies one event that was recorded at `at`.
@@ -164,7 +164,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::AskDropped { ask } => asks::over(agent, *ask, AskEnd::Dropped, at),
         Event::RuleAdded { rule } => asks::rule_added(agent, rule),
         Event::RuleRemoved { rule, .. } => agent.rules.retain(|known| known.id != *rule),
-        // For the log alone; what follows from it is recorded by the events after it.
+        // These are in the log only; their consequences are recorded by the events after them.
         Event::ClockRanOut { .. } | Event::PermissionDenied { .. } => {}
     }
 }
@@ -174,7 +174,7 @@ fn enter(agent: &mut Agent, phase: Phase, at: Timestamp) {
     agent.since = at;
 }
 
-/// A phase that only a person leaves; whoever wanted a pause has it, and nobody is judged in it.
+/// Enters a phase that only a person ends. A pending pause is thereby fulfilled, and evaluation starts afresh.
 fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
     agent.watch.start_afresh();
     agent.pause_pending = None;
@@ -184,16 +184,16 @@ fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
 
 fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
     if agent.phase == Phase::Removed {
-        // The numbers of its sessions go on: they are in the markers of processes and in the history. So do its tasks,
-        // whose numbers people know, and what it used: nobody gets past a cap by adding an agent anew. What an evaluation
-        // of before says is nothing that one of now says.
+        // An agent added again keeps its session numbers, which are in process markers and in the history, its
+        // finished tasks, and its usage, so that nobody gets past a cap by adding it anew. An answer to an evaluation
+        // of before must not match one of now.
         *agent = Agent {
             last_session: agent.last_session,
             finished: std::mem::take(&mut agent.finished),
             books: std::mem::take(&mut agent.books),
             waived: std::mem::take(&mut agent.waived),
             watch: agent.watch.added_again(),
-            // What the board has numbered stays numbered.
+            // Numbers agreed with the board must not be used twice.
             board: std::mem::take(&mut agent.board),
             ..Agent::default()
         };
@@ -209,13 +209,13 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
             agent.exchanges.clear();
         }
         agent.conversation = None;
-        // What the running session says of its conversation comes too late.
+        // A conversation id that the running session still reports must be ignored.
         agent.forgotten = agent.session();
     }
     if agent.spec.as_ref().is_some_and(|old| old.account != spec.account) {
-        // What it met was another account's.
+        // The limit was that of the old account.
         agent.exhausted = None;
-        // What keeps it from going on was another account's, too.
+        // So was the failure that paused the agent.
         let failed =
             matches!(agent.phase, Phase::Paused { reason: PauseReason::Failure(why) } if why.is_of_account());
         if (agent.session().is_some() || failed) && agent.began_on.is_none() {
@@ -272,7 +272,7 @@ fn cleared(agent: &mut Agent, works: &[WorkId]) {
     }
 }
 
-/// Takes work out of the queue or the session, wherever it is, and forgets what was known of it.
+/// Takes work out of the queue or the session, wherever it is, and drops the state that was kept about it.
 fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     if agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.work == id) {
         agent.unfinished = None;
@@ -308,13 +308,13 @@ fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Ti
     agent.finished.push_back(FinishedTask { work, end, at, note: note.clone() });
 }
 
-/// What the turns of a session are about: its work, but for the rounds of a loop, which have one name together.
+/// Returns the work that a session's turns are grouped by. The rounds of a loop share one group, `None`.
 pub(super) fn subject(work: &Work) -> Option<WorkId> {
     (work.kind != WorkKind::Round).then_some(work.id)
 }
 
 fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Timestamp) {
-    // Other work is judged by itself; the rounds of a loop are one and the same.
+    // Other work is evaluated by itself; the rounds of a loop count as the same work.
     if agent.watch.window.back().is_some_and(|turn| turn.work != subject(work)) {
         agent.watch.start_afresh();
     }
@@ -338,7 +338,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
         });
     }
     if let Some(unfinished) = &mut agent.unfinished {
-        // What was said of it before was heard, and what is denied now is still to be seen.
+        // The report of the session before took effect, and this session's denials are not known yet.
         (unfinished.report, unfinished.denied) = (None, None);
     }
     agent.process = None;
@@ -387,7 +387,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     agent.totals.turns = agent.totals.turns.saturating_add(outcome.turns.into());
     counters::spend(agent, outcome.usage, at);
     if outcome.turns == 1 {
-        // There was no other.
+        // The session's only turn used all of it.
         agent.turn = agent.meter;
     }
     if let Some(unfinished) = &mut agent.unfinished {
@@ -402,20 +402,21 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
         }
     }
     if outcome.category == Category::Success {
-        // A task is over by its own event, which follows.
+        // A task is ended by its own event, which follows.
         exchanged(agent, outcome);
         let over = agent.current.as_ref().filter(|work| work.kind != WorkKind::Task).map(|work| work.id);
         if let Some(id) = over {
             take(agent, id);
         }
     }
-    // The whole text is in the journal: what is told of it later is its beginning.
+    // The whole text is in the journal; the state keeps its beginning.
     let text = outcome.text.as_ref().map(|text| bounded(text, PROGRESS_MAX));
     agent.last_outcome = Some(Outcome { text, ..outcome.clone() });
     enter(agent, Phase::Idle, at);
 }
 
-/// The work is done: what was said of it is kept where a runtime has conversations. The rounds of a loop are nobody's words.
+/// Keeps the finished exchange, if the runtime has conversations. Rounds of a loop are not kept: no person wrote
+/// their prompts.
 fn exchanged(agent: &mut Agent, outcome: &Outcome) {
     let converses = agent.spec.as_ref().is_some_and(|spec| spec.runtime != Runtime::Command);
     let Some(work) = agent.current.as_ref().filter(|work| converses && work.kind != WorkKind::Round) else {
@@ -502,10 +503,10 @@ fn reset(agent: &mut Agent) {
     agent.exchanges.clear();
     agent.timed_out = None;
     agent.watch.start_afresh();
-    // It is tried as a whole once more.
+    // The whole task is tried once more.
     agent.splitting = None;
     if let Some(unfinished) = &mut agent.unfinished {
-        // A clean session is told nothing of the one before, but for what people said meanwhile.
+        // A clean session is told nothing of the one before, except people's whispers.
         unfinished.tries = 0;
         unfinished.whispered.retain(|whisper| whisper.tone == Tone::Person);
         unfinished.progress.clear();

@@ -1,4 +1,4 @@
-//! What an agent asks of people: permission for something, an answer to a question of its own, or a word on its plan.
+//! Questions that an agent asks people: permission for an action, a question of its own, or approval of a plan.
 //!
 //! ```text
 //!   Asked ──► open ──► Answered, once, by whoever is first
@@ -8,9 +8,9 @@
 //!        its session is gone; the next one asks the same again (AskedAgain)
 //! ```
 //!
-//! A question belongs to a piece of work and outlives its session: when the session that asked is gone, the question stays
-//! open. An answer that comes meanwhile is kept, and given once, at once, to the session that asks the same again for the
-//! same work. Late answers are told who was first.
+//! A question belongs to a piece of work and outlives its session: when the session that asked is gone, the question
+//! stays open. An answer that arrives meanwhile is kept, and given once, at once, to the session that asks the same
+//! again for the same work. A late answer is told who answered first.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,57 +20,57 @@ use super::recap::{bounded, one_line};
 use super::time::Timestamp;
 use super::work::Actor;
 
-/// The most questions of one agent that are open at once: a person who is asked more reads none of them.
+/// Maximum number of open questions of one agent. A person who is asked more reads none of them.
 pub const OPEN_MAX: usize = 20;
 
-/// The questions that are over and still known, so that a late answer can be told who was first.
+/// Maximum number of settled questions that are kept, so that a late answer can be told who answered first.
 pub const SETTLED_MAX: usize = 50;
 
-/// The most rules of one agent. Each was made by a person, by hand.
+/// Maximum number of rules of one agent. Each was made by a person, by hand.
 pub const RULES_MAX: usize = 200;
 
-/// The longest command or question that is kept whole, in bytes. What is longer is shown cut, and no rule covers it.
+/// Maximum length of a command or question, in bytes. A longer one is shown cut, and no rule can cover it.
 pub const ABOUT_MAX: usize = 4 * 1024;
 
-/// The most lines of it; more do not fit on a reader's screen.
+/// Maximum number of lines of a command or question; more do not fit on a reader's screen.
 pub const LINES_MAX: usize = 30;
 
-/// The longest name of a tool.
+/// Maximum length of a tool's name, in bytes.
 pub const TOOL_MAX: usize = 100;
 
-/// The longest answer in words, in bytes.
+/// Maximum length of an answer in words, in bytes.
 pub const ANSWER_MAX: usize = 8 * 1024;
 
-/// The most answers that a question offers: as many as a menu of Discord's holds.
+/// Maximum number of answers that a question offers; a select menu on Discord holds as many.
 pub const OFFERS_MAX: usize = 25;
 
-/// The longest answer that is offered, and the longest explanation of one, in bytes.
+/// Maximum length of an offered answer, and of its explanation, in bytes.
 pub const OFFER_MAX: usize = 400;
 
-/// The longest plan that is kept, in bytes.
+/// Maximum length of a plan, in bytes.
 pub const PLAN_MAX: usize = 32 * 1024;
 
-/// A question as the driver of a session knows it: counted per session.
+/// A session driver's own number for a question, unique within the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AskKey(pub u64);
 
-/// An answer that is offered.
+/// An answer that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// The answer.
     pub label: String,
-    /// An explanation of it; empty if there is none.
+    /// Explanation of the answer; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// A question of one call that asks several, one after the other.
+/// Position of a question in a call that asks several, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// The driver's name for the first of them.
+    /// The driver's key of the call's first question.
     pub call: AskKey,
-    /// Nothing is asked after it.
+    /// True for the last question of the call.
     pub last: bool,
 }
 
@@ -81,9 +81,9 @@ pub enum Inquiry {
     Question {
         /// Its words.
         text: String,
-        /// The answers that are offered, beside words of one's own.
+        /// The offered answers. Free text is allowed too.
         options: Vec<Offer>,
-        /// Whether more than one of them may be chosen.
+        /// True if more than one may be chosen.
         several: bool,
     },
     /// A plan that is to be approved before it is carried out.
@@ -94,7 +94,7 @@ pub enum Inquiry {
 }
 
 impl Inquiry {
-    /// The same as it is kept, bounded.
+    /// Returns the request as it is stored, with every part within its bound.
     #[must_use]
     pub fn about(&self) -> About {
         match self {
@@ -115,23 +115,23 @@ impl Offer {
     }
 }
 
-/// What is asked.
+/// The request: permission to use a tool, a question in the agent's own words, or a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "kebab-case")]
 pub enum About {
-    /// Whether it may do something.
+    /// A request for permission.
     Permission {
         /// The tool.
         tool: String,
-        /// The exact command, or what stands for it; at most [`ABOUT_MAX`].
+        /// The exact command, or a description of the action; at most [`ABOUT_MAX`] bytes.
         command: String,
-        /// It was longer and is cut: nobody has seen the rest.
+        /// True if the command was longer and is cut: nobody has seen the rest.
         #[serde(default)]
         cut: bool,
-        /// It is known by a name alone: the same words may stand for something else another time.
+        /// True if only a name is known: the same words may stand for another action next time.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
-        /// Why it is always asked: the name or the text of the pattern that it matches.
+        /// The pattern that makes it always asked, by name or text; `None` if none matches.
         #[serde(default)]
         danger: Option<String>,
     },
@@ -139,22 +139,22 @@ pub enum About {
     Question {
         /// Its words.
         text: String,
-        /// The answers that are offered, by their numbers from 1 on.
+        /// The offered answers, numbered from 1.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<Offer>,
-        /// Whether more than one of them may be chosen.
+        /// True if more than one may be chosen.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
-    /// Whether it may carry out what it plans.
+    /// A plan to be approved before it is carried out.
     Plan {
-        /// The plan, at most [`PLAN_MAX`].
+        /// The plan, at most [`PLAN_MAX`] bytes.
         text: String,
     },
 }
 
 impl About {
-    /// Whether two ask the same, so that one answer is for both.
+    /// True if two requests are the same, so that one answer is valid for both.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -169,7 +169,7 @@ impl About {
         }
     }
 
-    /// Whether its words stand for exactly one thing, so that what is said of them holds for the same words again.
+    /// True if the words stand for exactly one action, so that a decision about them is valid when they come again.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match self {
@@ -178,7 +178,7 @@ impl About {
         }
     }
 
-    /// Whether it is asked in words and answered in words.
+    /// True if the request is a question that is answered in words.
     #[must_use]
     pub fn is_question(&self) -> bool {
         match self {
@@ -187,7 +187,7 @@ impl About {
         }
     }
 
-    /// Its words, as they are shown in a line or two.
+    /// Returns the text to show for it.
     #[must_use]
     pub fn words(&self) -> &str {
         match self {
@@ -196,11 +196,11 @@ impl About {
         }
     }
 
-    /// What a person's words stand for: of the answers that are offered those with these numbers, else that of this name, else
-    /// the words themselves.
+    /// Returns the answer that a person's words stand for: the offered answers with these numbers, else the one with
+    /// this label, else the words themselves.
     ///
     /// # Errors
-    /// The number of answers that are offered, where a number is none of them, or several are chosen where one may be.
+    /// The number of offered answers, if a number is out of range or several are chosen where one is allowed.
     pub fn chosen(&self, words: &str) -> Result<AskAnswer, usize> {
         let as_words = || AskAnswer::Text { text: bounded(words, ANSWER_MAX) };
         let Self::Question { options, several, .. } = self else { return Ok(as_words()) };
@@ -235,8 +235,8 @@ impl About {
     }
 }
 
-/// Whether a text has what a reader does not see as it is, or what makes them see something else. A break of a line counts as
-/// one, whatever system it is from.
+/// True if a text contains characters that a reader cannot see, or that change how the text is displayed. A line
+/// break of any system is no such character.
 #[must_use]
 pub fn hides(text: &str) -> bool {
     let mut rest = text.chars().peekable();
@@ -248,8 +248,8 @@ pub fn hides(text: &str) -> bool {
     false
 }
 
-/// Whether a character acts instead of being read: control characters, what reorders a line, and what takes no room in it.
-/// Joiners stay, emoji and several scripts need them.
+/// True if a character acts instead of being shown: control characters, bidirectional controls and characters of zero
+/// width. Joiners are exempt, as emoji and several scripts need them.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     match c {
@@ -269,79 +269,79 @@ pub fn is_hidden(c: char) -> bool {
     }
 }
 
-/// Who waits for an answer.
+/// The session that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// The session.
     pub session: SessionId,
-    /// What its driver calls the question; `None` where the agent itself comes back for the answer.
+    /// The driver's key of the question; `None` if the agent itself polls for the answer.
     pub key: Option<AskKey>,
 }
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
-    /// Its number, by which people answer it.
+    /// Number of the question, used by people to answer it.
     pub id: AskId,
-    /// What is asked.
+    /// The request.
     pub about: About,
-    /// The work that it is asked for.
+    /// The work during which it was asked.
     pub work: WorkId,
-    /// Who waits for the answer, if anybody does.
+    /// The session that waits for the answer; `None` if that session has ended.
     pub asker: Option<Asker>,
-    /// Since when.
+    /// Time at which it was asked.
     pub at: Timestamp,
-    /// Until when; then the answer is no.
+    /// Deadline; after it the answer is no.
     pub until: Timestamp,
-    /// Its place among the questions of one call; `None`: it is the only one.
+    /// Position in a call of several questions; `None` if it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// When people are reminded of it next.
+    /// Time of the next reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_at: Option<Timestamp>,
-    /// How often they were.
+    /// Number of reminders so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reminded: u32,
 }
 
-/// An answer.
+/// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum AskAnswer {
-    /// Yes.
+    /// Permission is given.
     Allow {
-        /// And the same from now on, unasked.
+        /// True if the same is allowed from now on without asking.
         always: bool,
     },
-    /// No.
+    /// Permission is denied.
     Deny,
-    /// Words.
+    /// An answer in words.
     Text {
-        /// Which.
+        /// The words.
         text: String,
     },
-    /// Of the answers that are offered, these.
+    /// A choice from the offered answers.
     Chosen {
-        /// Which, as they are offered.
+        /// Labels of the chosen answers.
         labels: Vec<String>,
     },
 }
 
-/// The end of a question as the session that asked is told it.
+/// The end of a question, in the form that is sent to the session that asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// Yes.
+    /// Allowed.
     Yes,
-    /// No.
+    /// Denied.
     No,
     /// Words, or the answers that were chosen.
     Words(Vec<String>),
-    /// Nobody answered in time.
+    /// No answer came in time.
     Nobody,
 }
 
 impl AskAnswer {
-    /// Whether it is a yes to a question for permission.
+    /// True if it grants permission.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {
@@ -350,7 +350,7 @@ impl AskAnswer {
         }
     }
 
-    /// Its words; `None` where it is a yes or a no.
+    /// Returns the answer's words; `None` for a yes or a no.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         match self {
@@ -361,25 +361,25 @@ impl AskAnswer {
     }
 }
 
-/// How a question ended.
+/// The end of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
 pub enum AskEnd {
-    /// Somebody answered.
+    /// A person answered.
     Answered {
-        /// What.
+        /// The answer.
         answer: AskAnswer,
-        /// Who.
+        /// The person.
         by: Actor,
     },
-    /// Nobody did in time.
+    /// No answer came in time, which counts as a no.
     Expired,
-    /// Nobody needs the answer any more.
+    /// The answer is not needed any more: the work is over.
     Dropped,
 }
 
 impl AskEnd {
-    /// Whether the agent may do what it asked for.
+    /// True if the agent may do what it asked for.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {
@@ -388,7 +388,7 @@ impl AskEnd {
         }
     }
 
-    /// The same for the session that asked; `None` where nobody needs the answer.
+    /// Returns the end in the form for the session that asked; `None` if no answer is needed.
     #[must_use]
     pub fn told(&self) -> Option<Told> {
         match self {
@@ -404,56 +404,56 @@ impl AskEnd {
     }
 }
 
-/// A question that is over.
+/// A settled question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     /// The question.
     pub ask: Ask,
-    /// How it ended.
+    /// The end of the question.
     pub end: AskEnd,
-    /// When.
+    /// Time at which it was settled.
     pub at: Timestamp,
-    /// The answer came while nobody waited for it: it is for the session that asks the same again.
+    /// True if the answer came while no session waited: it is given to the session that asks the same again.
     pub due: bool,
 }
 
-/// What is allowed without asking, because a person said so for exactly that.
+/// A rule: exactly this command is allowed without asking, because a person decided so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// The question that it was made with, whose number is the rule's too.
+    /// Number of the question that the rule was made with; it is also the rule's number.
     pub id: AskId,
     /// The tool.
     pub tool: String,
     /// The exact command.
     pub command: String,
-    /// Who made it.
+    /// The person who made it.
     pub by: Actor,
-    /// When.
+    /// Time at which it was made.
     pub at: Timestamp,
 }
 
-/// Who decided a request for permission that no person was asked about.
+/// Decision about a permission request without asking a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum DecidedBy {
-    /// The agent's autonomy.
+    /// By the agent's autonomy setting.
     Autonomy,
-    /// A rule.
+    /// By a rule.
     Rule {
-        /// Which.
+        /// Number of the rule.
         rule: AskId,
     },
-    /// Too many questions were open.
+    /// Denied, because too many questions were open.
     TooMany,
 }
 
-/// Why a request for permission was denied.
+/// Reason for a denied permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denial {
-    /// The agent's permissions do not cover it, and nobody has allowed it.
+    /// The agent's permissions do not cover it, and no person has allowed it.
     Uncovered,
-    /// A person has said no, or it is one of those that are always asked: more permissions change nothing.
+    /// A person said no, or the action is always asked; an agent with more permissions would not change that.
     Kept,
 }
 
@@ -462,7 +462,7 @@ pub(super) const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// One more at the end; the oldest make room.
+/// Appends a settled question; the oldest ones make room.
 pub(super) fn settle(settled: &mut std::collections::VecDeque<Settled>, one: Settled) {
     while settled.len() >= SETTLED_MAX {
         settled.pop_front();

@@ -1,8 +1,8 @@
-//! The board: tasks that are nobody's yet, that were handed back, or that wait for their parts.
+//! The board: tasks that belong to no agent yet, were handed back, or wait for their parts.
 //!
-//! A task that an agent has is in that agent's state and nowhere else. It comes to the board when its agent hands it back,
-//! and leaves it when the agent that it was handed to has it on record. How both sides agree on that, whatever is lost
-//! between them, is in [`super::dealings`].
+//! A task that an agent has is in that agent's state and nowhere else. It comes to the board when its agent hands it
+//! back, and leaves it when the agent that it was handed to has recorded it. The protocol by which both sides agree
+//! on that, whatever message is lost, is in [`super::dealings`].
 //!
 //! ```text
 //!          add                    hand over                      the agent has it
@@ -13,8 +13,8 @@
 //!                                                                        hand back
 //! ```
 //!
-//! Pure like the rest of the core: [`Board::apply`] writes, `wish` decides what people ask for, `deal` what the board does
-//! by itself.
+//! Pure like the rest of the core: [`Board::apply`] writes, `wish` decides people's commands, `deal` the board's own
+//! moves.
 
 mod deal;
 mod posts;
@@ -39,40 +39,40 @@ use super::work::{Actor, FinishedTask, TaskEnd, Work};
 pub use deal::Door;
 pub use wish::Wish;
 
-/// The most tasks on the board: a person who types is far below it, a bot that feeds itself is told.
+/// Maximum number of tasks on the board. A person who types stays far below it; a bot that feeds itself is refused.
 pub const BOARD_MAX: usize = 1000;
 
 /// A part of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its number.
+    /// Number of the part, which is a task itself.
     pub id: WorkId,
-    /// How it ended, if it is over.
+    /// The part's end; `None` while it is open.
     #[serde(default)]
     pub end: Option<TaskEnd>,
 }
 
-/// Where a task of the board stands.
+/// Place of a task on the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// It waits for that agent; none: for the next idle one that suffices.
+    /// Waits for the agent `to`; if `None`, for the next idle agent that meets its needs.
     Queued {
-        /// Which.
+        /// The agent.
         to: Option<AgentName>,
     },
-    /// It is on its way to an agent, which may have it already.
+    /// Being handed to an agent, which may have recorded it already.
     Offered {
-        /// Which.
+        /// The agent.
         to: AgentName,
-        /// The number of the hand-over.
+        /// Number of the hand-over.
         number: u64,
     },
-    /// It is done when its parts are.
+    /// Split; it is done when its parts are done.
     Split {
-        /// Its parts.
+        /// The parts.
         parts: Vec<Part>,
-        /// Who has cancelled it, if anybody has: it is over when its parts are.
+        /// The person who cancelled it; it then ends when its parts have ended.
         cancelled: Option<Actor>,
     },
 }
@@ -82,14 +82,14 @@ pub enum Place {
 pub struct Boarded {
     /// The task.
     pub work: Arc<Work>,
-    /// Where it stands.
+    /// Place of the task.
     pub place: Place,
-    /// Since when.
+    /// Time since which it has been in that place.
     pub since: Timestamp,
 }
 
 impl Boarded {
-    /// The part that has failed, was blocked or cancelled, so that the task cannot be done without a person.
+    /// Returns the part that failed, was blocked or was cancelled, so that the task needs a person.
     #[must_use]
     pub fn blocked_by(&self) -> Option<Part> {
         let Place::Split { parts, cancelled: None } = &self.place else { return None };
@@ -101,17 +101,17 @@ impl Boarded {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Board {
-    /// What is on it, by number.
+    /// Open tasks, by number.
     pub tasks: BTreeMap<WorkId, Boarded>,
     /// Tasks that ended here, oldest first.
     pub finished: VecDeque<FinishedTask>,
-    /// The number of the last news of each agent.
+    /// Number of the last news received from each agent.
     pub heard: BTreeMap<AgentName, u64>,
-    /// The number of the last hand-over.
+    /// Number of the last hand-over.
     pub handed: u64,
 }
 
-/// What is recorded of the board. Facts: `apply` takes every one, in any state.
+/// An event of the board. Events are facts: `apply` takes every one in any state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum BoardEvent {
@@ -120,115 +120,115 @@ pub enum BoardEvent {
         /// The task.
         work: Arc<Work>,
     },
-    /// An agent handed one back.
+    /// An agent handed a task back.
     Taken {
-        /// Which agent.
+        /// The agent.
         agent: AgentName,
-        /// The number of its news.
+        /// Number of the agent's news.
         number: u64,
         /// The task.
         work: Arc<Work>,
-        /// For whom it is; none: for the next idle agent that suffices.
+        /// The agent it is for; `None`: the next idle agent that meets its needs.
         to: Option<AgentName>,
-        /// Who wanted it.
+        /// The person or agent that caused it.
         by: Actor,
     },
-    /// It is for another agent from now on.
+    /// A task was assigned to another agent.
     Directed {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// For whom; none: for the next idle agent that suffices.
+        /// The agent it is for; `None`: the next idle agent that meets its needs.
         to: Option<AgentName>,
-        /// Who said so.
+        /// The person who assigned it, or herder.
         by: Actor,
     },
-    /// What is to be done is another thing from now on.
+    /// The text of a task was replaced.
     Reworded {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// What is to be done.
+        /// The new text.
         text: String,
-        /// Who said so.
+        /// The person who replaced it.
         by: Actor,
     },
-    /// It is handed to an agent.
+    /// A task is being handed to an agent.
     Offered {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// To whom.
+        /// The agent.
         to: AgentName,
-        /// The number of the hand-over.
+        /// Number of the hand-over.
         number: u64,
     },
-    /// The agent has it on record.
+    /// The agent has recorded the task.
     Accepted {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// The number of the hand-over.
+        /// Number of the hand-over.
         number: u64,
     },
-    /// The agent left without it.
+    /// The agent left without recording the task.
     Returned {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// The number of the hand-over.
+        /// Number of the hand-over.
         number: u64,
     },
-    /// It is done in parts.
+    /// A task was split into parts.
     Split {
-        /// Which task.
+        /// The task.
         task: WorkId,
         /// The parts.
         parts: Vec<Arc<Work>>,
-        /// For whom they are; none: for the next idle agents that suffice.
+        /// The agent the parts are for; `None`: the next idle agents that meet their needs.
         to: Option<AgentName>,
-        /// Who said so.
+        /// The person who split it, or herder.
         by: Actor,
     },
-    /// A part is over, at an agent.
+    /// A part ended at an agent.
     PartOver {
-        /// Which agent.
+        /// The agent.
         agent: AgentName,
-        /// The number of its news.
+        /// Number of the agent's news.
         number: u64,
         /// The part.
         part: WorkId,
-        /// The task it is a part of.
+        /// The task that it is a part of.
         parent: WorkId,
-        /// How it ended.
+        /// The part's end.
         end: TaskEnd,
     },
-    /// A part that was cancelled is tried anew.
+    /// A cancelled part was opened again.
     Reopened {
         /// The part.
         task: WorkId,
-        /// For whom; none: for the next idle agent that suffices.
+        /// The agent it is for; `None`: the next idle agent that meets its needs.
         to: Option<AgentName>,
-        /// Who said so.
+        /// The person who opened it again.
         by: Actor,
     },
-    /// A person cancelled a task whose parts are to end first.
+    /// A person cancelled a task whose parts must end first.
     Cancelling {
-        /// Which task.
+        /// The task.
         task: WorkId,
-        /// Who.
+        /// The person.
         by: Actor,
     },
-    /// A task is over.
+    /// A task ended on the board.
     Ended {
-        /// Which.
+        /// The task.
         task: WorkId,
-        /// How.
+        /// The end.
         end: TaskEnd,
-        /// Who ended it, if a person did.
+        /// The person who ended it; `None` if herder did.
         by: Option<Actor>,
     },
 }
 
-/// Whether a task can be split so.
+/// Checks that a task can be split into these parts.
 ///
 /// # Errors
-/// Why not.
+/// The refusal that says why not.
 pub fn splittable(work: &Work, cuts: &[Cut]) -> Result<(), Refusal> {
     let task = work.id;
     let count = u32::try_from(cuts.len()).unwrap_or(u32::MAX);
@@ -251,7 +251,7 @@ impl Board {
                 self.hear(agent, *number);
                 self.queue(work, to.clone(), at);
                 if let Some(parent) = work.card().parent {
-                    // It is tried anew.
+                    // A part that was handed back is open again.
                     self.note_part(parent, work.id, None);
                 }
             }
@@ -352,25 +352,25 @@ impl Board {
         self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note });
     }
 
-    /// The number of an agent's last news that are on record.
+    /// Returns the number of an agent's last news that is recorded.
     #[must_use]
     pub fn heard_of(&self, agent: &AgentName) -> u64 {
         self.heard.get(agent).copied().unwrap_or_default()
     }
 
-    /// Whether anything waits to be handed to an agent.
+    /// True if any task waits to be handed to an agent.
     #[must_use]
     pub fn has_queued(&self) -> bool {
         self.tasks.values().any(|boarded| matches!(boarded.place, Place::Queued { .. }))
     }
 
-    /// What waits for the next agent that suffices.
+    /// Returns the tasks that wait for the next agent that meets their needs.
     pub fn waiting_for_anybody(&self) -> impl Iterator<Item = &Work> {
         let waits = |boarded: &&Boarded| matches!(boarded.place, Place::Queued { to: None });
         self.tasks.values().filter(waits).map(|boarded| &*boarded.work)
     }
 
-    /// The parts of a task, if it is split.
+    /// Returns the parts of a task; empty if it is not split.
     #[must_use]
     pub fn parts(&self, task: WorkId) -> &[Part] {
         match self.tasks.get(&task).map(|boarded| &boarded.place) {
@@ -397,7 +397,7 @@ impl Draft {
         self.events.push(event);
     }
 
-    /// A task is over, and with its last part the task it is a part of.
+    /// Ends a task; if it was the last open part of another, that one ends too.
     fn end(&mut self, task: WorkId, end: TaskEnd, by: Option<Actor>) {
         let parent = self.board.tasks.get(&task).and_then(|boarded| boarded.work.card().parent);
         self.record(BoardEvent::Ended { task, end, by });

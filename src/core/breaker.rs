@@ -1,7 +1,7 @@
-//! Too many failures in a sliding window: the circuit breaker and the degraded state, which count alike.
+//! The circuit breaker and the degraded state: both count failures in a sliding window.
 //!
-//! The ring of times is kept by `apply`; here it is read. A half-open breaker (one trial session after `resume`) opens
-//! again at the first failure, whatever the window says.
+//! `apply` keeps the ring of times, this module reads it. A half-open breaker (one trial session after `resume`)
+//! opens again at the first failure, whatever the window says.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::agent::{Agent, Breaker};
 use super::policy::{Intensity, Policy};
 use super::time::Timestamp;
 
-/// The times a ring keeps: far above every sensible limit, and small enough to be part of every snapshot.
+/// Number of times that a ring keeps: far above every sensible limit, and small enough to be in every snapshot.
 pub const RING: usize = 128;
 
-/// Adds a time to a ring; the oldest makes room.
+/// Adds a time to a ring; the oldest one makes room.
 pub fn remember(ring: &mut VecDeque<Timestamp>, at: Timestamp) {
     while ring.len() >= RING {
         ring.pop_front();
@@ -21,7 +21,7 @@ pub fn remember(ring: &mut VecDeque<Timestamp>, at: Timestamp) {
     ring.push_back(at);
 }
 
-/// How many times of the ring lie within `window` of `now`.
+/// Returns the number of times in the ring that lie within `window` of `now`.
 #[must_use]
 pub fn within(ring: &VecDeque<Timestamp>, window: Duration, now: Timestamp) -> u32 {
     // A clock that was set back leaves times in the future; those nearer than the window still count.
@@ -29,7 +29,8 @@ pub fn within(ring: &VecDeque<Timestamp>, window: Duration, now: Timestamp) -> u
     u32::try_from(ring.iter().filter(near).count()).unwrap_or(u32::MAX)
 }
 
-/// How many failures open the breaker now, or `None` if it stays as it is. Asked after a failure was recorded.
+/// Returns the number of failures that opens the breaker now, or `None` if it stays as it is. Call it after a failure
+/// was recorded.
 #[must_use]
 pub fn opens(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
     let failures = within(&agent.failure_times, policy.breaker.window, now);
@@ -37,7 +38,7 @@ pub fn opens(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
     (trial_failed || exceeds(failures, policy.breaker)).then_some(failures)
 }
 
-/// How many process crashes degrade the agent now, or `None`. Asked after a crash was recorded.
+/// Returns the number of process crashes that degrades the agent now, or `None`. Call it after a crash was recorded.
 #[must_use]
 pub fn degrades(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
     let crashes = within(&agent.crash_times, policy.degraded.window, now);
@@ -45,7 +46,7 @@ pub fn degrades(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
 }
 
 fn exceeds(count: u32, limit: Intensity) -> bool {
-    // A limit beyond the ring would never be reached.
+    // A limit beyond the ring's length would never be reached.
     let reachable = u32::try_from(RING - 1).unwrap_or(u32::MAX);
     count > limit.count.min(reachable)
 }

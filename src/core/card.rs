@@ -1,4 +1,4 @@
-//! What is written on a task beside its text: how urgent it is, who can do it, what it is a part of, who has tried it.
+//! The card of a task, beside its text: priority, needs, parent and failed attempts.
 
 use std::collections::BTreeSet;
 
@@ -10,45 +10,45 @@ use super::outcome::Category;
 use super::spec::{AgentSpec, Permissions};
 use super::time::Timestamp;
 
-/// The most parts a task is split into: more than a person keeps in view.
+/// Maximum number of parts of a task; more than a person can keep in view.
 pub const PARTS_MAX: usize = 5;
 
-/// How deep tasks are split: parts, and parts of parts.
+/// Maximum depth of splits: parts, and parts of parts.
 pub const DEPTH_MAX: u8 = 2;
 
-/// The most tags of an agent, and of what a task needs.
+/// Maximum number of tags of an agent, and of tags that a task needs.
 pub const TAGS_MAX: usize = 10;
 
-/// The longest tag, in bytes.
+/// Maximum length of a tag, in bytes.
 pub const TAG_MAX: usize = 30;
 
-/// The last failed attempts that a task remembers; older ones are in its agents' histories.
+/// Number of failed attempts that a card keeps; older ones are in the agents' histories.
 pub const ATTEMPTS_KEPT: usize = 10;
 
-/// How urgent a task is: a more urgent one is taken up before others that wait.
+/// Priority of a task: a more urgent one is started before others that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
-    /// After all others.
+    /// After all other tasks.
     Low,
-    /// In the order in which they come.
+    /// In the order of arrival.
     #[default]
     Normal,
-    /// Before all others.
+    /// Before all other tasks.
     High,
 }
 
 impl Priority {
-    /// Their words, in commands and data.
+    /// The words for priorities, in commands and in data.
     pub const WORDS: [&'static str; 3] = ["high", "normal", "low"];
 
-    /// The priority of a word.
+    /// Returns the priority with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         [Self::High, Self::Normal, Self::Low].into_iter().find(|priority| priority.word() == word)
     }
 
-    /// Its word.
+    /// Returns the priority's word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -64,43 +64,43 @@ impl Priority {
     }
 }
 
-/// What an agent must be to be given a task.
+/// Requirements that an agent must meet to be given a task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Needs {
-    /// It may do at least this.
+    /// Minimum permissions of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// It has all of these.
+    /// Tags that the agent must have, all of them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tags: BTreeSet<String>,
 }
 
 impl Needs {
-    /// Whether anybody will do.
+    /// True if any agent meets them.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.permissions.is_none() && self.tags.is_empty()
     }
 
-    /// Whether an agent is all that.
+    /// True if an agent meets them.
     #[must_use]
     pub fn are_met_by(&self, spec: &AgentSpec) -> bool {
         self.permissions.is_none_or(|needed| spec.permissions >= needed)
             && self.tags.iter().all(|tag| spec.tags.contains(tag))
     }
 
-    /// As they are written: `full,rust`.
+    /// Returns them as they are typed: `full,rust`.
     #[must_use]
     pub fn words(&self) -> String {
         let permissions = self.permissions.map(Permissions::word);
         permissions.into_iter().chain(self.tags.iter().map(String::as_str)).collect::<Vec<_>>().join(",")
     }
 
-    /// Reads what [`Needs::words`] writes: a permission and tags, in any order.
+    /// Parses the form that [`Needs::words`] writes: a permission and tags, in any order.
     ///
     /// # Errors
-    /// The word that is neither, or one too many.
+    /// The word that is neither, or that is one too many.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut needs = Self::default();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -116,7 +116,7 @@ impl Needs {
     }
 }
 
-/// Whether a word can be a tag: small letters, digits and inner hyphens, and no permission.
+/// True if a word can be a tag: lower-case letters, digits and inner hyphens, and not the name of a permission.
 #[must_use]
 pub fn is_tag(word: &str) -> bool {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -124,42 +124,42 @@ pub fn is_tag(word: &str) -> bool {
     fits && !word.starts_with('-') && !word.ends_with('-') && Permissions::of(word).is_none()
 }
 
-/// A session that had a task and failed.
+/// A failed session of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Whose.
+    /// The agent that made the attempt.
     pub agent: AgentName,
-    /// Which of the agent's.
+    /// Number of the agent's session.
     pub session: SessionId,
-    /// How it ended.
+    /// Category of the session's outcome.
     pub category: Category,
-    /// Why.
+    /// The outcome's detail.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,
-    /// When.
+    /// Time of the session's end.
     pub at: Timestamp,
 }
 
-/// What is written on a task. Most have nothing written on them.
+/// The card of a task; the default for most tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
-    /// How urgent it is.
+    /// Priority of the task.
     #[serde(skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
-    /// Who can do it.
+    /// Requirements for an agent.
     #[serde(skip_serializing_if = "Needs::is_none")]
     pub needs: Needs,
-    /// The task it is a part of.
+    /// The task that it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
-    /// How deep: 0 for what is no part.
+    /// Depth of the split; 0 for a task that is no part.
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u8,
-    /// Sessions that had it and failed, oldest first; the last [`ATTEMPTS_KEPT`].
+    /// Failed sessions, oldest first; the last [`ATTEMPTS_KEPT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
-    /// When the board gave it to the agent that has it; none: it came to its agent when it was given.
+    /// Time at which the board handed it to its agent; `None` if it was given to its agent directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came: Option<Timestamp>,
 }
@@ -170,7 +170,7 @@ const fn is_zero(depth: &u8) -> bool {
 }
 
 impl Card {
-    /// The card that nothing is written on.
+    /// The card without any entry.
     pub(super) const PLAIN: Self = Self {
         priority: Priority::Normal,
         needs: Needs { permissions: None, tags: BTreeSet::new() },
@@ -180,7 +180,7 @@ impl Card {
         came: None,
     };
 
-    /// Notes a session that failed.
+    /// Records a failed session.
     pub fn tried(&mut self, attempt: Attempt) {
         if self.attempts.len() >= ATTEMPTS_KEPT {
             self.attempts.remove(0);
@@ -188,7 +188,7 @@ impl Card {
         self.attempts.push(attempt);
     }
 
-    /// The card of a part of a task that has this one.
+    /// Returns the card for a part of the task that has this card.
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));

@@ -1,9 +1,9 @@
-//! What becomes of waits when the wall clock is set: each keeps its own length.
+//! Corrects waits when the wall clock is set: each keeps its length.
 //!
-//! On disk stand moments of the wall clock, the beginning of a wait and its end. When the clock is set by hours, both are moved
-//! along with it, so that what is left of the wait stays what it was; the end of a limit that was named as a time of day alone
-//! is a moment of the wall clock and stays. A clock that was set while herder was down is seen by a beginning that is still to
-//! come: the wait then lasts its whole length again, and no longer.
+//! The journal holds wall-clock times: the start of a wait and its end. When the clock is set by hours, both are
+//! moved with it, so that the rest of the wait stays the same; a limit's reset that was reported as a time of day
+//! stays. A clock that was set while herder was down is detected by a start in the future: the wait then lasts its
+//! whole length again, and no longer.
 
 use std::time::Duration;
 
@@ -12,10 +12,11 @@ use super::event::WaitReason;
 use super::promotion::Gate;
 use super::time::Timestamp;
 
-/// What lies ahead of the clock by less is no sign that the clock was set.
+/// Maximum lead of a recorded time over the clock that is not taken as a sign that the clock was set back.
 const AHEAD_MAX: Duration = Duration::from_secs(2);
 
-/// By how many milliseconds the clock lies behind the last of these moments, which were all seen.
+/// Returns the milliseconds, negative, by which the clock lies behind the last of these times, which have all passed
+/// already; `None` if it does not.
 #[must_use]
 pub fn behind(seen: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<i64> {
     let last = seen.max()?;
@@ -23,7 +24,7 @@ pub fn behind(seen: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<i
 }
 
 impl Agent {
-    /// By how many milliseconds the clock lies behind what the agent has seen.
+    /// Returns the milliseconds by which the clock lies behind the agent's recorded times.
     pub(super) fn clock_behind(&self, now: Timestamp) -> Option<i64> {
         let failures = self.failure_times.back().into_iter().chain(self.crash_times.back());
         let asks = self.asks.iter().map(|ask| ask.at);
@@ -32,7 +33,7 @@ impl Agent {
         behind(seen, now)
     }
 
-    /// The wall clock was set.
+    /// Moves the agent's times by `by` milliseconds, after the wall clock was set.
     pub(super) fn clock_set(&mut self, by: i64) {
         let moves = |at: &mut Timestamp| *at = at.moved(by);
         moves(&mut self.since);
@@ -64,7 +65,8 @@ impl Agent {
 }
 
 impl Gate {
-    /// The wall clock was set. A reset that was reported is a time of day.
+    /// Moves the account's times by `by` milliseconds, after the wall clock was set. A reported reset is a time of
+    /// day and stays.
     pub fn clock_set(&mut self, by: i64) {
         self.since = self.since.moved(by);
         if self.resets_at.is_none() {

@@ -1,6 +1,7 @@
-//! `context.md`: what a session that did not finish its work leaves behind, for the next one and for people who look.
+//! `context.md`: the state that a session leaves when it did not finish its work, for the next session and for
+//! people.
 //!
-//! It is made of the state alone, so that it can be written anew whenever it may be missing.
+//! It is made from the agent's state alone, so that it can be written again whenever it may be missing.
 
 use super::agent::Agent;
 use super::ask::About;
@@ -8,29 +9,29 @@ use super::recap::{bounded, ended, one_line};
 use super::turn::Turn;
 use super::work::{Work, WorkKind};
 
-/// The folder of all agents of a workspace, and the file in the agent's own folder there.
+/// Name of the folder in a workspace that holds one folder per agent.
 pub const FOLDER: &str = ".herder";
 
-/// See [`FOLDER`].
+/// Name of the file in an agent's folder below [`FOLDER`].
 pub const FILE: &str = "context.md";
 
-/// The most of the work's own text: the whole of it is in the journal and in the next prompt.
+/// Maximum length of the work's own text, in bytes; the whole text is in the journal and in the next prompt.
 const TASK_MAX: usize = 4000;
 
-/// The most of each question or message.
+/// Maximum length of each question or message, in bytes.
 const LINE_MAX: usize = 500;
 
-/// The most of what is said of one turn.
+/// Maximum length of the summary of one turn, in bytes.
 const TURN_MAX: usize = 240;
 
-/// The turns of lost sessions that are kept: what came before them is in the workspace by now.
+/// Number of turns of earlier sessions that are kept; the results of older ones are in the workspace.
 pub(super) const DONE_KEPT: usize = 20;
 
-/// The most of a command or a path in it.
+/// Maximum length of a command or path in the summary of a turn, in bytes.
 const WHAT_MAX: usize = 80;
 
-/// The file's whole text, if a session has begun the work that the agent has at hand and not finished it. At most a few
-/// kilobytes, whatever the agent has said.
+/// Returns the file's text, if a session has started the agent's work and not finished it. Its length is bounded to a
+/// few kilobytes, whatever the agent said.
 #[must_use]
 pub fn context(agent: &Agent) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.tries > 0)?;
@@ -60,7 +61,7 @@ fn title(work: &Work) -> String {
     }
 }
 
-/// A heading and what stands below it, quoted: nothing in it becomes a heading of its own.
+/// Appends a heading and its text, quoted, so that no line of the text becomes a heading.
 fn section(text: &mut String, title: &str, body: &str) {
     let body = if body.trim().is_empty() { "nothing that is known" } else { body };
     text.push_str(&format!("\n## {title}\n\n"));
@@ -86,7 +87,7 @@ fn line(text: &str) -> String {
     bounded(&one_line(text), LINE_MAX)
 }
 
-/// One turn in a line: what it did and what it said.
+/// Summarises a turn in one line: the steps taken and the words said.
 pub(super) fn brief(turn: &Turn) -> Option<String> {
     let steps = turn.steps.iter().map(|step| {
         let failed = step.end.as_ref().is_some_and(|end| !end.ok);

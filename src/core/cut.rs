@@ -1,14 +1,15 @@
-//! Long texts: both ends are kept, and a line of its own says how much is missing between them; or the beginning alone.
+//! Cuts long texts: both ends are kept, with a line between them that says how much is missing; or the beginning
+//! alone.
 //!
-//! The line is part of the text, in English like the text around it may be anything. Where people read the text,
-//! [`Cut::of`] knows the line again, so that it is counted, and said in their language.
+//! That line is part of the text and in English. Where people read the text, [`Cut::of`] recognises the line, so that
+//! it is counted and said in the reader's language.
 
 use unicode_segmentation::GraphemeCursor;
 
-/// The most bytes of a line that says what is missing, and of the line breaks around it.
+/// Maximum length of such a line with the line breaks around it, in bytes.
 const MARK_MAX: usize = 48;
 
-/// How much was left out of a text at one place.
+/// Amount of text that was left out at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// Whole lines.
@@ -18,7 +19,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// The line that says so.
+    /// Returns the line that marks the cut.
     #[must_use]
     pub fn mark(self) -> String {
         let (count, unit) = match self {
@@ -28,8 +29,8 @@ impl Cut {
         format!("[… {count} {unit} left out …]")
     }
 
-    /// What a line says is missing, if it is such a line. An agent that writes one itself is believed: nothing but a
-    /// count depends on it.
+    /// Parses a line that marks a cut; `None` for any other line. An agent may write such a line itself: only a count
+    /// depends on it.
     #[must_use]
     pub fn of(line: &str) -> Option<Self> {
         let said = line.trim().strip_prefix("[… ")?.strip_suffix(" left out …]")?;
@@ -43,19 +44,19 @@ impl Cut {
     }
 }
 
-/// How much of a text is left in it after cuts.
+/// Number of lines left in a text after cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Lines that are in it, some perhaps in part.
+    /// Number of lines in the text, some perhaps in part.
     pub lines: usize,
-    /// Lines that it had before any were left out.
+    /// Number of lines before any were left out.
     pub whole: usize,
-    /// Whether nothing of it was left out.
+    /// True if nothing was left out.
     pub is_complete: bool,
 }
 
 impl Extent {
-    /// What the marks in `text` say of it.
+    /// Counts the lines of `text` and those that its marks say are missing.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut extent = Self { lines: 0, whole: 0, is_complete: true };
@@ -66,7 +67,7 @@ impl Extent {
             match cut {
                 Some(Cut::Lines(count)) => extent.whole = extent.whole.saturating_add(count),
                 Some(Cut::Bytes(_)) => {}
-                // What follows a cut within a line is the end of that line.
+                // Text after a cut within a line is the end of that line.
                 None if goes_on => {}
                 None => {
                     extent.lines += 1;
@@ -79,7 +80,7 @@ impl Extent {
     }
 }
 
-/// How many lines a line stands for: itself, or those that it says are missing.
+/// Returns the number of lines that a line stands for: 1, or the number that it says are missing.
 #[must_use]
 pub fn stands_for(line: &str) -> usize {
     match Cut::of(line) {
@@ -88,7 +89,8 @@ pub fn stands_for(line: &str) -> usize {
     }
 }
 
-/// `text` in at most `max` bytes: its beginning and its end, cut between lines if it has any near enough, else between words.
+/// Returns `text` in at most `max` bytes: its beginning and its end, cut between lines if a line break is near
+/// enough, else between words.
 #[must_use]
 pub fn both_ends(text: &str, max: usize) -> String {
     if text.len() <= max {
@@ -111,18 +113,18 @@ pub fn both_ends(text: &str, max: usize) -> String {
     }
 }
 
-/// The last boundary between characters at or before `at`.
+/// Returns the last character boundary at or before `at`.
 #[must_use]
 pub fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first boundary between characters at or after `at`.
+/// Returns the first character boundary at or after `at`.
 fn ceiling(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// The last boundary between graphemes at or before `limit`, a boundary between characters.
+/// Returns the last grapheme boundary at or before `limit`, which is a character boundary.
 #[must_use]
 pub fn grapheme_floor(text: &str, limit: usize) -> usize {
     let mut cursor = GraphemeCursor::new(limit, text.len(), true);
@@ -132,8 +134,8 @@ pub fn grapheme_floor(text: &str, limit: usize) -> usize {
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// Where a beginning that may reach up to `limit` ends: before a space or after a sentence, if there is one in its second
-/// half; else between graphemes.
+/// Returns the end for a beginning of at most `limit` bytes: before a space or after a sentence, if its second half
+/// has one; else between graphemes.
 fn word_end(text: &str, limit: usize) -> usize {
     let near = floor(text, limit / 2);
     let space = text[limit..].starts_with(char::is_whitespace).then_some(limit);
@@ -145,7 +147,7 @@ fn word_end(text: &str, limit: usize) -> usize {
     }
 }
 
-/// Where an end that may begin at `limit` begins, likewise.
+/// Returns the start for an end that may begin at `limit`, by the rules of [`word_end`].
 fn word_start(text: &str, limit: usize) -> usize {
     let near = floor(text, limit + (text.len() - limit) / 2);
     let after = |at: usize| ceiling(text, limit + at + 1);
@@ -160,12 +162,12 @@ fn word_start(text: &str, limit: usize) -> usize {
     })
 }
 
-/// Whether a sentence, or a part of one, ends with it in a language that has no spaces.
+/// True if `c` ends a sentence, or a part of one, in a language without spaces.
 fn is_stop(c: char) -> bool {
     matches!(c, '。' | '、' | '！' | '？' | '，' | '；' | '」' | '）')
 }
 
-/// Cuts `text` to at most `max` bytes at a character's border.
+/// Cuts `text` to at most `max` bytes, at a character boundary.
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> &str {
     if text.len() <= max {
@@ -174,7 +176,8 @@ pub fn bounded(text: &str, max: usize) -> &str {
     &text[..floor(text, max)]
 }
 
-/// `text` as one line: every run of white space is one blank, control characters are gone, at most `max` bytes.
+/// Returns `text` as one line of at most `max` bytes: each run of white space becomes one blank, control characters
+/// are removed.
 #[must_use]
 pub fn one_line(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
@@ -225,7 +228,7 @@ mod tests {
             tail.contains("left out …]\nfourteen words ") || tail.contains("left out …]\nwords "),
             "{cut}"
         );
-        // Without spaces, at the end of a sentence; without that, never within what is one character to a reader.
+        // Text without spaces is cut at the end of a sentence; without that, never within a grapheme.
         let cut = both_ends(&"これは日本語の文です。".repeat(40), 248);
         let lines: Vec<&str> = cut.lines().collect();
         assert!(lines[0].ends_with("です。") && lines[2].starts_with("これは"), "{cut}");

@@ -1,4 +1,4 @@
-//! Questions, as they are written into the state.
+//! Applies the events about questions to an agent's state.
 
 use crate::core::agent::Agent;
 use crate::core::ask::{
@@ -39,14 +39,14 @@ pub(super) fn over(agent: &mut Agent, id: AskId, end: AskEnd, at: Timestamp) {
         }
     }
     let mut ask = ask;
-    // A plan is long, and nobody reads it here any more.
+    // Plans are long, and a settled one is not read again.
     if let (About::Plan { text }, false) = (&mut ask.about, due) {
         *text = bounded(text, ABOUT_MAX);
     }
     settle(&mut agent.settled, Settled { ask, end, at, due });
 }
 
-/// What needed no person was decided.
+/// Records a permission request that was decided without a person.
 pub(super) fn decided(agent: &mut Agent, session: SessionId, allowed: bool, by: DecidedBy) {
     if agent.session() == Some(session)
         && let Some(unfinished) = &mut agent.unfinished
@@ -66,8 +66,8 @@ pub(super) fn reminded(agent: &mut Agent, id: AskId, next: Option<Timestamp>) {
     }
 }
 
-/// The session that asked is gone: nobody waits for the answer, until another one asks the same. The answers that a call of
-/// several questions has so far are given to it then.
+/// Detaches the questions of a session that ended, until another session asks the same. The answers that a call of
+/// several questions got so far become due then.
 pub(super) fn session_ended(agent: &mut Agent, session: SessionId) {
     let of_session = |ask: &Ask| ask.asker.filter(|asker| asker.session == session).and(ask.part);
     let whole: Vec<AskKey> = agent

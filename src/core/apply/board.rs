@@ -1,4 +1,4 @@
-//! Tasks that come from the board, and go back to it.
+//! Applies the events about tasks that come from the board or go back to it.
 
 use super::take;
 use crate::core::agent::Agent;
@@ -7,7 +7,7 @@ use crate::core::id::WorkId;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// Puts work into the queue: before what is less urgent, but never before what a session has begun.
+/// Inserts work into the queue by priority, but never before work that a session has started.
 pub(super) fn enqueue(agent: &mut Agent, work: Work) {
     let begun = usize::from(agent.held().is_some());
     let urgent = work.card().priority;
@@ -18,7 +18,7 @@ pub(super) fn enqueue(agent: &mut Agent, work: Work) {
     }
 }
 
-/// The board has handed a task over.
+/// Queues a task that the board has handed over.
 pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) {
     agent.board.taken = agent.board.taken.max(number);
     let mut work = work.clone();
@@ -27,7 +27,7 @@ pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) 
     super::queued(agent, &work);
 }
 
-/// A task is the agent's no more. Also one that is over can be handed back, so that somebody tries it anew.
+/// Hands a task back to the board. A finished task can be handed back too, so that another agent tries it anew.
 pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &Actor) {
     let finished = agent.finished.iter().position(|finished| finished.work.id == id);
     let work = take(agent, id)
@@ -42,7 +42,7 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
     }
 }
 
-/// A task is over: the board must know if it is a part of another.
+/// Tells the board that a task ended, if it is a part of another task.
 pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd) {
     if let Some(parent) = work.card().parent {
         agent.board.tell(News::PartOver { part: work.id, parent, end });

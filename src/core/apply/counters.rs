@@ -1,4 +1,4 @@
-//! What counts against the limits of restarts and of spending.
+//! Counters of failures and of usage, which restarts and caps depend on.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::core::time::Timestamp;
 use crate::core::turn::Step;
 use crate::core::usage::PROVISIONAL;
 
-/// Takes in what the session has used by now. Less than before is no reading of the same meter, and counts nothing.
+/// Books the usage of the session so far. A smaller reading than before comes from another meter and is ignored.
 pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
@@ -27,8 +27,8 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     }
 }
 
-/// Takes in what somebody has used who was asked about the agent. It is the agent's account that pays, so that a cap holds
-/// for both.
+/// Books the usage of a model that was asked about the agent (evaluator, splitter) to the agent's account, so that
+/// one cap holds for both.
 pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage != Usage::default() {
@@ -38,7 +38,7 @@ pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     }
 }
 
-/// What a session's end does to the counters.
+/// Updates the counters after a session ended.
 pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     if outcome.unknown {
         agent.totals.unknown = agent.totals.unknown.saturating_add(1);
@@ -57,7 +57,7 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
         | Category::Hung
         | Category::Transient => count_failure(agent, at),
         Category::Crash => count_crash(agent, at),
-        // Nobody's fault, the account's, or the runtime's own wish: no restart follows from them.
+        // These are no failures of the agent's work, so no restart follows from them.
         Category::Billing
         | Category::Auth
         | Category::Budget
@@ -66,7 +66,7 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
         | Category::Interrupted => {}
     }
     if outcome.category == Category::Quota {
-        // What is met on an account that it has left keeps it from nothing.
+        // A limit of an account that the agent has left does not keep it from anything.
         agent.exhausted = Some(at).filter(|_| agent.session_account() == agent.account());
     } else if matches!(outcome.category, Category::Success | Category::MaxTurns) {
         agent.exhausted = None;
@@ -77,10 +77,11 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     }
 }
 
-/// Sessions without progress that are believed; each one after them counts for the breaker.
+/// Number of consecutive sessions without progress that are tolerated; each one after them counts for the breaker.
 pub(in crate::core) const STALLS_BELIEVED: u32 = 5;
 
-/// A session that reached its limit of turns has not failed, unless it is one of many that did nothing new.
+/// Counts a session that reached its limit of turns. It is a failure only after [`STALLS_BELIEVED`] sessions without
+/// progress.
 fn count_turn_limit(agent: &mut Agent, at: Timestamp) {
     let stalls = if has_progressed(agent) { 0 } else { agent.stalls.saturating_add(1) };
     clear_counters(agent);
@@ -90,7 +91,8 @@ fn count_turn_limit(agent: &mut Agent, at: Timestamp) {
     }
 }
 
-/// Whether the last session did something, or saw it end in a way, that no session before it did, as far as its turns were seen.
+/// True if the last session took a step, or got a result, that no session before it had, as far as its turns were
+/// seen.
 fn has_progressed(agent: &Agent) -> bool {
     let window = &agent.watch.window;
     let (own, before): (Vec<_>, Vec<_>) = window.iter().partition(|turn| turn.session == agent.last_session);
@@ -123,7 +125,8 @@ pub(super) fn count_crash(agent: &mut Agent, at: Timestamp) {
     remember(&mut agent.crash_times, at);
 }
 
-/// Consecutive limits whose reset was already past that are believed; from the next one on the schedule is used.
+/// Number of consecutive limits with a reset in the past that are tolerated; from the next one on the schedule is
+/// used.
 pub(in crate::core) const PAST_RESETS_BELIEVED: u32 = 2;
 
 fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
@@ -140,7 +143,7 @@ fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     }
 }
 
-/// Whether a session that ended so has tried its work and failed.
+/// True if a session that ended with `category` tried its work and failed.
 pub(super) fn failed(category: Category) -> bool {
     match category {
         Category::Transient

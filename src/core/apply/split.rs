@@ -1,4 +1,4 @@
-//! A task that is being split, as it is written into the state.
+//! Applies the events about splitting a task to an agent's state.
 
 use super::counters;
 use crate::core::agent::{Agent, Splitting};

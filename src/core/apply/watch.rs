@@ -1,4 +1,4 @@
-//! Evaluations and calls for a person, as they are written into the state.
+//! Applies evaluations and calls for a person to an agent's state.
 
 use super::{counters, subject};
 use crate::core::agent::Agent;
@@ -22,7 +22,8 @@ pub(super) fn stood_in(agent: &mut Agent) {
     agent.watch.found(heard);
 }
 
-/// Whether the agent is told of what is found now. `untold`: what it was told before had not reached it when that began.
+/// Returns whether the agent is told of a finding now. `untold`: an earlier note had not reached it when the
+/// evaluation began.
 fn heard(agent: &Agent, untold: bool) -> Heard {
     match (agent.is_at_work(), agent.is_untold()) {
         (false, _) => Heard::Nobody,
@@ -32,7 +33,7 @@ fn heard(agent: &Agent, untold: bool) -> Heard {
     }
 }
 
-/// A person's words have reached the agent at its work.
+/// Records a person's words that reached the agent at its work.
 pub(super) fn said(agent: &mut Agent, text: &str, at: Timestamp) {
     let work = agent.current.as_ref().and_then(subject);
     agent.watch.hear_people(Said { work, at, text: bounded(text, SAID_TEXT_MAX) });
@@ -60,9 +61,9 @@ pub(super) fn answered(agent: &mut Agent, id: WorkId, answer: Answer, by: &Actor
     let Some(escalation) = agent.watch.escalation.take_if(|call| call.id == id) else { return };
     agent.watch.answered = Some(Answered { escalation, answer, by: by.clone(), at });
     match answer {
-        // It has its two tries again.
+        // The work may reach its time limit twice again.
         Answer::Resume => agent.timed_out = None,
-        // What it was told about work that is given up would only confuse it.
+        // Notes about work that is given up would only confuse it.
         Answer::Abort | Answer::Remove | Answer::Moved => {
             agent.whispers.retain(|whisper| whisper.tone == Tone::Person);
         }

@@ -1,4 +1,4 @@
-//! What the board does by itself: it takes in what agents have for it, and hands tasks to agents.
+//! The board's own moves: it takes in news of agents, and hands tasks to agents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,26 +13,28 @@ use crate::core::spec::Permissions;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work};
 
-/// Whether an agent can be handed tasks, as far as its own state does not say.
+/// Availability of an agent for hand-overs, as far as the agent's own state does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// It can.
+    /// It can be handed tasks.
     Open,
-    /// Its account is closed, and it could not begin: what is for it by name waits for it, and the rest goes to others.
+    /// Its account is closed, so that it could not start. Tasks assigned to it by name are still handed to it, others
+    /// are not.
     Closed,
-    /// Nobody takes anything in for it: what is for it by name waits on the board, where it can be given to others.
+    /// No supervisor takes input for it. Tasks assigned to it by name stay on the board, where they can be assigned
+    /// to others.
     Deserted,
 }
 
 impl Board {
-    /// What follows from an agent's state as it is on disk: hand-overs that it has on record, and its news.
+    /// Returns the events that follow from an agent's state on disk: hand-overs that it has recorded, and its news.
     #[must_use]
     pub fn look(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
         self.take_in(name, agent, agent.phase == Phase::Removed, now)
     }
 
-    /// The same of an agent for which nobody takes anything in any more, and nobody will: what it was offered and does not
-    /// have on record comes back.
+    /// Does the same as [`Board::look`] for an agent without a supervisor. Tasks that were offered to it and are not
+    /// recorded come back to the board.
     #[must_use]
     pub fn take_back(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
         self.take_in(name, agent, true, now)
@@ -50,7 +52,7 @@ impl Board {
             return Vec::new();
         }
         let mut draft = Draft::new(self, now);
-        // First what it got: it may have handed that back since.
+        // Hand-overs come first: the agent may have handed the same task back since.
         for (task, number) in self.offered_to(name) {
             if number <= agent.board.taken {
                 draft.record(BoardEvent::Accepted { task, number });
@@ -68,7 +70,7 @@ impl Board {
         draft.events
     }
 
-    /// What waits for agents that are not there, which nobody will tell anything of.
+    /// Returns the events that take back tasks from agents that do not exist any more and so will report nothing.
     #[must_use]
     pub fn look_for_lost(&self, known: impl Fn(&AgentName) -> bool, now: Timestamp) -> Vec<BoardEvent> {
         let mut draft = Draft::new(self, now);
@@ -84,9 +86,9 @@ impl Board {
         draft.events
     }
 
-    /// Hands tasks to agents: what is for one by name, and the rest, the most urgent first, to idle agents that suffice,
-    /// those first that have not tried it yet, then those that have been idle for longest. One agent is handed one task at
-    /// a time.
+    /// Hands tasks to agents, one task per agent at a time. Tasks assigned by name go to that agent; the others, most
+    /// urgent first, to an idle agent that meets their needs: before all one that has not tried the task, then the
+    /// one that has been idle for longest.
     #[must_use]
     pub fn deal(
         &self,
@@ -105,7 +107,7 @@ impl Board {
                 Place::Split { .. } => {}
             }
         }
-        // Stable: of the same urgency the one with the lower number, which is older.
+        // The sort is stable: among equal priorities the lower number, which is older, stays first.
         row.sort_by_key(|(boarded, _)| std::cmp::Reverse(boarded.work.card().priority));
         let is_free = |(name, agent): &&(&AgentName, &Agent)| {
             !busy.contains(name) && agent.is_free(now) && door(name, agent) == Door::Open
@@ -122,7 +124,7 @@ impl Board {
                     .filter(|(name, agent)| takes_more(agent) && door(name, agent) != Door::Deserted),
                 (to, _) => {
                     if to.is_some() {
-                        // It left before it was handed the task.
+                        // The agent left before it was handed the task.
                         let task = work.id;
                         events.push(BoardEvent::Directed { task, to: None, by: Actor::herder() });
                     }
@@ -139,7 +141,7 @@ impl Board {
         events
     }
 
-    /// Those of `agents` that there could be something to tell ([`Board::errands`]): a look at the others is spared.
+    /// Returns those of `agents` that [`Board::errands`] may have an input for, to spare looking at the others.
     pub fn concerned<'a>(
         &'a self,
         agents: impl Iterator<Item = (&'a AgentName, &'a Agent)>,
@@ -159,7 +161,7 @@ impl Board {
         agents.filter(move |(name, agent)| cancels || !agent.board.news.is_empty() || offered.contains(name))
     }
 
-    /// What an agent is to be told, as far as the board knows: said again until the agent has it on record.
+    /// Returns the inputs that the board sends to an agent; they are repeated until the agent has recorded them.
     #[must_use]
     pub fn errands(&self, name: &AgentName, agent: &Agent) -> Vec<Input> {
         let mut errands = Vec::new();
@@ -181,13 +183,13 @@ impl Board {
         errands
     }
 
-    /// Whether some agent would do for a task, idle or not.
+    /// True if the agent is able to do a task, idle or not.
     #[must_use]
     pub fn would_do(agent: &Agent, work: &Work) -> bool {
         takes_more(agent) && suffices(agent, work)
     }
 
-    /// Whether some agent would do for a task, may do more than one with `permissions`, and comes to it without a person.
+    /// True if the agent is able to do a task, has more than `permissions`, and needs no person to continue.
     #[must_use]
     pub fn would_do_more(agent: &Agent, work: &Work, permissions: Permissions) -> bool {
         let more = agent.spec.as_ref().is_some_and(|spec| spec.permissions > permissions);
@@ -202,7 +204,7 @@ impl Board {
         self.tasks.iter().filter_map(offered).collect()
     }
 
-    /// Who has cancelled the task that this is a part of.
+    /// Returns the person who cancelled the task that `work` is a part of.
     fn cancelled_with(&self, work: &Work) -> Option<&Actor> {
         match &self.tasks.get(&work.card().parent?)?.place {
             Place::Split { cancelled, .. } => cancelled.as_ref(),
@@ -223,7 +225,7 @@ fn has_tried(name: &AgentName, work: &Work) -> bool {
     work.card().attempts.iter().any(|attempt| attempt.agent == *name)
 }
 
-/// Takes in what an agent has told.
+/// Records one piece of news from an agent.
 fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
     let agent = agent.clone();
     match news {
@@ -253,7 +255,7 @@ fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
     }
 }
 
-/// What waited for an agent by name waits for the next one.
+/// Makes tasks that were assigned to a removed agent available to any agent.
 fn undirect(draft: &mut Draft, gone: impl Fn(&AgentName) -> bool) {
     let waits = |(task, boarded): (&WorkId, &Boarded)| match &boarded.place {
         Place::Queued { to: Some(to) } if gone(to) => Some(*task),
@@ -265,7 +267,7 @@ fn undirect(draft: &mut Draft, gone: impl Fn(&AgentName) -> bool) {
     }
 }
 
-/// Parts that came to the board after the whole was cancelled are cancelled with it.
+/// Cancels parts that came to the board after their whole task was cancelled.
 fn tidy(draft: &mut Draft) {
     let late = |boarded: &Boarded| {
         let by = draft.board.cancelled_with(&boarded.work).cloned();

@@ -1,4 +1,4 @@
-//! What people and machines are told of the board, given the board right after the event was applied.
+//! Posts about the board's events, made from the board's state right after the event was applied.
 
 use super::{Board, BoardEvent};
 use crate::core::id::WorkId;
@@ -7,7 +7,7 @@ use crate::core::work::TaskEnd;
 use crate::core::{Owed, OwedBody};
 
 impl Board {
-    /// What an event owes.
+    /// Returns the posts that an event causes.
     #[must_use]
     pub fn posts(&self, event: &BoardEvent) -> Vec<Owed> {
         match event {
@@ -41,7 +41,8 @@ impl Board {
         }
     }
 
-    /// What is owed for a part that went wrong. The first one is what the whole is blocked by.
+    /// Returns the posts about a part that failed. Only the first failed part of a task is posted, as it blocks the
+    /// task already.
     fn blocked(&self, parent: WorkId, part: WorkId, end: TaskEnd) -> Vec<Owed> {
         let wrong = self.parts(parent).iter().filter(|part| part.end.is_some_and(|end| end != TaskEnd::Done));
         let first = wrong.count() == 1;

@@ -151,7 +151,7 @@ fn a_cancelled_part_blocks_its_whole_until_it_is_tried_anew() {
     assert_eq!(world.said()[4..], ["TASK 3 queued", "TASK 2 queued", "DONE 1"]);
     assert_eq!(world.assign(3, None), Err(Refusal::TaskOver { task: WorkId(3), end: TaskEnd::Done }));
 
-    // Of a task that was cancelled itself, nothing is.
+    // The parts of a task that was cancelled itself cannot be opened again.
     world.run(&[Op::Pause(0), Op::Add, Op::Settle]);
     let whole = world.ids;
     world.split(whole, 2).expect("it waits");
@@ -173,7 +173,7 @@ fn a_task_of_the_board_is_not_lost_with_the_agent_that_had_it() {
     let mut world = World::new();
     world.run(&[Op::Give(2), Op::Give(1), Op::Add, Op::Settle, Op::Give(0)]);
     assert_eq!((world.current("alpha"), world.queue("alpha")), (Some(3), vec![4]));
-    // Its own is given up; what the board gave it, it goes on with elsewhere.
+    // Its own task is given up; the one from the board is continued by another agent.
     world.run(&[Op::Crash(0), Op::Remove(0), Op::Settle]);
     assert_eq!(board_line(&world), ["3 queued"]);
     world.run(&[Op::Finish(1), Op::Settle]);
@@ -278,7 +278,7 @@ fn what_was_offered_to_an_agent_that_nobody_takes_anything_in_for_goes_to_anothe
 #[test]
 fn what_such_an_agent_has_on_record_stays_with_it() {
     let mut world = World::new();
-    // Its word that it has the task was still on its way.
+    // The message that it recorded the task was still on its way.
     world.run(&[Op::Add]);
     world.arrives("alpha");
     world.run(&[Op::Desert(0)]);

@@ -1,4 +1,4 @@
-//! What people ask of the board. A refusal stores nothing.
+//! Commands of people to the board. A refusal stores nothing.
 
 use std::sync::Arc;
 
@@ -12,39 +12,39 @@ use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// What a person can ask of the board.
+/// A command of a person to the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// A task for the next idle agent that suffices.
+    /// Adds a task for the next idle agent that meets its needs.
     Add {
-        /// The number that was drawn for it.
+        /// The number drawn for it.
         id: WorkId,
-        /// What to do.
+        /// The task's text.
         text: String,
-        /// What is written on it.
+        /// Its priority, needs and parts.
         card: Option<Box<Card>>,
-        /// Whether there is an agent that suffices, idle or not: for the answer.
+        /// True if any agent, idle or not, meets its needs; the reply says so.
         fits: bool,
     },
-    /// A task of the board is for that agent; none: for the next idle one that suffices.
+    /// Assigns a task of the board to an agent; `None`: to the next idle one that meets its needs.
     Assign {
-        /// Which.
+        /// The task.
         task: WorkId,
-        /// For whom.
+        /// The agent.
         to: Option<AgentName>,
     },
-    /// A task of the board that nobody has been handed is to be this instead.
+    /// Replaces the text of a task that is not handed over yet.
     Reword {
-        /// Which.
+        /// The task.
         task: WorkId,
-        /// What to do.
+        /// The new text.
         text: String,
     },
-    /// A task of the board is not to be done, nor are its parts.
+    /// Cancels a task of the board and its parts.
     Cancel(WorkId),
-    /// A task of the board is to be done in parts.
+    /// Splits a task of the board.
     Split {
-        /// Which.
+        /// The task.
         task: WorkId,
         /// The parts.
         cuts: Vec<Cut>,
@@ -52,7 +52,7 @@ pub enum Wish {
 }
 
 impl Board {
-    /// Decides what a person asks for.
+    /// Decides a person's command.
     ///
     /// # Errors
     /// A refusal in the user's terms.
@@ -106,7 +106,7 @@ impl Board {
         Ok((draft.events, reply))
     }
 
-    /// A task that waits on the board, and for whom.
+    /// Returns a task that waits on the board, and the agent that it is assigned to.
     fn waiting(&self, task: WorkId) -> Result<(&Boarded, Option<&AgentName>), Refusal> {
         let Some(boarded) = self.tasks.get(&task) else { return Err(self.unknown(task)) };
         match &boarded.place {
@@ -116,7 +116,7 @@ impl Board {
         }
     }
 
-    /// Whether it is a cancelled part of a task that waits for it.
+    /// True if the task is a cancelled part of a split task that is still open.
     fn can_be_reopened(&self, task: WorkId) -> bool {
         let mut over = self.finished.iter().filter(|finished| finished.end == TaskEnd::Cancelled);
         let ended = over.find(|finished| finished.work.id == task);
@@ -147,7 +147,7 @@ fn fitting(text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The parts of a task, as tasks of their own.
+/// Returns the parts of a task as tasks of their own.
 pub(super) fn parts_of(work: &Work, cuts: &[Cut], by: &Actor, now: Timestamp) -> Vec<Arc<Work>> {
     let part = |cut: &Cut| Work {
         id: cut.id,
@@ -161,7 +161,7 @@ pub(super) fn parts_of(work: &Work, cuts: &[Cut], by: &Actor, now: Timestamp) ->
     cuts.iter().map(part).map(Arc::new).collect()
 }
 
-/// Cancels a task: at once, or when those of its parts that agents have are over.
+/// Cancels a task: at once, or when those of its parts that agents have are ended.
 fn cancel(draft: &mut Draft, task: WorkId, by: &Actor) -> Result<Notice, Refusal> {
     let Some(boarded) = draft.board.tasks.get(&task) else { return Err(draft.board.unknown(task)) };
     match &boarded.place {
@@ -176,7 +176,7 @@ fn cancel(draft: &mut Draft, task: WorkId, by: &Actor) -> Result<Notice, Refusal
     Ok(Notice::BoardCancelled { task, parts: u32::try_from(open).unwrap_or(u32::MAX) })
 }
 
-/// Cancels a task that is split. Parts on the board are over with it; those that agents have are cancelled there.
+/// Cancels a split task. Parts on the board end with it; parts that agents have are cancelled there.
 fn cancel_parts(draft: &mut Draft, task: WorkId, by: &Actor) {
     draft.record(BoardEvent::Cancelling { task, by: by.clone() });
     let parts: Vec<WorkId> = draft.board.parts(task).iter().map(|part| part.id).collect();

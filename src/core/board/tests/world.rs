@@ -42,22 +42,22 @@ pub(super) enum Op {
     Finish(usize),
     Fail(usize),
     Crash(usize),
-    /// It does not fit into one context window, or needs more than the agent may do.
+    /// The task of the agent's session does not fit into one context window, or needs more than the agent may do.
     Overflow(usize),
     Deny(usize),
-    /// Somebody has split the agent's task, or could not.
+    /// The splitter has split the agent's task, or failed to.
     Divide(usize, bool),
     Pause(usize),
     Resume(usize),
     Remove(usize),
     AddAgain(usize),
-    /// Nobody takes anything in for the agent any more, until herder is started again.
+    /// The agent has no supervisor until herder is started again.
     Desert(usize),
     /// One of the messages on their way arrives.
     Deliver(usize),
-    /// herder is killed and started again: what was on its way is lost.
+    /// herder is killed and started again: all messages on their way are lost.
     Kill,
-    /// Longer than tasks wait for an agent that cannot go on.
+    /// Passes more time than tasks wait for an agent that is halted.
     Wait,
     /// All messages arrive.
     Settle,
@@ -96,7 +96,7 @@ enum Mail {
     To(AgentName, Input),
 }
 
-/// What of an agent the board goes by.
+/// The part of an agent's state that the board reads.
 type Stand = (bool, u64, u64);
 
 pub(super) struct World {
@@ -112,7 +112,7 @@ pub(super) struct World {
     lines: Vec<String>,
     /// Agents whose account is closed.
     closed: BTreeSet<AgentName>,
-    /// Agents for which nobody takes anything in until herder is started again.
+    /// Agents without a supervisor until herder is started again.
     deserted: BTreeSet<AgentName>,
 }
 
@@ -154,7 +154,7 @@ impl World {
             (spec.permissions, spec.tags) = (Permissions::Full, vec!["rust".to_owned()]);
         }
         let mut agent = self.agents.remove(&name).unwrap_or_default();
-        // Each a second after the one before, so that one has been idle for longest.
+        // Each a second after the one before, so that one agent has been idle for longest.
         self.now = self.now.after(Duration::from_secs(1));
         apply(&mut agent, &Event::Added { spec: Box::new(spec), by: person() }, self.now);
         self.agents.insert(name.clone(), agent);
@@ -181,7 +181,7 @@ impl World {
                     self.give(NAMES[*agent], id, Card::default());
                 }
             }
-            // What is refused changes nothing.
+            // A refusal changes nothing.
             Op::Assign(task, to) => drop(self.assign(*task, *to)),
             Op::Split(task, parts) => {
                 if self.ids < 40 {
@@ -284,7 +284,7 @@ impl World {
         self.change(task, Control::CancelTask(task), &Wish::Cancel(task))
     }
 
-    /// Asks whoever has the task, as the commands do.
+    /// Sends the change to the agent that has the task, or to the board, as the commands do.
     fn change(&mut self, task: WorkId, control: Control, wish: &Wish) -> Result<Notice, Refusal> {
         let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|work| work.id == task);
         let over = |agent: &Agent| agent.finished.iter().any(|done| done.work.id == task);
@@ -314,7 +314,7 @@ impl World {
         Ok(notice)
     }
 
-    /// The accounts of these agents are closed from now on, and those of the others open.
+    /// Closes the accounts of these agents and opens those of the others.
     pub(super) fn close(&mut self, closed: &[usize]) {
         self.closed = closed.iter().map(|index| self.name(*index)).collect();
         self.deal();
@@ -331,7 +331,7 @@ impl World {
         drop(self.decide(name, input));
     }
 
-    /// Whether another agent may do more, and would do for what this one has at hand.
+    /// True if another agent may do more, and is able to do this agent's current work.
     fn broader(&self, name: &AgentName) -> bool {
         let agent = &self.agents[name];
         let (Some(work), Some(spec)) = (&agent.current, &agent.spec) else { return false };
@@ -364,7 +364,7 @@ impl World {
         Ok(decision.reply)
     }
 
-    /// The agent tells the board to look when what it goes by has changed.
+    /// Sends the board a message to look at the agent, if the state that the board reads has changed.
     fn stood(&mut self, name: &AgentName) {
         let agent = &self.agents[name];
         let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told);
@@ -416,7 +416,7 @@ impl World {
         self.deal();
     }
 
-    /// Agents that are removed are looked at for the last time, and told nothing more.
+    /// Looks at removed agents for the last time, and drops messages to them.
     fn retire(&mut self) {
         for name in self.names() {
             if self.agents[&name].phase == Phase::Removed {
@@ -538,11 +538,12 @@ impl World {
         }
     }
 
-    /// When every message has arrived nothing is on its way, and nothing waits that could go on.
+    /// Checks, after every message has arrived, that no hand-over is under way and no task waits that could be
+    /// started.
     pub(super) fn is_settled(&self) {
         for (id, boarded) in &self.board.tasks {
             match &boarded.place {
-                // Whoever is being stopped to be removed takes nothing any more, and gives it back when it is gone.
+                // An agent that is being stopped for removal takes no tasks, and gives them back when it is gone.
                 Place::Queued { to: Some(to) } if self.deserted.contains(to) => {}
                 Place::Offered { to, .. } | Place::Queued { to: Some(to) } => {
                     assert!(self.agents[to].leaves(), "{id} never arrived at {to}");

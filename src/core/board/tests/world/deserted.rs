@@ -1,4 +1,4 @@
-//! Agents for which nobody takes anything in.
+//! Agents without a supervisor.
 
 use super::*;
 
@@ -16,7 +16,7 @@ impl World {
         self.deal();
     }
 
-    /// What is on its way to an agent arrives, and the agent's own word does not.
+    /// Delivers the messages on their way to an agent, and drops those that it sent.
     pub(in crate::core::board::tests) fn arrives(&mut self, agent: &str) {
         let (to, others): (VecDeque<Mail>, VecDeque<Mail>) = std::mem::take(&mut self.mail)
             .into_iter()

@@ -1,9 +1,9 @@
-//! What tasks say, and what can be seen of all of it.
+//! Texts of tasks, and views of the world for assertions.
 
 use super::*;
 
 impl World {
-    /// Gives a task of the board other words.
+    /// Replaces the text of a task on the board.
     pub(in crate::core::board::tests) fn reword(&mut self, task: u64, text: &str) -> Result<Notice, Refusal> {
         self.wish(&Wish::Reword { task: WorkId(task), text: text.to_owned() })
     }
@@ -20,12 +20,12 @@ impl World {
         self.agent(name).queue.iter().map(|work| work.id.0).collect()
     }
 
-    /// What waits for an agent, in its words.
+    /// Returns the texts of the tasks in an agent's queue.
     pub(in crate::core::board::tests) fn texts(&self, name: &str) -> Vec<&str> {
         self.agent(name).queue.iter().map(|work| work.text.as_str()).collect()
     }
 
-    /// The lines for `#work` of the board's own.
+    /// Returns the board's own lines for `#work`.
     pub(in crate::core::board::tests) fn said(&self) -> Vec<String> {
         self.lines.clone()
     }
