@@ -1,12 +1,13 @@
-//! What is always asked, whatever an agent may do otherwise: `git push`, `rm -r`, `sudo`, pipes into a shell, `drop table`,
-//! `truncate table`, what is configured (contract, section 9), and what has characters in it that nobody sees.
+//! Commands that are always asked about, whatever an agent may do otherwise: `git push`, `rm -r`, `sudo`, pipes into
+//! a shell, `drop table`, `truncate table`, configured patterns (contract, section 9), and text with invisible
+//! characters.
 //!
-//! A command is read by bash's grammar ([`tree`]), its words are made as a shell would make them ([`expand`]), wrappers such
-//! as `env` and `timeout` are looked through, and what `bash -c`, `eval` and functions are given is read once more. A variable
-//! stands for each value that the text gives it. One law holds for the rest: what cannot be told before it runs is asked
-//! about, such as `$x`, `"$@"`, a pattern or a substitution as a program. That finds `/bin/rm -fr`, `"r"m -r` and `$a$b push`,
-//! and leaves `git commit -m "no more sudo"` alone. It is no sandbox: a script that was written before does what it likes,
-//! so that an agent's permissions stay what counts.
+//! A command is parsed with bash's grammar ([`tree`]), its words are expanded as a shell would ([`expand`]), wrappers
+//! such as `env` and `timeout` are looked through, and the text given to `bash -c`, `eval` and functions is parsed
+//! again. A variable stands for each value that the text gives it. One law holds for the rest: a command that is only
+//! known when it runs, such as `$x`, `"$@"`, a pattern or a substitution as the program, is asked about. That finds
+//! `/bin/rm -fr`, `"r"m -r` and `$a$b push`, and leaves `git commit -m "no more sudo"` alone. It is no sandbox: a
+//! script written earlier does what it likes, so an agent's permissions remain the actual boundary.
 
 mod acts;
 mod arguments;
@@ -33,29 +34,30 @@ use names::Names;
 use tree::Around;
 use words::{BOUNDARY, DOCUMENT, HOLE, has_marks};
 
-/// What one pattern may take when it is compiled: an operator's pattern is short.
+/// Maximum size of one compiled pattern, in bytes; patterns of operators are short.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 
-/// How deep commands within commands are read; nobody nests so deep in good faith.
+/// Maximum nesting of commands within commands; nobody nests so deep in good faith.
 const DEPTH_MAX: usize = 16;
 
-/// Programs and their words that are looked at for one text. What a wrapper is given is looked at again and again, so that a
-/// few words could keep a reader busy for good.
+/// Maximum number of steps for one text: programs and words that are examined. A wrapper's arguments are examined
+/// several times, so that a few words could otherwise keep the reader busy for very long.
 const STEPS_MAX: usize = 40_000;
 
-/// Letters that are read in about the time of a step.
+/// Number of characters that are read in about the time of a step.
 const STEP_LETTERS: usize = 32;
 
-/// Steps that a hundred operations of the parser count as.
+/// Number of steps that a hundred operations of the parser count as.
 const PARSE_STEPS: usize = 4;
 
-/// Hundreds of operations of the parser that may pass in one place: a lost one looks for its way for long.
+/// Maximum progress callbacks (a hundred parser operations each) without an advance in the text; a parser that has
+/// lost its way searches for long.
 const STANDS_MAX: usize = 20;
 
-/// Pipes in one script that are read.
+/// Maximum number of pipes in a script.
 const PIPES_MAX: usize = 1000;
 
-/// The longest text that is read, in bytes.
+/// Maximum length of a text, in bytes.
 const TEXT_MAX: usize = 128 * 1024;
 
 const PUSH: &str = "git push";
@@ -68,15 +70,15 @@ const HIDDEN: &str = "hidden characters";
 const UNTOLD: &str = "a command that is only known when it runs";
 const UNREADABLE: &str = "too nested to be read";
 
-/// A configured pattern.
+/// A pattern from the configuration.
 #[derive(Debug, Clone)]
 pub struct AskPattern(Regex);
 
 impl AskPattern {
-    /// Reads a regular expression.
+    /// Compiles a regular expression.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that says what is wrong with the pattern.
     pub fn new(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("an empty pattern matches everything; remove it".to_owned());
@@ -94,7 +96,8 @@ impl PartialEq for AskPattern {
 
 impl Eq for AskPattern {}
 
-/// Why a command is always asked, if it is: the built-in pattern's name, or the configured one.
+/// Returns the pattern that makes a command always asked, by the built-in pattern's name or the configured pattern's
+/// text; `None` if none matches.
 #[must_use]
 pub fn of_command(command: &str, patterns: &[AskPattern]) -> Option<String> {
     let found = built_in(command)
@@ -104,7 +107,7 @@ pub fn of_command(command: &str, patterns: &[AskPattern]) -> Option<String> {
     found.or_else(|| hides(command).then(|| HIDDEN.to_owned()))
 }
 
-/// The same for a text that is no command, such as the change of a file.
+/// Does the same for text that is no command, such as the change of a file.
 #[must_use]
 pub fn of_text(text: &str, patterns: &[AskPattern]) -> Option<String> {
     configured(text, patterns)
@@ -118,20 +121,20 @@ fn built_in(text: &str) -> Option<&'static str> {
     if has_marks(text) || text.len() > TEXT_MAX {
         return Some(UNREADABLE);
     }
-    // Arguments of a tool, alone or below its title: each of them may be a command.
+    // Arguments of a tool call, alone or below its title; each of them may be a command.
     let (rest, arguments) = arguments::apart(text);
     let mut reader = Reader::new();
     let mut read = |text: &str, sure| reader.text(text, sure).err();
     let found = arguments.iter().find_map(|argument| read(argument, false));
     let found = found.or_else(|| read(&rest, arguments.is_empty()));
-    // What looks like arguments below a title may be in the middle of a script.
+    // JSON below a title may also be in the middle of a script.
     found.or_else(|| if arguments.is_empty() || rest.trim().is_empty() { None } else { read(text, false) })
 }
 
-/// Nothing, or the reason why a command is asked about.
+/// `Ok` if nothing was found, else the name of the pattern that was found.
 type Asked = Result<(), &'static str>;
 
-/// A function of a script.
+/// A shell function that the text defines.
 #[derive(Debug)]
 struct Function {
     body: String,
@@ -139,26 +142,26 @@ struct Function {
     called: bool,
 }
 
-/// One reading of a text, script by script.
+/// State while one text is read, including the scripts within it.
 struct Reader {
     parser: Option<Parser>,
     depth: usize,
-    /// Nodes within nodes that are being read.
+    /// Current depth of syntax nodes.
     nesting: usize,
-    /// Steps that may still be made.
+    /// Remaining steps.
     left: usize,
     names: Names,
     functions: BTreeMap<String, Function>,
     aliases: BTreeMap<String, String>,
-    /// Calls of functions that are being read.
+    /// Function calls that are being read.
     calls: Vec<(String, Vec<String>)>,
-    /// Files that the text has written, with their text if it is known.
+    /// Files that the text writes, with their content if it is known.
     files: BTreeMap<String, Option<String>>,
-    /// Characters besides blanks that split values.
+    /// Characters besides blanks at which values are split (`IFS`).
     separators: String,
-    /// What is read has something in it that another command gives.
+    /// True if the script being read contains output of another command.
     fed: bool,
-    /// The standard input of all that follows is what another command prints.
+    /// True if the standard input of everything that follows is another command's output.
     stdin: bool,
 }
 
@@ -182,21 +185,21 @@ impl Reader {
         }
     }
 
-    /// Reads one text. `sure` is one that is a command, and no other text that may stand in its place.
+    /// Reads one text. `sure`: the text is known to be a command, not other text that may stand in its place.
     fn text(&mut self, text: &str, sure: bool) -> Asked {
         *self = Self { left: self.left, parser: self.parser.take(), ..Self::new() };
         self.nested(text, &Around::default(), sure)?;
         self.uncalled()
     }
 
-    /// So many steps more; a text that takes too many is not read to its end.
+    /// Consumes `steps`; fails when none are left.
     fn step(&mut self, steps: usize) -> Asked {
         let left = self.left.checked_sub(steps);
         self.left = left.unwrap_or_default();
         left.map(drop).ok_or(UNREADABLE)
     }
 
-    /// Reads a script in a script.
+    /// Reads a script within a script.
     fn nested(&mut self, text: &str, around: &Around, sure: bool) -> Asked {
         let fed = self.fed;
         self.fed |= text.contains(HOLE);
@@ -208,7 +211,7 @@ impl Reader {
         read
     }
 
-    /// Reads a script whose here-documents were taken out.
+    /// Reads a script without its here-documents.
     fn parsed(&mut self, text: &str, documents: &Documents, around: &Around, sure: bool) -> Asked {
         self.deeper(|reader| {
             let tree = reader.parse(text)?;
@@ -217,7 +220,7 @@ impl Reader {
             if !tree.root_node().has_error() {
                 return Ok(());
             }
-            // The grammar has lost its way.
+            // The parser found a syntax error.
             let bare = text.replace(['\'', '"', '\\'], "");
             match texts::loose(&bare, true) {
                 Some(found) => Err(found),
@@ -229,7 +232,7 @@ impl Reader {
 
     fn parse(&mut self, text: &str) -> Result<Tree, &'static str> {
         self.step(5 + text.len() / STEP_LETTERS)?;
-        // One that ends in a pipe takes the parser a time that grows with the square of these.
+        // A script that ends in a pipe takes the parser a time that grows with the square of their number.
         if text.matches('|').count() > PIPES_MAX {
             return Err(UNREADABLE);
         }
@@ -259,7 +262,7 @@ impl Reader {
     }
 }
 
-/// Whether tree-sitter-bash 0.25.1 may read outside its memory: its scanner gives the character behind `{` to C's
+/// True if tree-sitter-bash 0.25.1 may read out of bounds: its scanner passes the character after `{` to C's
 /// `isdigit`, whose table ends at 255 (tree-sitter/tree-sitter-bash#337).
 fn crashes_the_grammar(text: &str) -> bool {
     let is_of_a_range = |letter: char| letter.is_ascii_digit() || letter == '.';

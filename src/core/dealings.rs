@@ -1,8 +1,8 @@
-//! What an agent and the board have between them, on the agent's side.
+//! The agent's side of the protocol between an agent and the board.
 //!
-//! Both sides are recorded by their owners alone, so that a task on its way is known to both for a while. Numbers make it
-//! exact: the board numbers what it hands to agents, one at a time each, and an agent takes a number only once; an agent
-//! numbers its news, and keeps them until the board has them on record. What is lost with a message is said again.
+//! Each side is recorded by its owner alone, so a task that is handed over is known to both for a while. Numbers
+//! prevent duplicates: the board numbers its hand-overs, one at a time per agent, and an agent takes a number only
+//! once; an agent numbers its news, and keeps them until the board has recorded them. Lost messages are sent again.
 
 use std::collections::VecDeque;
 
@@ -12,47 +12,47 @@ use super::id::{AgentName, WorkId};
 use super::spec::Permissions;
 use super::work::{Actor, TaskEnd, Work};
 
-/// What becomes of a task that its agent hands back.
+/// The destination of a task that its agent hands back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Onward {
-    /// To that agent; none: to the next idle one that suffices.
+    /// To that agent; `None`: to the next idle one that meets its needs.
     To(Option<AgentName>),
-    /// It is split: its parts go to the agent that had it.
+    /// Split into parts, which go to the agent that had the task.
     Split(Vec<Cut>),
-    /// To the next idle one that suffices and may do at least this, because its agent may do too little.
+    /// To the next idle agent with at least these permissions, because its agent had too few.
     Broader(Permissions),
 }
 
-/// A part to be: its number and what is to be done.
+/// A new part of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The number that was drawn for it.
+    /// The number drawn for it.
     pub id: WorkId,
-    /// What to do.
+    /// The part's text.
     pub text: String,
 }
 
-/// Something that the board must know.
+/// A message from an agent to the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum News {
-    /// A task that the agent has no more.
+    /// The agent gives a task back.
     HandedBack {
         /// The task.
         work: Box<Work>,
-        /// What becomes of it.
+        /// The destination of the task.
         onward: Onward,
-        /// Who wanted it.
+        /// The person who caused it, or herder.
         by: Actor,
     },
-    /// A part of a task is over.
+    /// A part of a task ended.
     PartOver {
         /// The part.
         part: WorkId,
-        /// The task it is a part of.
+        /// The task that it is a part of.
         parent: WorkId,
-        /// How.
+        /// The end.
         end: TaskEnd,
     },
 }
@@ -60,28 +60,28 @@ pub enum News {
 /// News with their number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbered {
-    /// Counted from 1.
+    /// Number, counted from 1 per agent.
     pub number: u64,
-    /// What.
+    /// The message.
     pub news: News,
 }
 
-/// One agent's dealings with the board.
+/// One agent's side of the protocol with the board.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dealings {
-    /// The number of the last task that the board has handed to it.
+    /// Number of the last hand-over that the agent took.
     #[serde(default)]
     pub taken: u64,
-    /// The number of its last news.
+    /// Number of the agent's last news.
     #[serde(default)]
     pub told: u64,
-    /// News that the board does not have on record yet, as far as the agent knows, oldest first.
+    /// News that the board has not acknowledged yet, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub news: VecDeque<Numbered>,
 }
 
 impl Dealings {
-    /// Whether there were none.
+    /// True if agent and board never exchanged anything.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -96,7 +96,7 @@ impl Dealings {
         self.news.retain(|news| news.number > up_to);
     }
 
-    /// The tasks that are on their way to the board, oldest first.
+    /// Returns the tasks that are on their way to the board, oldest first.
     pub fn handed_back(&self) -> impl Iterator<Item = &Work> {
         self.news.iter().filter_map(|news| match &news.news {
             News::HandedBack { work, .. } => Some(&**work),
@@ -104,7 +104,7 @@ impl Dealings {
         })
     }
 
-    /// Whether a task is on its way to the board.
+    /// True if a task is on its way to the board.
     #[must_use]
     pub fn hands_back(&self, task: WorkId) -> bool {
         self.handed_back().any(|work| work.id == task)

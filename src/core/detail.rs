@@ -1,7 +1,7 @@
-//! Why something ended, or what was seen of it: herder's own reasons as typed values, which a locale puts into words, and
-//! what others said of it (a program, a server, the operating system), which stays as they said it.
+//! Reasons and observations for people: herder's own as typed values, which a locale puts into words, and texts of
+//! others (a program, a server, the operating system), which stay as they are.
 //!
-//! Stored as plain text where nothing of it is herder's own, which is also what older journals hold.
+//! Stored as plain text if no part is herder's own; older journals hold plain text as well.
 
 mod discord;
 mod link;
@@ -19,9 +19,9 @@ use super::recap::{bounded, one_line};
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Detail {
-    /// What herder says of it.
+    /// Herder's own reason.
     pub own: Option<Own>,
-    /// What somebody else said, in their own words; after herder's where there are both.
+    /// Text of someone else, unchanged; it follows herder's own if there are both.
     pub said: String,
 }
 
@@ -73,19 +73,19 @@ impl From<Own> for Detail {
 }
 
 impl Detail {
-    /// Whether it says nothing.
+    /// True if there is neither.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.own.is_none() && self.said.trim().is_empty()
     }
 
-    /// Whether it is this reason of herder's own.
+    /// True if herder's own reason is `own`.
     #[must_use]
     pub fn is(&self, own: &Own) -> bool {
         self.own.as_ref() == Some(own)
     }
 
-    /// The same with every text in it on one line of at most `max` bytes.
+    /// Returns the detail with every text in it on one line of at most `max` bytes.
     #[must_use]
     pub(super) fn bounded(mut self, max: usize) -> Self {
         let own = self.own.iter_mut().flat_map(Own::texts);
@@ -96,14 +96,14 @@ impl Detail {
     }
 }
 
-/// As it reads.
+/// Shows the sentence.
 impl fmt::Debug for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.to_string(), f)
     }
 }
 
-/// In English: for agents, logs and records that no locale reads.
+/// English, for agents, logs and records that no locale is applied to.
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.own {
@@ -114,7 +114,7 @@ impl fmt::Display for Detail {
     }
 }
 
-/// A reason of herder's own. Every variant has a message of the same name, `own-…`, in `locales/`.
+/// A reason of herder's own. Every variant has a message `own-…` of the same name in `locales/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(
@@ -123,112 +123,113 @@ impl fmt::Display for Detail {
 )]
 pub enum Own {
     // ── how a process left ──
-    /// With this code, which is not 0.
+    /// The process ended with an exit code other than 0.
     ExitCode { code: i32 },
-    /// By this signal.
+    /// The process was ended by a signal.
     Signal { signal: i32 },
-    /// Nobody knows how.
+    /// The process could not be waited for, so its exit status is unknown.
     NotWaitedFor,
-    /// Well, but without saying what came of its work.
+    /// The process ended well, but without a result.
     NoResult,
 
     // ── why it was not started ──
-    /// Its folder is not there.
+    /// The workspace does not exist.
     WorkspaceMissing { path: String },
-    /// Something else is in its folder's place.
+    /// The workspace is no folder.
     WorkspaceNoFolder { path: String },
-    /// Its folder cannot be read or written to.
+    /// The workspace cannot be read or written to.
     WorkspaceLocked { path: String },
-    /// The file system of its folder does not answer.
+    /// The workspace's file system does not answer.
     WorkspaceSilent { path: String },
-    /// Its start came to no end: the file system of its folder, of its program or of a file that it is given does not answer.
+    /// The start did not finish: the file system of the workspace, of the program or of one of its files does not
+    /// answer.
     StartSilent { path: String },
-    /// It has no command.
+    /// No command is configured.
     NoCommand,
-    /// Its command begins with nothing.
+    /// The command's first word is empty.
     EmptyCommand,
-    /// There is no such file.
+    /// The program's file does not exist.
     ProgramMissing { path: String },
-    /// There is no such program in these folders.
+    /// No folder of the search path has the program.
     NotInstalled { program: String, path: String },
-    /// The prompt does not fit into its arguments.
+    /// The prompt does not fit into the program's arguments.
     ArgumentsTooLong { program: String },
-    /// The operating system says why.
+    /// The operating system could not start the program.
     NotStarted { program: String },
 
-    /// The agent's own folder cannot be made or filled.
+    /// The agent's own folder cannot be created or filled.
     StateFolder { path: String },
-    /// A file that is named for its HOME is not in the user's.
+    /// A file listed for the agent's HOME does not exist in the user's.
     CredentialMissing { path: String },
-    /// A file that a variable is to be read from holds nothing that could be one.
+    /// The file for an environment variable holds no usable value.
     VariableUnreadable { path: String },
 
     // ── what was seen when a clock ran out ──
-    /// Neither events nor CPU time; that one for how long, if it ever used any.
+    /// Neither events nor CPU time; `cpu` is the time since CPU time was used, if it ever was.
     Silent { silent: Duration, cpu: Option<Duration> },
-    /// Nothing was heard for so long, and CPU time alone is no evidence for ever.
+    /// No events for too long; CPU time alone does not count for ever.
     OnlyCpu { silent: Duration },
-    /// It never said anything.
+    /// No event at all.
     NothingYet { waited: Duration },
     /// A tool call does not end.
     ToolOpen { tool: String, open: Duration },
-    /// The session as a whole, with its last event.
+    /// The session takes too long; time of its last event.
     TakesLong { takes: Duration, silent: Duration },
-    /// The session as a whole, with the tool call that is open.
+    /// The session takes too long, with a tool call still open.
     TakesLongWithTool { takes: Duration, tool: String, open: Duration },
-    /// The driver does not beat.
+    /// The driver sends no heartbeat.
     NoHeartbeat { silent: Duration },
 
     // ── herder's own part ──
-    /// The driver does not beat, and nothing else is known.
+    /// The driver sends no heartbeat, and nothing else is known.
     NoSignOfLife,
     /// The driver is gone.
     DriverGone,
     /// The driver panicked.
     DriverFailed,
-    /// The driver did not come to its end.
+    /// The driver did not finish.
     DriverOverdue,
-    /// The processes are still there.
+    /// Processes could not be ended.
     NotEnded,
-    /// herder was gone meanwhile.
+    /// herder was restarted.
     Restarted,
     /// The supervisor panicked.
     SupervisorPanicked,
-    /// Work ran into its time limit once too often.
+    /// The work reached its time limit once too often.
     TimeLimit,
-    /// A task did not fit into one context window, and no model is asked to split it.
+    /// A task does not fit into one context window, and no model is configured to split it.
     SplitByNobody,
-    /// It is a part of a part already.
+    /// The task is a part of a part already.
     SplitTooDeep,
-    /// The answer was no list of parts.
+    /// The splitter's answer was no list of parts.
     SplitNoList,
-    /// There was no answer in time.
+    /// The splitter did not answer in time.
     SplitTimedOut,
-    /// There was none for another reason.
+    /// The splitter failed for another reason.
     SplitFailed,
-    /// A task needs more than its agent may do, and no other may do more.
+    /// A task needs more permissions than its agent has, and no other agent has more.
     NobodyBroader,
-    /// A person said so.
+    /// A person did it.
     By { name: String },
 
     // ── what runtimes say by a sign, not in words ──
-    /// The limit of turns that was set.
+    /// The configured limit of turns was reached.
     TurnLimit { turns: u32 },
-    /// A limit of turns that the agent has itself.
+    /// The agent's own limit of turns was reached.
     AgentsTurnLimit,
-    /// The turn was interrupted, and not by herder.
+    /// The turn was interrupted, but not by herder.
     TurnInterrupted,
-    /// The turn was cancelled, and not by herder.
+    /// The turn was cancelled, but not by herder.
     TurnCancelled,
-    /// The model may not say so much at once.
+    /// The model's answer exceeded its maximum length.
     AnswerTooLong,
-    /// The model's answer ended before it was over, and the agent took it for an answer.
+    /// The model's answer was cut off, and the agent took it as complete.
     AnswerBrokenOff,
-    /// The turn ended well by the agent's word, and it said and did nothing.
+    /// The turn ended well by the agent's report, without words or tool calls.
     NothingSaid,
     /// The model refused.
     ModelRefused,
-    /// The turn has an end that is not known.
+    /// The turn ended with an unknown status.
     TurnEndedAs { status: String },
     /// The runtime does not find its conversation, or cannot open it.
     ConversationGone,
@@ -238,15 +239,15 @@ pub enum Own {
     ConversationFull,
     /// No conversation was opened.
     NoConversation,
-    /// It speaks another version of the protocol, or none that it names.
+    /// The program speaks another version of the protocol, or names none.
     OtherProtocol { spoken: Option<i64>, ours: i64 },
-    /// The model cannot be chosen.
+    /// The model cannot be selected.
     ModelNotSet { model: String },
 
     // ── why a network is not to be had ──
-    /// Any.
+    /// A reason of any network.
     Link(LinkReason),
-    /// Discord.
+    /// A reason of Discord.
     Discord(DiscordReason),
 }
 
@@ -275,7 +276,7 @@ impl From<DiscordReason> for Detail {
 }
 
 impl Own {
-    /// Whether it is that a workspace cannot be used, or may be.
+    /// True if the reason is an unusable workspace, or may be.
     #[must_use]
     pub fn is_of_workspace(&self) -> bool {
         matches!(
@@ -288,13 +289,13 @@ impl Own {
         )
     }
 
-    /// With what somebody else said of it.
+    /// Returns a detail of this reason and someone else's text.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Detail { own: Some(self), said: said.into() }
     }
 
-    /// The texts in it, which may be anybody's.
+    /// Returns the texts in it, which may be of any origin.
     fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::NotInstalled { program, path } => vec![program, path],
@@ -358,7 +359,7 @@ impl Own {
     }
 }
 
-/// As the English locale has it; a test compares the two.
+/// The wording of the English locale; a test compares the two.
 impl fmt::Display for Own {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -476,7 +477,7 @@ impl fmt::Display for Own {
     }
 }
 
-/// A duration in its two largest units, as the English locale writes it.
+/// Formats a duration in its two largest units, as the English locale writes it.
 #[must_use]
 pub fn brief(duration: Duration) -> String {
     let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();

@@ -1,4 +1,4 @@
-//! Programs by what they do with their arguments.
+//! Programs, grouped by what they do with their arguments.
 
 use super::expand::says;
 use super::names::ARGUMENTS;
@@ -11,7 +11,7 @@ use super::tree::Around;
 use super::words::{ARGUMENT, HOLE, PLACE, Word};
 use super::{Asked, DEPTH_MAX, PIPE, PUSH, REMOVE, Reader, SUDO, UNREADABLE, UNTOLD};
 
-/// A text as one word of a shell.
+/// Returns a text quoted as one word of a shell.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -30,11 +30,11 @@ fn is_push(command: &str) -> bool {
 
 fn removes_folders(arguments: &[Word]) -> bool {
     arguments.iter().take_while(|word| word.text != "--").any(|word| {
-        // Arguments that another command gives may be options.
+        // Arguments from another command's output may be options.
         let unknown = word.text.starts_with(HOLE) || (word.text.starts_with('-') && word.is_unknown());
         unknown
             || match word.text.strip_prefix("--") {
-                // GNU takes every beginning of a long option.
+                // GNU accepts every unambiguous prefix of a long option.
                 Some(long) => long.starts_with('r'),
                 None => word.text.starts_with('-') && word.text.contains(['r', 'R']),
             }
@@ -42,7 +42,7 @@ fn removes_folders(arguments: &[Word]) -> bool {
 }
 
 impl Reader {
-    /// A command, with what stands around it.
+    /// Reads a simple command with its surroundings.
     pub(super) fn simple(&mut self, words: &[Word], around: &Around) -> Asked {
         let Some((first, arguments)) = words.split_first() else { return Ok(()) };
         self.step(1 + cost(words) / 8)?;
@@ -63,7 +63,7 @@ impl Reader {
                 }
             }
             if let Some(file) = &around.written {
-                // A text that is only written to a file is not looked at before something runs that file.
+                // Text that is only written to a file is examined when something runs that file.
                 let known = text.is_some();
                 self.writes(file, text)?;
                 if known && !file.starts_with("/dev/") {
@@ -98,7 +98,7 @@ impl Reader {
         self.program(words, around)
     }
 
-    /// Runs a file that the text has written before.
+    /// Reads a file that the text wrote before and now runs.
     fn file(&mut self, text: Option<String>) -> Asked {
         match text {
             Some(text) => self.nested(&text, &Around::default(), false),
@@ -106,11 +106,11 @@ impl Reader {
         }
     }
 
-    /// A program with these arguments.
+    /// Reads a program with its arguments.
     pub(super) fn program(&mut self, words: &[Word], around: &Around) -> Asked {
         let Some((first, arguments)) = words.split_first() else { return Ok(()) };
         let name = basename(&first.text);
-        // Most programs' arguments are none of herder's business.
+        // The arguments of most programs are of no interest.
         self.step(1 + if is_read(&name) { cost(arguments) } else { 0 })?;
         if first.text.contains(ARGUMENT) && first.text.starts_with(ARGUMENT) {
             return Ok(());
@@ -195,7 +195,7 @@ impl Reader {
                 script.map_or(Ok(()), |script| self.nested(&script.text, around, true))
             }
             "hash" if arguments.first().is_some_and(|word| word.text.starts_with("-p")) => Err(UNTOLD),
-            // It says where a program is.
+            // It only prints the location of a program.
             "command" | "type"
                 if arguments.first().is_some_and(|word| {
                     matches!(word.text.as_str(), "-v" | "-V" | "-p" | "-t" | "-a" | "-P") && name == "type"
@@ -222,7 +222,7 @@ impl Reader {
         around.given.is_none() && (around.piped || self.stdin)
     }
 
-    /// A program that is only known when it runs.
+    /// Reads a program whose name is only known when it runs.
     fn unknown(&mut self, program: &Word, arguments: &[Word], around: &Around) -> Asked {
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -344,7 +344,7 @@ impl Reader {
         found.map_or(Ok(()), Err)
     }
 
-    /// The commands that `find` runs, and what it deletes itself.
+    /// Reads the commands that `find` runs, and its own deletions.
     fn find(&mut self, arguments: &[Word]) -> Asked {
         const EXECUTES: [&str; 8] =
             ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
@@ -383,7 +383,7 @@ impl Reader {
         found
     }
 
-    /// Words that are scripts themselves, of those from the given one on: the one after `-c`, and whatever has blanks in it.
+    /// Reads the words from `from` on that are scripts themselves: the one after `-c`, and each that contains blanks.
     pub(super) fn given(&mut self, words: &[Word], from: usize, around: &Around) -> Asked {
         let mut after_c = false;
         for (word, named) in only_named(words, from) {
@@ -407,7 +407,7 @@ impl Reader {
                     if value.text.starts_with(HOLE) {
                         return Err(PUSH);
                     }
-                    // An alias of the moment.
+                    // An alias for this call only.
                     self.git_alias(value.text.split_once('=').map_or("", |(_, command)| command))?;
                 }
                 "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix"
@@ -453,7 +453,7 @@ impl Reader {
         }
     }
 
-    /// Reads a git alias: a command of git's, or of a shell.
+    /// Reads a git alias: a git command or a shell command.
     fn git_alias(&mut self, command: &str) -> Asked {
         match command.strip_prefix('!') {
             Some(shell) => self.nested(shell, &Around::default(), true),
@@ -462,7 +462,7 @@ impl Reader {
         }
     }
 
-    /// Programs that are no wrappers, but run what some of their arguments say.
+    /// Reads programs that are no wrappers, but run some of their arguments.
     fn other(&mut self, name: &str, arguments: &[Word], around: &Around) -> Asked {
         if matches!(name, "make" | "gmake") {
             let reads = arguments
@@ -475,7 +475,7 @@ impl Reader {
             };
         }
         if name.bytes().all(|c| c.is_ascii_digit()) {
-            // A number of tries, for a function that is a wrapper.
+            // A retry count, given to a function that acts as a wrapper.
             return self.program(arguments, around);
         }
         let lines = around.given.as_deref().unwrap_or_default().lines();

@@ -1,17 +1,17 @@
-//! The arguments of tools as they are shown: JSON, alone or on lines of its own below a title.
+//! Arguments of tool calls as they are displayed: JSON, alone or on lines of its own below a title.
 
 use serde_json::{Deserializer, Map, Value};
 
 use super::acts::quoted;
 
-/// A text without the JSON in it, and each argument that the JSON names. A list of words is also the command that they make
-/// together.
+/// Splits a text into the rest without JSON and each argument in the JSON. A list of words also yields the command
+/// that they form together.
 pub(super) fn apart(text: &str) -> (String, Vec<String>) {
     let (mut rest, mut arguments) = (String::new(), Vec::new());
     let mut left = text;
     while !left.is_empty() {
         let line = left.find('\n').map_or(left.len(), |end| end + 1);
-        // What a line begins with is looked for in it alone: a text may be nothing but blank lines.
+        // Only this line is searched for its beginning: a text may consist of nothing but blank lines.
         let begins = left[..line].trim_start().starts_with(['{', '[']);
         let taken = if begins { json(left, &mut arguments) } else { None };
         if taken.is_none() {
@@ -22,7 +22,7 @@ pub(super) fn apart(text: &str) -> (String, Vec<String>) {
     (rest, arguments)
 }
 
-/// The length of the JSON that a text begins with, if it does and nothing else stands on its last line.
+/// Returns the length of the JSON value at the start of a text, if there is one and nothing else is on its last line.
 fn json(text: &str, arguments: &mut Vec<String>) -> Option<usize> {
     let mut values = Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
@@ -54,7 +54,7 @@ fn gather(value: Value, arguments: &mut Vec<String>) {
     }
 }
 
-/// The command of a program and its arguments that stand apart from each other.
+/// Returns the command of a call whose program and arguments are separate fields.
 fn call(fields: &Map<String, Value>) -> Option<String> {
     let field = |names: &[&str]| {
         fields
@@ -86,7 +86,7 @@ mod tests {
             (rest, arguments.join("|"))
         };
         let found = |rest: &str, argument: &str| (rest.to_owned(), argument.to_owned());
-        // Were the blank lines taken as a beginning of the JSON, each of them would be all of a long text's.
+        // If the blank lines were taken as the beginning of JSON, each of them would cost the whole of a long text.
         assert_eq!(apart("\n \n {\"a\":\"x\"}\n\n{\"a\":\"y\"}"), found("\n \n\n", "x|y"));
         assert_eq!(apart("Title\n\n{\"a\":\n\"x\"}\nend"), found("Title\n\nend", "x"));
         assert_eq!(apart("\n\n"), found("\n\n", ""));

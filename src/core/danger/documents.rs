@@ -1,24 +1,24 @@
-//! Here-documents and here-strings, taken out of a script before the grammar reads it: the grammar loses its way behind many
-//! of them. Each leaves an input redirection that no script can write itself.
+//! Removes here-documents and here-strings from a script before it is parsed, since the grammar fails behind many of
+//! them. Each leaves an input redirection that a script cannot contain itself.
 
 use std::rc::Rc;
 
 use super::words::DOCUMENT;
 
-/// Here-documents, and whether the shell leaves their text alone.
+/// Texts of here-documents, each with whether the shell leaves it unexpanded.
 pub(super) type Documents = Rc<[(String, bool)]>;
 
 /// A script without its here-documents.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) text: String,
-    /// Here-documents, and whether the shell leaves their text alone.
+    /// Texts of here-documents, each with whether the shell leaves it unexpanded.
     pub(super) documents: Vec<(String, bool)>,
-    /// Here-documents and here-strings that were taken out.
+    /// Number of here-documents and here-strings that were removed.
     pub(super) taken: usize,
 }
 
-/// A construct that is open.
+/// A construct that is open at the current position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Code,
@@ -28,7 +28,7 @@ enum Open {
     Arithmetic,
 }
 
-/// A here-document whose body begins at the next line.
+/// A here-document whose body starts on the next line.
 struct Pending {
     at: usize,
     delimiter: String,
@@ -43,7 +43,7 @@ struct Lexer<'a> {
 }
 
 impl Script {
-    /// Takes the here-documents out of a script.
+    /// Removes the here-documents from a script.
     pub(super) fn new(text: &str) -> Self {
         let joined = text.replace("\r\n", "\n");
         let open = vec![(Open::Code, Vec::new())];
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// Hands on so many bytes as they are.
+    /// Copies `length` bytes to the output.
     fn copy(&mut self, length: usize) {
         let taken = self.take(length);
         self.script.text.push_str(taken);
@@ -93,7 +93,7 @@ impl<'a> Lexer<'a> {
         let after = |text: &str| self.rest.starts_with(text);
         match c {
             '\\' if after("\\\n") => drop(self.take(2)),
-            // The grammar takes one at the beginning of a line for a part of the line before it.
+            // The grammar takes one at the beginning of a line as part of the line before it.
             '\\' if self.open.iter().all(|(open, _)| matches!(open, Open::Code | Open::Double))
                 && top == Open::Code =>
             {
@@ -190,7 +190,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes the bodies that begin here.
+    /// Removes the bodies that start here.
     fn bodies(&mut self) {
         let Some((_, pending)) = self.open.last_mut() else { return };
         for Pending { at, delimiter, indented } in std::mem::take(pending) {

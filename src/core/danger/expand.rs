@@ -1,4 +1,4 @@
-//! The words that a shell makes of what is written, with one of the values of each variable.
+//! Word expansion as in a shell, with one of the values of each variable.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::programs::{PRINTS_NOTHING, PRINTS_PLACES, basename, names};
 use super::words::{HOLE, Kind, Letter, PLACE, PRINTED_FILE, Word, ansi, split};
 use super::{Asked, Reader, UNREADABLE};
 
-/// Ways to give the variables of one command their values that are all looked at.
+/// Maximum number of combinations of variables' values that are examined for one command.
 const WAYS_MAX: usize = 96;
 
 /// A script that is being read.
@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The characters of a word so far.
+/// The characters of a word that is being expanded.
 #[derive(Default)]
 struct Letters {
     letters: Vec<Letter>,
@@ -42,7 +42,7 @@ impl Letters {
         self.letters.extend(text.chars().map(|c| Letter { c, kind }));
     }
 
-    /// A text outside of quotes. `kind` is that of what no backslash stands before.
+    /// Appends unquoted text. Characters without a backslash before them get `kind`.
     fn plain(&mut self, text: &str, kind: Kind) {
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -56,7 +56,7 @@ impl Letters {
         }
     }
 
-    /// A text in double quotes.
+    /// Appends text in double quotes.
     fn double(&mut self, text: &str) {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
@@ -74,7 +74,7 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 impl Reader {
-    /// Each way in which the variables of these parts of a command may have their values.
+    /// Returns each combination of values that the variables in these parts of a command can have.
     pub(super) fn ways(&mut self, source: Source<'_>, nodes: &[Node<'_>]) -> Vec<BTreeMap<String, usize>> {
         let mut counts = BTreeMap::new();
         for node in nodes {
@@ -84,7 +84,7 @@ impl Reader {
             .values()
             .try_fold(1_usize, |ways, count| ways.checked_mul(*count).filter(|ways| *ways <= WAYS_MAX));
         let Some(ways) = ways else {
-            // Too many to be told apart: each is only known when it runs.
+            // There are too many combinations: each of these variables counts as only known at run time.
             counts.retain(|name, _| self.names.values(name).len() > 1);
             for name in counts.keys() {
                 self.names.replace(name, Some(vec![vec![HOLE.to_string()]]));
@@ -135,7 +135,7 @@ impl Reader {
         }
     }
 
-    /// The words that these parts of a command make.
+    /// Expands these parts of a command to words.
     pub(super) fn words(
         &mut self,
         source: Source<'_>,
@@ -146,14 +146,14 @@ impl Reader {
             let mut letters = Letters::default();
             self.letters(source, *node, false, &mut letters)?;
             self.step(1 + letters.letters.len() / super::STEP_LETTERS)?;
-            // Of no arguments no word is made.
+            // `"$@"` without arguments yields no word.
             let quoted = letters.quoted && !source.of(*node).contains('@');
             words.extend(split(&letters.letters, quoted, &self.separators));
         }
         Ok(words)
     }
 
-    /// The text of one word, which is not split.
+    /// Expands one word that is not split.
     pub(super) fn text_of(&mut self, source: Source<'_>, node: Node<'_>) -> Result<String, &'static str> {
         let mut letters = Letters::default();
         self.letters(source, node, true, &mut letters)?;
@@ -162,14 +162,14 @@ impl Reader {
         Ok(letters.letters.iter().map(|letter| if glob(letter) { PLACE } else { letter.c }).collect())
     }
 
-    /// The text of a here-document in which the shell puts values.
+    /// Expands a here-document whose text the shell expands.
     pub(super) fn document(&mut self, body: &str) -> Result<String, &'static str> {
         self.step(1 + body.len() / 4)?;
         let mut text = format!("cat <<\u{fdd5}\n{body}\n\u{fdd5}\n");
         let mut tree = self.parse(&text)?;
         let mut kind = "heredoc_body";
         if tree.root_node().has_error() {
-            // The grammar knows no backticks there.
+            // The grammar does not support backticks in a here-document.
             text = format!("cat \"{}\"", body.replace('"', "\\\""));
             tree = self.parse(&text)?;
             kind = "string";
@@ -232,7 +232,7 @@ impl Reader {
             "process_substitution" => into.push(PRINTED_FILE, Kind::Quoted),
             "arithmetic_expansion" => into.push("0", Kind::Quoted),
             "brace_expression" => into.push("\u{fdd1}", Kind::Quoted),
-            // The grammar has taken a line into a word.
+            // The grammar has taken a line break into a word.
             "word" if !quoted && text.starts_with('\n') => return Err(UNREADABLE),
             _ if node.child_count() == 0 => into.plain(text, Kind::Plain),
             _ => self.inside(source, node, within(0), false, into)?,
@@ -240,7 +240,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The part of a node between two places, with what stands between its children.
+    /// Expands the part of a node between two positions, including the text between its children.
     fn inside(
         &mut self,
         source: Source<'_>,
@@ -330,7 +330,7 @@ impl Reader {
                         (Some(text), None) => printed = Some(text),
                         (Some(text), Some(before)) if before.is_empty() => printed = Some(text),
                         (Some(text), Some(_)) if text.is_empty() => {}
-                        // One of both.
+                        // Either of the two may be printed.
                         (Some(_), Some(_)) => return Ok(None),
                     }
                 }
@@ -377,7 +377,7 @@ pub(super) fn says(words: &[Word]) -> Option<String> {
     }
 }
 
-/// The name, the index and what follows it in `${…}`; `None` where it begins with something else.
+/// Splits `${…}` into the name, the index and the rest; `None` if it does not begin with a name.
 fn parsed(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let inner = text.strip_prefix("${")?.strip_suffix('}')?;
     let length = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();

@@ -1,29 +1,29 @@
-//! The variables of a script, with each value that it gives them, whichever branch gives it.
+//! The variables of a script, each with all values that any branch gives it.
 
 use std::collections::BTreeMap;
 
 use super::words::{ARGUMENT, BOUNDARY, HOLE, PLACE};
 
-/// Values of one variable that are told apart; one that has more is only known when it runs.
+/// Maximum number of values of a variable; one with more counts as only known at run time.
 const VALUES_MAX: usize = 12;
 
-/// The longest value that is kept, in bytes.
+/// Maximum length of a value, in bytes.
 const VALUE_MAX: usize = 16 * 1024;
 
-/// Variables that name a program wherever nothing else is said.
+/// Variables that name a program unless the text sets them.
 const KNOWN: [(&str, &str); 4] = [("SHELL", "sh"), ("BASH", "bash"), ("PYTHON", "python"), ("0", "bash")];
 
-/// The name under which the arguments of a function or script are kept.
+/// Name under which the arguments of a function or script are stored.
 pub(super) const ARGUMENTS: &str = "@";
 
-/// The elements of an array; those of a plain variable are one.
+/// The elements of an array; a plain variable has one.
 pub(super) type Value = Vec<String>;
 
 /// The variables of one text.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     values: BTreeMap<String, Vec<Value>>,
-    /// The number of the value that each variable has just now.
+    /// Index of each variable's current value.
     choice: BTreeMap<String, usize>,
 }
 
@@ -33,7 +33,7 @@ impl Names {
         Self { values: known.into(), ..Self::default() }
     }
 
-    /// Takes in one value more of a variable.
+    /// Adds a possible value of a variable.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
         let values = self.values.entry(name.to_owned()).or_default();
         let long = value.iter().map(String::len).sum::<usize>() > VALUE_MAX || value.len() > VALUE_MAX / 16;
@@ -45,7 +45,7 @@ impl Names {
         }
     }
 
-    /// Adds to each value of a variable. The newest one is kept beside it: a branch may not be taken.
+    /// Appends to each value of a variable. The newest value is kept as well, since a branch may not be taken.
     pub(super) fn append(&mut self, name: &str, added: &Value, elements: bool) {
         let values = self.values.get(name).cloned().unwrap_or_default();
         if values.len() >= VALUES_MAX {
@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    /// Takes the values of a variable, to be put back later.
+    /// Replaces the values of a variable and returns the old ones, to be restored later.
     pub(super) fn replace(&mut self, name: &str, values: Option<Vec<Value>>) -> Option<Vec<Value>> {
         match values {
             Some(values) => self.values.insert(name.to_owned(), values),
@@ -75,25 +75,26 @@ impl Names {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The number of values that are told apart.
+    /// Returns the number of values that are distinguished.
     pub(super) fn count(&self, name: &str) -> usize {
         let values = self.values(name);
         if values.len() >= VALUES_MAX { 1 } else { values.len() }
     }
 
-    /// Has each of these variables the value of that number; one without a value of that number has its default.
+    /// Selects each variable's current value by index and returns the old selection. An index past the values selects
+    /// the default.
     pub(super) fn choose(&mut self, choice: BTreeMap<String, usize>) -> BTreeMap<String, usize> {
         std::mem::replace(&mut self.choice, choice)
     }
 
-    /// Whether a variable has its default just now.
+    /// True if the variable's current value is its default.
     pub(super) fn is_spare(&self, name: &str) -> bool {
         let positional = name.bytes().all(|c| c.is_ascii_digit()) && name != "0";
         let key = if positional { ARGUMENTS } else { name };
         self.choice.get(key).is_some_and(|at| *at >= self.values(key).len())
     }
 
-    /// The value that a variable has just now; `None` where the text gives it none.
+    /// Returns the current value of a variable; `None` if the text gives it none.
     fn value(&self, name: &str) -> Option<&Value> {
         let values = self.values(name);
         match self.choice.get(name) {
@@ -102,7 +103,8 @@ impl Names {
         }
     }
 
-    /// The text that stands for a variable, its words apart from each other; `None` where the text gives it no value.
+    /// Returns the text that a variable expands to, with boundaries between its words; `None` if the text gives it no
+    /// value.
     pub(super) fn text(&self, name: &str, index: Option<&str>, quoted: bool) -> Option<String> {
         let fixed = match name {
             "#" | "?" | "$" | "!" | "-" => Some('0'),
@@ -139,7 +141,7 @@ impl Names {
         }
     }
 
-    /// The text that stands for a part or another form of a variable.
+    /// Returns the mark for a part or a modified form of a variable.
     pub(super) fn changed(&self, name: &str, index: Option<&str>) -> char {
         match self.text(name, index, false) {
             None => PLACE,

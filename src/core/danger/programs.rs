@@ -1,9 +1,9 @@
-//! Programs by what they do with their arguments and with their standard input.
+//! Programs, grouped by what they do with their arguments and their standard input.
 
 use super::targets;
 use super::words::Word;
 
-/// Programs that run what is given to them as arguments.
+/// Programs that run a command given as arguments.
 const WRAPPERS: &str = "env nice nohup time timeout gtimeout xargs command exec builtin busybox toybox stdbuf setsid ionice \
     chrt taskset setpriv prlimit setarch linux64 linux32 choom numactl cpulimit eatmydata faketime \
     start-stop-daemon runcon unshare nsenter chroot flock watch watchexec parallel script strace ltrace \
@@ -12,39 +12,39 @@ const WRAPPERS: &str = "env nice nohup time timeout gtimeout xargs command exec 
     xvfb-run caffeinate entr direnv mise poetry pipenv uv conda bundle npx bunx pnpm yarn nix-shell nix \
     trap coproc torsocks proxychains expect spawn unbuffer at batch";
 
-/// Wrappers that hand on a command word by word: what is one word to them is no script.
+/// Wrappers that pass on a command word by word, so that one word is no script to them.
 const WORD_BY_WORD: &str = "env nice nohup time timeout gtimeout xargs command exec builtin busybox toybox stdbuf setsid ionice \
     chrt taskset";
 
 const SHELLS: &str = "sh bash zsh dash ksh mksh ash fish csh tcsh rbash pwsh nu";
 
-/// Programs that read a program of their own from standard input or an argument.
+/// Programs that read a script in their own language from standard input or an argument.
 const INTERPRETERS: &str = "python perl ruby node nodejs php lua deno bun osascript tclsh awk gawk mawk";
 
-/// Programs that look for a text in files or in what they are given: naming a thing is not doing it.
+/// Programs that search for a text in files or input; naming a command there does not run it.
 const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"];
 
-/// Programs that say a text or where a program is.
+/// Programs that print a text or the location of a program.
 const SAYS: &[&str] = &["echo", "printf", "which"];
 
-/// Words that end a command which is given as words, to `find` or to a shell that reads it later.
+/// Words that end a command given as words, to `find` or to a shell that reads it later.
 pub(super) const ENDS: &[&str] = &[";", "+", "&&", "||", "|"];
 
-/// Other programs whose arguments are looked at.
+/// Other programs whose arguments are examined.
 const LOOKED_INTO: &str = "rm grm git jj find gfind fd fdfind eval source . alias";
 
-/// Programs that print what a shell is to be set up with.
+/// Programs whose output is meant to set up a shell.
 pub(super) const PRINTS_NOTHING: &str = "ssh-agent brew direnv pyenv rbenv nodenv fnm conda opam dircolors minikube luarocks mise starship \
     zoxide resize keychain cd set export";
 
-/// Programs that print where something is, or a name of it.
+/// Programs that print a path or a name.
 pub(super) const PRINTS_PLACES: &str =
     "pwd dirname basename mktemp realpath readlink nproc uname whoami hostname id date tty arch seq wc";
 
-/// Placeholders that stand for an argument.
+/// Placeholders for an argument.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
-/// Whether a list of programs has this one.
+/// True if a list of programs contains this one.
 pub(super) fn names(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
@@ -53,7 +53,7 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     names(WRAPPERS, name)
 }
 
-/// Whether a wrapper may read a script where it is given one word.
+/// True if a wrapper may read a script from a single word.
 pub(super) fn is_script_reader(name: &str) -> bool {
     is_wrapper(name) && !names(WORD_BY_WORD, name)
 }
@@ -66,13 +66,13 @@ pub(super) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.split(' ').any(|known| is_version_of(name, known))
 }
 
-/// Whether a program's arguments are looked at.
+/// True if a program's arguments are examined.
 pub(super) fn is_read(name: &str) -> bool {
     names(LOOKED_INTO, name) || is_wrapper(name) || is_shell(name) || is_interpreter(name)
 }
 
-/// Each of a wrapper's words from the given one on, and whether it and what follows it is only named, by a program that
-/// looks for it or says it.
+/// Yields each of a wrapper's words from `from` on, with whether it is only named: an argument of a program that
+/// searches for it or prints it.
 pub(super) fn only_named(words: &[Word], from: usize) -> impl Iterator<Item = (&Word, bool)> {
     named_by(words, from, |word| is_search(word) || is_one_of(SAYS, word))
 }
@@ -93,15 +93,16 @@ fn is_search(word: &Word) -> bool {
     is_one_of(SEARCHES, word)
 }
 
-/// Whether a word names one of these programs. A script that ends with a path does not, nor does a path that is no
-/// program's.
+/// True if a word names one of these programs. A script whose text ends with a path does not, nor does a path outside
+/// of a `bin` folder.
 fn is_one_of(programs: &[&str], word: &Word) -> bool {
     let folder = word.text.rsplit('/').nth(1).unwrap_or("bin");
     let program = matches!(folder, "bin" | ".bin") && !word.text.contains(char::is_whitespace);
     program && programs.contains(&basename(&word.text).as_str())
 }
 
-/// The words of a command without those that it only looks for. What git is told is mostly a message, or looked for.
+/// Returns the words of a command without those that it only searches for. Arguments of git are mostly messages or
+/// search texts.
 pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     let Some(first) = words.first() else { return Vec::new() };
     let program = words.iter().zip(targets::taken(words)).find(|(word, taken)| {
@@ -119,12 +120,12 @@ pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     acts.map(|(word, _)| word.text.as_str()).collect()
 }
 
-/// Whether a wrapper hands on a command word by word.
+/// True if a wrapper passes on a command word by word.
 pub(super) fn is_word_by_word(name: &str) -> bool {
     names(WORD_BY_WORD, name)
 }
 
-/// Whether a program that such an operand names is what another command prints; `piped` says that its standard input is.
+/// True if the file that an operand names holds another command's output; `piped` tells whether standard input does.
 pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     match operand.map_or("-", |word| word.text.as_str()) {
         "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => piped,
@@ -132,7 +133,7 @@ pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     }
 }
 
-/// The file that a program fetches something into.
+/// Returns the file that a program downloads to.
 pub(super) fn own_program(name: &str, arguments: &[Word]) -> Option<String> {
     let after = |option: &str| {
         let at = arguments.iter().position(|word| word.text == option)?;
@@ -154,7 +155,7 @@ pub(super) fn own_program(name: &str, arguments: &[Word]) -> Option<String> {
     }
 }
 
-/// The command that an argument has an editor or a similar program run.
+/// Returns the command in an argument that makes an editor or a similar program run it.
 pub(super) fn editor_commands<'a>(name: &str, argument: &'a str) -> Option<&'a str> {
     let after =
         |marks: &[&str]| marks.iter().find_map(|mark| argument.split_once(mark).map(|(_, command)| command));
@@ -176,7 +177,7 @@ pub(super) fn editor_commands<'a>(name: &str, argument: &'a str) -> Option<&'a s
     }
 }
 
-/// Whether an interpreter runs what another command prints; `piped` says that its standard input is that.
+/// True if an interpreter runs another command's output; `piped` tells whether its standard input is that.
 pub(super) fn interprets_pipe(name: &str, arguments: &[Word], piped: bool) -> bool {
     // The program of an `awk` is always an argument.
     if name.contains("awk") {
@@ -194,12 +195,12 @@ pub(super) fn interprets_pipe(name: &str, arguments: &[Word], piped: bool) -> bo
     piped
 }
 
-/// Whether a program for an interpreter may run commands: one for an `awk` mostly looks for a text.
+/// True if a script for an interpreter may run commands. A script for `awk` mostly searches a text.
 pub(super) fn may_run(name: &str, program: &str) -> bool {
     !name.contains("awk") || program.contains("system") || program.contains('|')
 }
 
-/// Whether an option has a program, or the name of one, in the same word: `-mjson.tool`, `-pes/a/b/`, `--eval=…`.
+/// True if an option contains a script, or the name of one, in the same word: `-mjson.tool`, `-pes/a/b/`, `--eval=…`.
 fn has_program(option: &str) -> bool {
     let long = ["--eval=", "--print=", "--execute="].iter().any(|long| option.starts_with(long));
     let Some(letters) = option.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
@@ -214,7 +215,7 @@ pub(super) fn basename(program: &str) -> String {
     name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase()
 }
 
-/// `python3.12` is a version of `python`.
+/// True if `name` is a version of `known`, as `python3.12` is of `python`.
 fn is_version_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
 }
@@ -226,7 +227,7 @@ pub(super) struct Assignment<'a> {
     pub(super) value: &'a str,
 }
 
-/// Reads a word as an assignment.
+/// Parses a word as an assignment.
 pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);

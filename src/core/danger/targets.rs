@@ -1,15 +1,15 @@
-//! Wrappers that are told first where a command runs: in which container, on which host. What such a place is called, and
-//! what their own options are given, says nothing about the command.
+//! Wrappers whose first operand is the place to run in: a container or a host. The place's name and the wrapper's own
+//! options are no part of the command.
 
 use super::programs::{ENDS, basename, names};
 use super::words::Word;
 
-/// Wrappers that are told the same way.
+/// Wrappers with the same syntax.
 struct Kind {
     programs: &'static str,
-    /// The words that the place stands behind; without any it stands behind the program.
+    /// Subcommands after which the place follows; empty if it follows the program's name.
     verbs: &'static str,
-    /// Their short options that have no value.
+    /// Short options without a value.
     flags: &'static str,
 }
 
@@ -22,16 +22,16 @@ const KINDS: &[Kind] = &[
     Kind { programs: "ssh mosh", verbs: "", flags: "46aACfgGkKMnNqstTvVxXyY" },
 ];
 
-/// Their long options that have no value. One that is missing here has its value taken from the command, so that less of it
-/// is known to be only named.
+/// Long options without a value. An option missing here is assumed to have one, so that a word of the command is
+/// taken for it and less of the command is known to be only named.
 const FLAGS: &str = "build detach init interactive no-deps no-tty privileged quiet quiet-pull \
     read-only remove-orphans rm service-ports stdin tty use-aliases";
 
-/// The part of a command that the next word is.
+/// The role of the next word of a command.
 enum Next {
-    /// One of a command.
+    /// A word of the command that runs.
     Command,
-    /// One before a verb.
+    /// A word before the subcommand.
     Verb(&'static Kind),
     /// The place, or an option before it.
     Place(&'static Kind),
@@ -39,7 +39,7 @@ enum Next {
     Value(&'static Kind),
 }
 
-/// Marks each word that is for a wrapper that is told a place, and not of the command that runs there.
+/// Marks each word that belongs to such a wrapper and not to the command that runs there.
 pub(super) fn taken(words: &[Word]) -> Vec<bool> {
     let mut next = Next::Command;
     let taken = words.iter().map(|word| {
@@ -71,11 +71,11 @@ fn next_after(next: &Next, word: &str) -> Next {
     }
 }
 
-/// Whether the word behind an option is what it is given.
+/// True if the next word is the option's value.
 fn has_value(option: &str, flags: &str) -> bool {
     match option.strip_prefix('-') {
         Some(long) => !long.contains('=') && !names(FLAGS, long),
-        // What follows the letter of an option in its word is what it is given.
+        // Text after the option's letter in the same word is its value.
         None => {
             option.find(|letter| !flags.contains(letter)).is_some_and(|at| option[at..].chars().count() == 1)
         }

@@ -1,4 +1,4 @@
-//! By table: what is asked about, how it may be disguised, and what is left alone.
+//! Tables of commands that are asked about, their disguises, and commands that are left alone.
 
 use super::*;
 

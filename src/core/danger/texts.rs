@@ -1,9 +1,9 @@
-//! Texts in languages that are no shell's.
+//! Text in languages other than a shell's.
 
 use super::{DROP, PUSH, REMOVE, SUDO, TRUNCATE};
 
-/// SQL that removes a table, or all that is in one, in the words of a command or in a text that it is given. What begins a
-/// comment in one word ends none in another: it may be the pattern of files.
+/// Finds SQL that removes or empties a table, in the words of a command or in a text given to it. A comment must open
+/// and close in one word: `/*` in a word may also be a file pattern.
 pub(super) fn sql(words: &[&str]) -> Option<&'static str> {
     let words: Vec<String> = words.iter().map(|word| without_comments(word)).collect();
     let text = words.join(" ").to_ascii_lowercase();
@@ -22,7 +22,7 @@ pub(super) fn sql(words: &[&str]) -> Option<&'static str> {
     None
 }
 
-/// SQL's comments stand for a blank. What nothing closes is none.
+/// Replaces SQL comments with a blank. An unclosed comment is left.
 fn without_comments(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -36,17 +36,17 @@ fn without_comments(text: &str) -> String {
     shown
 }
 
-/// The next word of a text in some language, and what follows it: letters, digits, and what else is part of one there.
+/// Returns the next word of a text, of letters, digits and the characters in `inside`, and the rest.
 fn next_token<'a>(text: &'a str, inside: &str) -> Option<(&'a str, &'a str)> {
     let is_inside = |c: char| c.is_alphanumeric() || inside.contains(c);
     let text = &text[text.find(is_inside)?..];
     Some(text.split_at(text.find(|c| !is_inside(c)).unwrap_or(text.len())))
 }
 
-/// Calls that remove folders in other languages.
+/// Calls in other languages that remove folders.
 const REMOVERS: [&str; 5] = ["rmtree", "rmSync", "rm_rf", "rm_r", "remove_dir_all"];
 
-/// Calls that run a command in other languages.
+/// Calls in other languages that run a command.
 const RUNS: [&str; 13] = [
     "system",
     "exec",
@@ -63,7 +63,8 @@ const RUNS: [&str; 13] = [
     "%x",
 ];
 
-/// A program in another language: whatever looks like one of the commands, where it runs any. A `broken` one is of a shell.
+/// Searches a script in another language for dangerous commands, provided that it runs any. `broken`: a shell script
+/// that the grammar could not parse.
 pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
     let runs = broken || RUNS.iter().any(|call| text.contains(call));
     let mut before = "";
@@ -83,7 +84,7 @@ pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
             "rm" if token.starts_with("--r") || (token.starts_with('-') && token.contains(['r', 'R'])) => {
                 return Some(REMOVE);
             }
-            // Options of theirs.
+            // Options of the command.
             "git" | "rm" if token.starts_with('-') => {}
             _ => before = token,
         }
@@ -91,7 +92,7 @@ pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
     None
 }
 
-/// The rest behind the next argument, in a command or in a list of its words.
+/// Returns the rest after the next argument, in a command or in a list of its words.
 fn after_argument(text: &str) -> &str {
     let is_between = |c: char| c.is_whitespace() || "'\"`,".contains(c);
     let argument = text.trim_start_matches(is_between);

@@ -1,4 +1,4 @@
-//! The statements of a script, in the order in which a shell meets them.
+//! The statements of a script, in the order in which a shell runs them.
 
 use tree_sitter::Node;
 
@@ -9,19 +9,19 @@ use super::texts::sql;
 use super::words::{ARGUMENT, DOCUMENT, HOLE, PLACE, Word};
 use super::{Asked, Function, PIPE, Reader, UNREADABLE};
 
-/// Nodes within nodes that are followed.
+/// Maximum depth of syntax nodes.
 const NESTING_MAX: usize = 150;
 
 /// The surroundings of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Around {
-    /// Its standard input is what another command prints.
+    /// True if its standard input is another command's output.
     pub(super) piped: bool,
-    /// The text that it is given instead.
+    /// The text given as standard input instead.
     pub(super) given: Option<String>,
-    /// Its output goes to this file alone.
+    /// The file that its output goes to, and nowhere else.
     pub(super) written: Option<String>,
-    /// Its output is what another command reads.
+    /// True if another command reads its output.
     pub(super) feeds: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'t> Parts<'t> {
                 "variable_assignment" => self.assignments.push(child),
                 "file_redirect" => {
                     self.redirects.push(child);
-                    // The grammar takes the arguments behind it for more files.
+                    // The grammar takes arguments after a redirection for further files.
                     let files = children(child)
                         .into_iter()
                         .filter(|it| it.is_named() && it.kind() != "file_descriptor");
@@ -61,7 +61,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The words of a command without what stands around them.
+/// Returns the words of a command without assignments and redirections.
 pub(super) fn words_of(node: Node<'_>) -> Vec<Node<'_>> {
     Parts::of(node).words
 }
@@ -90,7 +90,7 @@ impl Reader {
     fn read(&mut self, source: Source<'_>, node: Node<'_>, around: &Around) -> Asked {
         match node.kind() {
             "list" => {
-                // A chain of them leans to the left.
+                // The tree of a chain of lists leans to the left.
                 let (mut left, mut chain) = (node, Vec::new());
                 while left.kind() == "list" {
                     let mut parts =
@@ -126,7 +126,7 @@ impl Reader {
             "declaration_command" | "unset_command" => self.declared(source, node, around),
             "for_statement" => self.repeated(source, node, around),
             "while_statement" => {
-                // A later round has the values of an earlier one.
+                // A later round sees the values of an earlier one.
                 self.statements(source, node, around)?;
                 self.statements(source, node, around)
             }
@@ -176,13 +176,13 @@ impl Reader {
                 }
                 Ok(())
             }
-            // The here-documents were taken out.
+            // The here-documents were removed before.
             "heredoc_redirect" | "herestring_redirect" => Err(UNREADABLE),
             _ => self.substitutions(source, node, around.piped),
         }
     }
 
-    /// Reads the commands whose output takes part in a word, wherever below a node they stand.
+    /// Reads the commands of substitutions anywhere below a node.
     pub(super) fn substitutions(&mut self, source: Source<'_>, node: Node<'_>, piped: bool) -> Asked {
         let mut cursor = node.walk();
         let mut depth = 0_usize;
@@ -193,7 +193,7 @@ impl Reader {
                 "process_substitution" => Some(source.of(inner).starts_with('>')),
                 _ => None,
             };
-            // The grammar knows none of these where a value stands in for a variable.
+            // The grammar does not parse these inside `${…}`.
             let text = if inner.kind() == "expansion" { source.of(inner) } else { "" };
             if let Some((_, script)) = text.split_once("<(").or_else(|| text.split_once(">(")) {
                 self.nested(script.trim_end_matches('}').trim_end_matches(')'), &Around::default(), false)?;
@@ -250,7 +250,7 @@ impl Reader {
         }
     }
 
-    /// The surroundings that redirections make.
+    /// Returns the surroundings that redirections make.
     fn redirects(
         &mut self,
         source: Source<'_>,
@@ -291,7 +291,7 @@ impl Reader {
         Ok(inner)
     }
 
-    /// The text of the here-documents and here-strings among redirections.
+    /// Returns the text of the here-documents and here-strings among redirections.
     pub(super) fn given_by(
         &mut self,
         source: Source<'_>,
@@ -386,7 +386,7 @@ impl Reader {
             let value: Vec<String> = value?;
             self.step(value.iter().map(String::len).sum::<usize>() / super::STEP_LETTERS)?;
             if matches!(bare, "BASH_ENV" | "ENV" | "PROMPT_COMMAND") {
-                // A shell runs it by itself.
+                // A shell runs the file or command by itself.
                 self.nested(&format!(". {0}; {0}", value.concat()), &Around::default(), true)?;
             }
             if bare == "IFS" && !subscript {
@@ -409,7 +409,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes in what `export`, `local` and their like give values to.
+    /// Records the assignments of `export`, `local` and similar builtins.
     fn declared(&mut self, source: Source<'_>, node: Node<'_>, around: &Around) -> Asked {
         self.substitutions(source, node, around.piped)?;
         let refers = source.of(node).contains(" -n");
@@ -436,7 +436,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes in words such as `name=value`.
+    /// Records words of the form `name=value`.
     pub(super) fn declares(&mut self, words: &[Word]) {
         for word in words {
             if let Some(assigned) = assignment(&word.text) {
@@ -475,7 +475,7 @@ impl Reader {
         self.statement(source, body, around)
     }
 
-    /// Reads the functions that nothing has called.
+    /// Reads the functions that were not called.
     pub(super) fn uncalled(&mut self) -> Asked {
         let names: Vec<String> = self.functions.keys().cloned().collect();
         for name in names {
@@ -486,7 +486,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Runs a function with these arguments.
+    /// Reads a function's body with these arguments.
     pub(super) fn call(&mut self, name: &str, arguments: Vec<String>, around: &Around) -> Asked {
         let Some(function) = self.functions.get_mut(name) else { return Ok(()) };
         function.called = true;
@@ -505,7 +505,7 @@ impl Reader {
         read
     }
 
-    /// Notes that a file has a text; that of a command is only known when it runs.
+    /// Records that a file is written; `None` as text is output that is only known at run time.
     pub(super) fn writes(&mut self, file: &str, text: Option<String>) -> Asked {
         if file.starts_with("/dev/fd/") && text.is_none() {
             return Ok(());

@@ -1,25 +1,25 @@
-//! The words of a command, and the parts of them that are only known when it runs. These are noncharacters of Unicode, that
-//! no text has.
+//! Words of a command, and marks for parts of them that are only known at run time. The marks are noncharacters of
+//! Unicode, which no text contains.
 
-/// A part that another command, a file or a person gives.
+/// A part that comes from another command, a file or a person.
 pub(super) const HOLE: char = '\u{fdd0}';
 
-/// A part that the environment gives: a folder, a name of a file, a number.
+/// A part that comes from the environment: a folder, a file name, a number.
 pub(super) const PLACE: char = '\u{fdd1}';
 
-/// An argument of a function that nothing calls.
+/// An argument of a function that is not called.
 pub(super) const ARGUMENT: char = '\u{fdd2}';
 
-/// The boundary of two words in a value.
+/// The boundary between two words of a value.
 pub(super) const BOUNDARY: char = '\u{fdd3}';
 
-/// The mark of a here-document or here-string.
+/// The mark left by a here-document or here-string.
 pub(super) const DOCUMENT: char = '\u{fdd4}';
 
-/// A file that has what another command prints, as a shell names it.
+/// A file that holds another command's output, as a shell names it.
 pub(super) const PRINTED_FILE: &str = "/dev/fd/63";
 
-/// Whether a text has one of these characters itself.
+/// True if a text contains one of the marks itself.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains([HOLE, PLACE, ARGUMENT, BOUNDARY, DOCUMENT])
 }
@@ -27,11 +27,11 @@ pub(super) fn has_marks(text: &str) -> bool {
 /// One word of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    /// The word, quotes resolved.
+    /// The word without its quotes.
     pub(super) text: String,
-    /// Some of it is quoted.
+    /// True if a part of it was quoted.
     pub(super) quoted: bool,
-    /// It is a pattern of files.
+    /// True if it is a file pattern.
     pub(super) glob: bool,
 }
 
@@ -40,33 +40,33 @@ impl Word {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// Whether what it says is only known when it runs.
+    /// True if the word is only known at run time.
     pub(super) fn is_unknown(&self) -> bool {
         self.glob || self.text.contains([HOLE, PLACE])
     }
 }
 
-/// One character of a word, before it is split.
+/// One character of a word before it is split.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Letter {
     pub(super) c: char,
     pub(super) kind: Kind,
 }
 
-/// The way a character came into a word.
+/// The origin of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// As it is written.
+    /// Unquoted text.
     Plain,
     Quoted,
-    /// From a value, so that the shell splits it.
+    /// A value, which the shell splits.
     Value,
 }
 
-/// Words that `{a,b}` makes of one, at most.
+/// Maximum number of words that `{a,b}` expands to.
 const BRACES_MAX: usize = 64;
 
-/// The words that a shell makes of these characters. `separators` are what splits a value.
+/// Splits characters into the words that a shell makes of them. Values are split at blanks and at `separators`.
 pub(super) fn split(letters: &[Letter], quoted: bool, separators: &str) -> Vec<Word> {
     let mut done = Vec::new();
     let mut open = vec![letters.to_vec()];
@@ -98,13 +98,13 @@ fn fields(letters: &[Letter], quoted: bool, separators: &str, done: &mut Vec<Wor
         word.glob |= kind != Kind::Quoted && matches!(c, '*' | '?' | '[');
     }
     if begun {
-        // These are programs.
+        // These are programs, not patterns.
         word.glob &= !matches!(word.text.as_str(), "[" | "[[");
         done.push(word);
     }
 }
 
-/// The words that the first list in braces makes; `None` where there is none.
+/// Expands the first list in braces; `None` if there is none.
 fn braces(letters: &[Letter]) -> Option<Vec<Vec<Letter>>> {
     let plain = |letter: &Letter, c| letter.kind == Kind::Plain && letter.c == c;
     let mut begins: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -132,7 +132,7 @@ fn braces(letters: &[Letter]) -> Option<Vec<Vec<Letter>>> {
     None
 }
 
-/// A text that a shell writes as `$'…'`.
+/// Decodes the escapes of `$'…'`.
 pub(super) fn ansi(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Programs that run what they are given: word by word, as a script, or with what they read.
+//! Programs that run a command: word by word, as a script, or from their input.
 
 use super::acts::quoted;
 use super::programs::{
@@ -73,13 +73,13 @@ impl Reader {
         self.wrapped("parallel", &words, &Around { piped: around.piped, ..Around::default() })
     }
 
-    /// A wrapper and what it is given.
+    /// Reads a wrapper and its arguments.
     pub(super) fn wrapped(&mut self, name: &str, words: &[Word], around: &Around) -> Asked {
         self.deeper(|reader| {
             if name == "env" {
                 reader.split_string(words, around)?;
             }
-            // What is handed on word by word has no script in it before something that reads one.
+            // Words that are passed on one by one contain no script before a program that reads one.
             let reads = |word: &Word| is_script_reader(&basename(&word.text));
             let scripts = words.iter().position(reads).map_or(words.len(), |at| at + 1);
             let named = without_searches(words).len() < words.len();
@@ -95,7 +95,7 @@ impl Reader {
         })
     }
 
-    /// `env -S 'git push'`
+    /// Reads the script in `env -S 'git push'`.
     fn split_string(&mut self, words: &[Word], around: &Around) -> Asked {
         for (at, word) in words.iter().enumerate().skip(1) {
             let text = word.text.as_str();
@@ -119,10 +119,10 @@ impl Reader {
         Ok(())
     }
 
-    /// A wrapper's command may begin at any of its words but the first.
+    /// Reads the command of a wrapper at each of its words but the first, since it may begin at any of them.
     pub(super) fn suffixes(&mut self, words: &[Word], candidate: Option<usize>, around: &Around) -> Asked {
         for (at, (word, named)) in only_named(words, 1).enumerate() {
-            // A wrapper in a wrapper looks at what follows it itself, and so does every later one.
+            // A wrapper within a wrapper examines the words after it itself, as does every later one.
             let passed =
                 named || is_wrapper(&basename(&word.text)) || word.is_unknown() || candidate == Some(at + 1);
             if !passed {
@@ -133,7 +133,7 @@ impl Reader {
     }
 }
 
-/// Where the program of a wrapper stands that hands on its words one by one.
+/// Returns the index of the program that a word-by-word wrapper runs.
 fn candidate(name: &str, words: &[Word]) -> Option<usize> {
     if !is_word_by_word(name) && name != "parallel" {
         return None;

@@ -1,4 +1,5 @@
-//! The account's gate: billing, auth and budget failures pause every agent of the account, and a person opens it again.
+//! The account's gate: billing, auth and budget failures pause every agent of the account until a person opens it
+//! again.
 
 use super::Draft;
 use super::session::give_up_stopped_work;
@@ -8,7 +9,7 @@ use crate::core::id::AccountName;
 use crate::core::outcome::Category;
 use crate::core::work::Actor;
 
-/// Another agent of the account failed.
+/// Pauses the agent because another agent of its account failed.
 pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
     if draft.agent().spec.is_none() {
         return;
@@ -28,11 +29,11 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
                 | StopReason::Hung
                 | StopReason::Cap(_),
         } => {
-            // What the stop was for happens now; what follows it is the account's pause.
+            // The stopped work is given up now; afterwards the account's pause applies.
             give_up_stopped_work(draft);
             draft.record(Event::StopRequested { session, reason: StopReason::Account(category), by: None });
         }
-        // These start nothing afterwards; a person who resumes them opens the account as well.
+        // These start nothing afterwards; a person who resumes the agent opens the account as well.
         Phase::Stopping {
             reason:
                 StopReason::Pause
@@ -49,8 +50,8 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
     }
 }
 
-/// An account that the agent has left is closed: a session that began on it costs nothing more there. Its work goes on at once,
-/// on the account that the agent has now.
+/// Stops a session that started on an account that the agent has left, when that account closes. Its work continues
+/// at once on the agent's present account.
 pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
     let began_there = draft.agent().session_account() == *account;
     match draft.agent().phase {
@@ -59,7 +60,7 @@ pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
         {
             draft.record(Event::StopRequested { session, reason: StopReason::Configured, by: None });
         }
-        // What is being ended is ended.
+        // Sessions that are ending, and those on the present account, are left alone.
         Phase::Starting { .. }
         | Phase::Running { .. }
         | Phase::Stopping { .. }
@@ -72,7 +73,7 @@ pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
     }
 }
 
-/// A person opened the account: whoever was paused for it goes on.
+/// Resumes the agent if it was paused because of the account, after a person opened it.
 pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
     let waits_for_account = match &draft.agent().phase {
         Phase::Paused { reason: PauseReason::Account(_) }

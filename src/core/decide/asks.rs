@@ -1,4 +1,4 @@
-//! What an agent asks of people: who decides, who answers, and what becomes of an answer that nobody waits for.
+//! Questions to people: decisions without a person, answers, expiry, and answers that came while no session waited.
 
 use super::Draft;
 use crate::core::agent::Phase;
@@ -14,9 +14,9 @@ use crate::core::recap::{bounded, one_line};
 use crate::core::spec::Autonomy;
 use crate::core::work::Actor;
 
-/// What a runtime asks permission for.
+/// A permission request of a runtime.
 pub(super) struct Wish<'a> {
-    /// What the driver calls the question.
+    /// The driver's key of the question.
     pub(super) key: AskKey,
     pub(super) tool: &'a str,
     pub(super) command: &'a str,
@@ -24,9 +24,9 @@ pub(super) struct Wish<'a> {
     pub(super) vague: bool,
 }
 
-/// The runtime asks whether the agent may do something.
+/// Handles a permission request of the runtime.
 pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<'_>) {
-    // A session that is being stopped gets no answer any more, and one without work has nothing to ask for.
+    // A session that is being stopped gets no answer, and one without work has nothing to ask for.
     let Some(work) = asking(draft) else { return };
     let patterns = &draft.context.policy.always_ask;
     let danger = if wish.shell {
@@ -56,7 +56,7 @@ pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<
     ask(draft, about, work, asker, None);
 }
 
-/// The runtime asks for words or a choice of a person's. No autonomy answers that.
+/// Handles a runtime's question for a person. Autonomy never answers it.
 pub(super) fn inquired(
     draft: &mut Draft<'_>,
     (session, key): (SessionId, AskKey),
@@ -71,12 +71,12 @@ pub(super) fn inquired(
     let full = draft.agent().asks.len() >= OPEN_MAX;
     let id = ask(draft, about, work, asker, part);
     if full {
-        // It is told at once that nobody answers.
+        // The agent is told at once that no answer comes.
         draft.record(Event::AskExpired { ask: id });
     }
 }
 
-/// As much of a command as a person can be shown.
+/// Returns as much of a command as can be shown to a person.
 fn shown(command: &str) -> &str {
     let lines = command.match_indices('\n').nth(LINES_MAX - 1).map_or(command.len(), |(end, _)| end);
     let mut end = lines.min(ABOUT_MAX);
@@ -86,13 +86,14 @@ fn shown(command: &str) -> &str {
     command.get(..end).unwrap_or(command)
 }
 
-/// The work that questions are asked for now.
+/// Returns the work that questions belong to now.
 fn asking(draft: &Draft<'_>) -> Option<WorkId> {
     let works = matches!(draft.agent().phase, Phase::Starting { .. } | Phase::Running { .. });
     draft.agent().current.as_ref().filter(|_| works).map(|work| work.id)
 }
 
-/// The same question of an earlier session for the same work: it is open still, or it was answered while nobody waited.
+/// Reuses the same question of an earlier session for the same work: one that is still open, or was answered while no
+/// session waited.
 fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Option<AskId> {
     let agent = draft.agent();
     let same = |ask: &Ask| ask.work == work && ask.about.is_same(about);
@@ -104,12 +105,13 @@ fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Op
     Some(id)
 }
 
-/// Whether an open question can be this one's. Two requests of one session that ask the same are two: each is answered.
+/// True if an open question can be taken over by this asker. Two equal requests of one session stay two: each is
+/// answered.
 fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
     ask.asker.is_none_or(|before| before.key.is_none() && asker.key.is_none())
 }
 
-/// What needs no person: what a person allowed for good, and what the agent's autonomy settles.
+/// Decides a request without a person: by a rule, by the agent's autonomy, or because too many are open.
 fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
     let About::Permission { tool, command, cut, vague, danger } = about else { return None };
     let agent = draft.agent();
@@ -119,7 +121,7 @@ fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
         return Some((true, DecidedBy::Rule { rule: rule.id }));
     }
     let autonomy = agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy);
-    // What nobody has seen whole may hold anything, and so may what is known by a name alone.
+    // A command that nobody has seen whole may contain anything, and so may an action that is known by name alone.
     let always = danger.is_some() || *cut || *vague;
     match autonomy {
         Autonomy::Full if !always => Some((true, DecidedBy::Autonomy)),
@@ -135,7 +137,7 @@ fn ask(draft: &mut Draft<'_>, about: About, work: WorkId, asker: Asker, part: Op
     let id = AskId(draft.context.fresh.0);
     let (at, within) = (draft.context.now, draft.context.policy.confirm_timeout);
     let rules = &draft.context.policy.escalation;
-    // As a call is; and while there is time left to answer.
+    // The interval is that of a call for a person, but leaves time to answer.
     let remind_at = (rules.times > 0).then(|| at.after(rules.after.min(within / 2)));
     let until = at.after(within);
     draft.record(Event::Asked {
@@ -144,7 +146,7 @@ fn ask(draft: &mut Draft<'_>, about: About, work: WorkId, asker: Asker, part: Op
     id
 }
 
-/// Nobody has answered for a while.
+/// Reminds people of questions that are still open.
 pub(super) fn remind(draft: &mut Draft<'_>) {
     let (now, rules) = (draft.context.now, draft.context.policy.escalation);
     let due = |ask: &&Ask| ask.remind_at.is_some_and(|at| at <= now) && ask.until > now;
@@ -162,7 +164,7 @@ pub(super) fn remind(draft: &mut Draft<'_>) {
     }
 }
 
-/// The agent asks a question of its own.
+/// Handles a question that the agent asks with its own tool.
 pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inquiry) -> Result<(), Refusal> {
     let agent = draft.name()?;
     let work = asking(draft).filter(|_| draft.agent().session() == Some(session));
@@ -182,7 +184,7 @@ pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inqu
     Ok(())
 }
 
-/// The runtime does not wait any more. One that is being stopped may ask the same again later.
+/// Drops a question that the runtime withdraws. A session that is being stopped may ask the same again later.
 pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) {
     if asking(draft).is_none() {
         return;
@@ -193,7 +195,7 @@ pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) 
     }
 }
 
-/// A person answers.
+/// Records a person's answer.
 pub(super) fn answer(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -201,7 +203,7 @@ pub(super) fn answer(
     id: AskId,
     answer: &AskAnswer,
 ) -> Result<Notice, Refusal> {
-    // Time that has run out has run out, also when the tick is late.
+    // The deadline counts even if the tick is late.
     let open = draft.agent().open_ask(id).filter(|ask| ask.until > draft.context.now).cloned();
     let Some(ask) = open else {
         return Err(match (draft.agent().settled_ask(id), draft.agent().open_ask(id)) {
@@ -233,7 +235,7 @@ pub(super) fn answer(
     Ok(answered(agent, id, &answer, by))
 }
 
-/// The rule that an answer makes.
+/// Returns the rule that an answer creates.
 fn rule(
     draft: &Draft<'_>,
     agent: &AgentName,
@@ -254,7 +256,7 @@ fn rule(
     Ok(Some(Rule { id: ask.id, tool, command, by: by.clone(), at: draft.context.now }))
 }
 
-/// What everybody is told of an answer.
+/// Returns the public notice about an answer.
 pub(in crate::core) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer, by: &Actor) -> Notice {
     let (name, network) = (by.name.clone(), by.network.clone());
     match answer {
@@ -271,7 +273,7 @@ pub(in crate::core) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer
     }
 }
 
-/// The one open question that a message can be the answer to.
+/// Returns the only open question, which a message can answer.
 pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
     let now = draft.context.now;
     let mut questions = draft.agent().asks.iter().filter(|ask| ask.about.is_question() && ask.until > now);
@@ -279,7 +281,7 @@ pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
     questions.next().is_none().then_some(only.id)
 }
 
-/// The words of an answer, without the name of the command that was meant.
+/// Returns the words of an answer without a leading `answer`, which was meant as the command.
 pub(super) fn said(text: &str) -> &str {
     let text = text.trim();
     match text.split_once(char::is_whitespace) {
@@ -300,7 +302,7 @@ pub(super) fn remove_rule(
     Ok(Notice::RuleRemoved { agent, rule: id, command: super::excerpt(&command) })
 }
 
-/// Questions whose time is over.
+/// Ends questions whose time is over.
 pub(super) fn expire(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let late: Vec<AskId> =
@@ -310,7 +312,7 @@ pub(super) fn expire(draft: &mut Draft<'_>) {
     }
 }
 
-/// Questions whose work is over need no answer.
+/// Drops questions whose work has ended.
 pub(super) fn drop_idle(draft: &mut Draft<'_>) {
     let agent = draft.agent();
     if agent.asks.is_empty() {

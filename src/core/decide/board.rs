@@ -1,4 +1,4 @@
-//! Tasks that come from the board, and go back to it: because a person says so, or because their agent cannot go on.
+//! Tasks that come from the board or go back to it, by a person's command or because their agent cannot continue.
 
 use super::control::skip_back_off;
 use super::{Draft, watch};
@@ -15,7 +15,7 @@ use crate::core::usage;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
-/// The board hands a task over. A number that is known was taken before.
+/// Takes a task that the board hands over. A known number was taken before.
 pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {
     if draft.agent().leaves() || draft.agent().spec.is_none() || number <= draft.agent().board.taken {
         return;
@@ -27,14 +27,14 @@ pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {
     draft.begin();
 }
 
-/// The board has news on record: they need not be kept.
+/// Drops news that the board has recorded.
 pub(super) fn heard(draft: &mut Draft<'_>, up_to: u64) {
     if draft.agent().board.news.front().is_some_and(|news| news.number <= up_to) {
         draft.record(Event::BoardHeard { up_to });
     }
 }
 
-/// A person takes a task from the agent: for another one, or to have it done in parts.
+/// Takes a task from the agent for a person: for another agent, or to be split.
 pub(super) fn hand_back(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -75,7 +75,7 @@ pub(super) fn hand_back(
     })
 }
 
-/// Hands back what has waited for too long with an agent that cannot go on.
+/// Hands back tasks that have waited too long for an agent that cannot continue.
 pub(super) fn overdue(draft: &mut Draft<'_>) {
     let (policy, now) = (draft.context.policy, draft.context.now);
     let due = |(task, at): (WorkId, Timestamp)| (at <= now).then_some(task);
@@ -89,7 +89,7 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether a task that is over can be given to somebody once more: it went wrong, or its whole cannot be done without it.
+/// True if a finished task can be assigned again: it failed, or its whole task cannot be done without it.
 fn can_be_tried_anew(finished: &FinishedTask) -> bool {
     match finished.end {
         TaskEnd::Failed | TaskEnd::Blocked => true,
@@ -98,7 +98,7 @@ fn can_be_tried_anew(finished: &FinishedTask) -> bool {
     }
 }
 
-/// The agent is being removed: what it has from the board goes back there, but for what a person has denied it.
+/// Hands the tasks from the board back when the agent is removed, except work for which a person denied permission.
 pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
     let agent = draft.agent();
     let refused = agent.refused();
@@ -112,14 +112,14 @@ pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
 }
 
 impl Agent {
-    /// The tasks that go to another agent if this one stays halted or held, and when. `closed`: since when its account has
-    /// been.
+    /// Returns the tasks that go to another agent if this one stays halted or held, with their times. `closed`: the
+    /// time since which its account has been closed.
     fn releases<'a>(
         &'a self,
         policy: &'a Policy,
         closed: Option<Timestamp>,
     ) -> impl Iterator<Item = (WorkId, Timestamp)> + 'a {
-        // What a person was called for, or has stopped in the middle, is theirs to decide.
+        // Work that a person was called for, or stopped in the middle, stays until a person decides.
         let (since, keeps) = match &self.phase {
             Phase::NeedsIntervention | Phase::Degraded => (Some(self.since), false),
             Phase::Paused {
@@ -133,7 +133,7 @@ impl Agent {
                 reason: PauseReason::Failure(_) | PauseReason::Account(_) | PauseReason::Cap(_),
             }
             | Phase::Waiting { reason: WaitReason::RateLimit, .. } => (Some(self.since), false),
-            // Not since it is idle: it may try the account again and again.
+            // The time counts from the account's closing: an idle agent may try the account again and again.
             Phase::Idle => (closed, false),
             Phase::Starting { .. }
             | Phase::Running { .. }
@@ -151,32 +151,33 @@ impl Agent {
         })
     }
 
-    /// The work that a person has denied what it asked for last: nobody gets past that by way of another agent.
+    /// Returns the work whose last permission request a person denied. It must not get past that through another
+    /// agent.
     fn refused(&self) -> Option<WorkId> {
         let unfinished = self.unfinished.as_ref()?;
         (unfinished.denied == Some(Denial::Kept)).then_some(unfinished.work)
     }
 
-    /// When `Input::Tick` is due because a task has waited for too long with an agent that cannot go on. `closed`: since when
-    /// its account has been.
+    /// Returns the time of the next `Input::Tick` for a task that waits too long for an agent that cannot continue.
+    /// `closed`: the time since which its account has been closed.
     #[must_use]
     pub fn release_at(&self, policy: &Policy, closed: Option<Timestamp>) -> Option<Timestamp> {
         self.releases(policy, closed).map(|(_, at)| at).min()
     }
 
-    /// Whether it is removed, or will be as soon as its session is over.
+    /// True if it is removed, or will be when its session ends.
     #[must_use]
     pub fn leaves(&self) -> bool {
         matches!(self.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
     }
 
-    /// Whether it would take up a task of the board at once.
+    /// True if it would start a task from the board at once.
     #[must_use]
     pub fn is_free(&self, now: Timestamp) -> bool {
         self.rests() && self.capped(now).is_none()
     }
 
-    /// When it can take up tasks of the board again, if nothing but a cap of its own keeps it from that.
+    /// Returns the time at which it can take tasks from the board again, if only a cap of its own prevents that.
     #[must_use]
     pub fn uncapped_at(&self, now: Timestamp) -> Option<Timestamp> {
         let capped = if self.rests() { self.capped(now) } else { None };

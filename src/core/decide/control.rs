@@ -1,4 +1,4 @@
-//! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
+//! Commands of people to an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
 use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
@@ -15,7 +15,7 @@ use crate::core::time::Timestamp;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// The most of a work's text that an answer or a status post repeats.
+/// Maximum length of the excerpt of a work's text in an answer or a status post, in bytes.
 pub(in crate::core) const EXCERPT_MAX: usize = 120;
 
 pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> Result<Notice, Refusal> {
@@ -24,7 +24,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         Phase::Removed => return Err(Refusal::Removed { agent: name }),
         Phase::Stopping { reason: StopReason::Remove, .. } => {
             return match control {
-                // Everything is to stop, and this one already does.
+                // `stop-all` is fulfilled already by the removal.
                 Control::Stop => Ok(Notice::Stopping { agent: name, reason: StopReason::Remove }),
                 Control::Pause { .. }
                 | Control::Resume
@@ -91,7 +91,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
     }
 }
 
-/// Asks for the session to be stopped.
+/// Records the request to stop the session.
 pub(super) fn request_stop(draft: &mut Draft<'_>, session: SessionId, reason: StopReason, by: &Actor) {
     draft.record(Event::StopRequested { session, reason, by: Some(by.clone()) });
 }
@@ -133,7 +133,7 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
     }
 }
 
-/// Whether `resume` has something to leave.
+/// True if there is a halt that `resume` can end.
 fn halted(draft: &Draft<'_>) -> bool {
     match &draft.agent().phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
@@ -155,11 +155,11 @@ fn halted(draft: &Draft<'_>) -> bool {
 
 fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
     let waiting = matches!(draft.agent().phase, Phase::Waiting { .. });
-    // Its account is closed: a person may let it try.
+    // A person may let it try even though its account is closed.
     let closed =
         draft.agent().phase == Phase::Idle && matches!(draft.context.hold, Some(Hold::Closed { .. }));
     if !waiting && !closed && !halted(draft) {
-        // Whoever answers a call that somebody else has answered meanwhile is told so.
+        // If another person answered the call meanwhile, the refusal says so.
         return Err(watch::late(draft, &agent).unwrap_or(Refusal::NotPaused { agent }));
     }
     watch::answer(draft, Answer::Resume, by);
@@ -170,7 +170,8 @@ fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice,
     Ok(Notice::Resuming { agent, trial })
 }
 
-/// Whoever presses a button sees what the post said: if somebody was faster, it is not about what the agent does now.
+/// Handles a button below a post. A press is refused if the post's call was answered meanwhile, because it no longer
+/// describes the agent's state.
 fn press(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -184,14 +185,14 @@ fn press(
     }
     match button {
         Button::Resume => resume(draft, agent, by),
-        // Only what stands still is given up.
+        // Only a halted agent's work is given up.
         Button::Abort => {
             abort(draft, agent, by, draft.agent().watch.answered.as_ref().map(|last| last.escalation.id))
         }
     }
 }
 
-/// `knows` is the call of which they have been told that somebody else has answered it.
+/// Gives up the current work. `knows`: the answered call of which this person has been told already.
 fn abort(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -215,7 +216,7 @@ fn abort(
         Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
             Err(Refusal::AlreadyStopping { agent })
         }
-        // The session ends for another reason anyway: only its work is given up.
+        // The session ends for another reason; only its work is given up.
         Phase::Stopping { .. } => {
             let Some(work) = draft.agent().current.clone() else {
                 return answer_alone(draft, &agent, by).ok_or(Refusal::AlreadyStopping { agent });
@@ -230,7 +231,7 @@ fn abort(
         | Phase::NeedsIntervention
         | Phase::Degraded => {
             let Some(work) = draft.agent().held().cloned() else {
-                // What a call was about may be given up already.
+                // The work that a call was about may be given up already.
                 return answer_alone(draft, &agent, by)
                     .ok_or_else(|| watch::late(draft, &agent).unwrap_or(Refusal::NothingRunning { agent }));
             };
@@ -243,7 +244,7 @@ fn abort(
     }
 }
 
-/// A call for a person whose work leaves the agent is over: the agent goes on with what comes next.
+/// Ends a call for a person whose work leaves the agent; the agent continues with its next work.
 pub(super) fn answer_for_good(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     if draft.agent().watch.escalation.is_none() {
         return;
@@ -254,21 +255,21 @@ pub(super) fn answer_for_good(draft: &mut Draft<'_>, answer: Answer, by: &Actor)
         Phase::Paused { reason: PauseReason::Escalation }
             | Phase::Stopping { reason: StopReason::Escalation, .. }
     );
-    // Whoever asked for a pause meanwhile has it.
+    // A pause requested meanwhile takes effect.
     if waits_for_it && draft.agent().pause_pending.is_none() {
         draft.record(Event::Resumed { by: by.clone() });
         draft.begin();
     }
 }
 
-/// The same where there is no work to give up: a loop between two rounds, or a task that is over meanwhile.
+/// Does the same if there is no work to give up: a loop between two rounds, or a task that ended meanwhile.
 fn answer_alone(draft: &mut Draft<'_>, agent: &AgentName, by: &Actor) -> Option<Notice> {
     let id = draft.agent().watch.escalation.as_ref()?.id;
     answer_for_good(draft, Answer::Abort, by);
     Some(Notice::EscalationAnswered { agent: agent.clone(), id, answer: Answer::Abort, by: by.name.clone() })
 }
 
-/// A countdown that was for work that is given up now has nothing to wait for; a usage limit still stands.
+/// Ends a countdown that was for work that is given up. The countdown for a rate limit stays.
 pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
     let waits_for_it = matches!(
         draft.agent().phase,
@@ -323,7 +324,7 @@ fn restart(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice
     Ok(Notice::Restarting { agent })
 }
 
-/// One agent's part of `stop-all`: never refused, because afterwards it must not run for whatever reason.
+/// Applies `stop-all` to one agent. It is never refused, because afterwards the agent must not run for any reason.
 fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
     match &draft.agent().phase {
         &(Phase::Starting { session } | Phase::Running { session }) => {
@@ -343,9 +344,9 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
             Notice::Paused { agent }
         }
         Phase::Paused { reason } => {
-            // Nobody else's `resume` may start it after everything was stopped.
+            // A `resume` of another agent must not start this one after `stop-all`.
             let opens_by_itself = match reason {
-                // The answer to a call may be that the agent goes on with other work.
+                // The answer to a call may let the agent continue with other work.
                 PauseReason::Account(_) | PauseReason::Escalation => true,
                 PauseReason::Failure(category) => category.is_of_account(),
                 PauseReason::Person(_)
@@ -354,7 +355,7 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
                 | PauseReason::Cap(_) => false,
             };
             if opens_by_itself {
-                // It did not work before either: `resume-all` is not about it.
+                // It was halted before, so `resume-all` does not apply to it.
                 draft.pause(PauseReason::Person(by.clone()));
             }
             Notice::Paused { agent }
@@ -370,12 +371,12 @@ fn edit(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, spec: &AgentSpec) -
     let known = draft.agent().conversation.is_some();
     let anew = known && draft.agent().spec.as_ref().is_some_and(|old| !spec.goes_on_with(old));
     draft.record(Event::Edited { spec: Box::new(spec.clone()), by: by.clone() });
-    // It may loop from now on.
+    // The agent may be a looping one from now on.
     draft.begin();
     Ok(Notice::AgentEdited { agent, anew })
 }
 
-/// As an edit, but what runs by another command than the one that is written there now does not go on with it.
+/// Does the same as an edit, but restarts a session that runs by an outdated command.
 fn configure(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -412,7 +413,8 @@ fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
     }
 }
 
-/// What a person has given up, whose session is being stopped for that, and who: nobody else is to have it.
+/// Returns the work that a person has given up and whose session is being stopped for that, with the person. No other
+/// agent may get it.
 fn being_given_up(agent: &Agent) -> Option<(Work, Actor)> {
     match agent.phase {
         Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
@@ -430,8 +432,8 @@ fn being_given_up(agent: &Agent) -> Option<(Work, Actor)> {
     }
 }
 
-/// The agent is gone. Its tasks of the board go back there; what else it was given and had not done is given up, each on the
-/// record. Answers how much that is.
+/// Removes the agent: its tasks from the board go back there, and its other unfinished work is given up, each on
+/// record. Returns the number of works given up.
 pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
     watch::answer(draft, Answer::Remove, by);
     drop(recovery::given_up(draft));
@@ -452,7 +454,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
     count
 }
 
-/// A work's text as it fits into one line of an answer.
+/// Returns a work's text shortened to fit into one line of an answer.
 pub(in crate::core) fn excerpt(text: &str) -> String {
     bounded(&one_line(text), EXCERPT_MAX)
 }

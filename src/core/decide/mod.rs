@@ -1,18 +1,18 @@
-//! Which events follow from an input: a pure function of the state, the input and the context.
+//! Decides which events follow from an input: a pure function of the state, the input and the context.
 //!
-//! A decision is drafted: every event is applied to a copy of the state as it is recorded, so that what follows is
-//! decided by the state it will meet. The copy is made by the first event; most signals of a busy session need none.
+//! A decision is drafted: each event is applied to a copy of the state as it is recorded, so that later steps see its
+//! effect. The copy is made at the first event; most signals of a busy session need none.
 //!
-//! - `control`: what a person asks of an agent.
+//! - `control`: commands of people.
 //! - `queue`: work given, cancelled, dropped.
-//! - `session`: what a driver reports, and what follows when a session is over.
-//! - `spending`: what a session has used, and the agent's own caps.
-//! - `whisper`: words for the agent alone, and that it has got them.
-//! - `watch`: what the evaluator sees and says, and the ladder that ends with a person.
+//! - `session`: reports of a driver, and the end of a session.
+//! - `spending`: usage of a session, and the agent's own caps.
+//! - `whisper`: words for the agent alone, and their delivery.
+//! - `watch`: evaluations, and the ladder that ends with a call for a person.
 //! - `account`: the gate that the agents of one account share.
 //! - `recovery`: tasks that their agent cannot do as they are.
-//! - `board`: tasks that come from the board, and go back to it.
-//! - `asks`: what an agent asks of people, and their answers.
+//! - `board`: tasks that come from the board or go back to it.
+//! - `asks`: questions of an agent to people, and their answers.
 
 mod account;
 mod asks;
@@ -39,20 +39,21 @@ use super::notice::{Notice, Refusal};
 use super::work::{Work, WorkKind};
 use super::{Context, Decision, apply};
 
-/// What a round of a loop is told; the standing instructions come before it.
+/// Prompt of a loop's round; the standing instructions come before it.
 const ROUND_TEXT: &str = "Go on with your standing instructions.";
 
-/// Decides what follows from an input.
+/// Decides which events follow from an input.
 ///
 /// # Errors
-/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`], [`Input::Question`] and what an agent asks for
-/// by its tools can be refused.
+/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`], [`Input::Question`] and an agent's
+/// requests by its tools can be refused.
 pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(agent, context);
     match input {
         Input::Started => {
             clock_behind(&mut draft);
-            // How long herder was away is not for how long somebody was asked: the countdown begins anew with the question.
+            // The time that herder was away does not count as time for an answer: the countdown starts again with the
+            // question.
             let open = draft.agent().session().is_some();
             if !open {
                 recovery::started(&mut draft);
@@ -146,7 +147,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
     }
 }
 
-/// The clock was set back while nobody looked: no wait lasts longer for that than it was to last.
+/// Corrects waits after the clock was set back while herder was down, so that none lasts longer than planned.
 fn clock_behind(draft: &mut Draft<'_>) {
     if let Some(by) = draft.agent().clock_behind(draft.context.now) {
         draft.clock_set(by);
@@ -165,12 +166,13 @@ fn tick(draft: &mut Draft<'_>) {
     board::overdue(draft);
 }
 
-/// A decision in the making: the events so far, and the state as it will be after them.
+/// A decision in the making: the events so far, and the state after them.
 struct Draft<'a> {
     agent: Cow<'a, Agent>,
     context: &'a Context<'a>,
     events: Vec<Event>,
-    /// Whether a session may be started. Not while herder goes down: it would be cut before it did anything.
+    /// True if a session may be started. It is false while herder goes down, as a session would be cut before it did
+    /// anything.
     begins: bool,
 }
 
@@ -183,7 +185,7 @@ impl<'a> Draft<'a> {
         &self.agent
     }
 
-    /// The agent's name; one that was never added can do nothing.
+    /// Returns the agent's name; an agent that was never added can do nothing.
     fn name(&self) -> Result<AgentName, Refusal> {
         self.agent.name().cloned().ok_or(Refusal::NoSuchAgent { agent: String::new(), nearest: None })
     }
@@ -208,8 +210,8 @@ impl<'a> Draft<'a> {
         Decision { reply: Some(reply), ..self.done() }
     }
 
-    /// Starts the next session if there is something to do, no cap is reached and nothing holds it back; an agent that loops
-    /// gives itself a round. One that is held back waits for its turn, idle, with its work.
+    /// Starts the next session if there is work, no cap is reached and nothing holds the agent back; a looping agent
+    /// gives itself a round. A held agent waits, idle, with its work.
     fn begin(&mut self) {
         let agent = &self.agent;
         if !self.begins || agent.phase != Phase::Idle || agent.spec.is_none() {
@@ -230,7 +232,7 @@ impl<'a> Draft<'a> {
         self.record(Event::SessionStarted { session, work, trial });
     }
 
-    /// After a session: the next work, or the rest before the next round.
+    /// Continues after a session: with the next work, or with the rest before the next round.
     fn proceed(&mut self) {
         let rest = self.agent.spec.as_ref().filter(|spec| spec.looping).map(|spec| spec.rest);
         match rest {
@@ -241,8 +243,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Waits before the next session; the jitter keeps agents of one fault apart, and never doubles more than the wait. One
-    /// that is not waited for at all begins with this decision.
+    /// Waits before the next session. The jitter, at most as long as the wait, keeps agents with the same fault
+    /// apart; a wait of zero starts the session with this decision.
     fn back_off(&mut self, wait: Duration, reason: WaitReason) {
         let until = self.context.now.after(wait).after(self.context.jitter.min(wait));
         self.record(Event::Waiting { until, reason });

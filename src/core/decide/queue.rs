@@ -1,4 +1,4 @@
-//! An agent's queue: work given, tasks cancelled, messages dropped. Nothing leaves it in silence.
+//! An agent's queue: work given, tasks cancelled, messages dropped. No work leaves it without a record.
 
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
@@ -13,7 +13,7 @@ use crate::core::react::steers;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// Work that is given.
+/// New work for the queue.
 pub(super) struct New<'a> {
     pub(super) id: WorkId,
     pub(super) kind: WorkKind,
@@ -59,7 +59,7 @@ pub(super) fn give(
     })
 }
 
-/// Whether a text can be work.
+/// Checks that a text can be work.
 fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::EmptyWork { agent: agent.clone() });
@@ -70,7 +70,7 @@ fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Work that waits, if it does.
+/// Returns work that still waits, or the refusal that says why it cannot be changed.
 fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a Work, Refusal> {
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
@@ -82,7 +82,8 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     queued.ok_or_else(|| Refusal::WorkOver { agent: agent.clone() })
 }
 
-/// Whether a message lies with the running session, which may have read it already. One that is being stopped reads no more.
+/// True if a message was handed to the running session, which may have read it already. A session that is being
+/// stopped reads no more.
 fn handed(draft: &Draft<'_>, id: WorkId) -> bool {
     let running = matches!(draft.agent().phase, Phase::Running { .. });
     running && draft.context.handed.is_some_and(|handed| handed.contains(&id))
@@ -159,7 +160,7 @@ fn cancel_current(
         Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
             Err(Refusal::AlreadyStopping { agent })
         }
-        // The session ends for another reason anyway; without one there is only the record to correct.
+        // The session ends for another reason, or there is none; only the record has to be corrected.
         Phase::Stopping { .. }
         | Phase::Idle
         | Phase::Waiting { .. }

@@ -1,5 +1,5 @@
-//! Tasks that their agent cannot do as they are: one that does not fit into a context window is split, one that needs more than
-//! its agent may do goes to another. A person is called where neither can be.
+//! Tasks that their agent cannot do as they are: one that does not fit into a context window is split, one that needs
+//! more permissions goes to another agent. A person is called if neither is possible.
 //!
 //! ```text
 //!   the session's end, `FAIL <task> context-overflow` and that a split was begun    one transaction
@@ -29,10 +29,11 @@ use crate::core::time::Timestamp;
 use crate::core::verdict::Lapse;
 use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
-/// After so long nobody waits for parts any more: twice the longest time that an evaluator can be given, and some air.
+/// Time after which no answer to a request to split is expected: twice the longest time that an evaluator can be
+/// given, and a margin.
 const SPLIT_WITHIN: Duration = Duration::from_secs(25 * 60);
 
-/// The context window was full. What is no task cannot be split, and a new conversation may have room for it.
+/// Handles a full context window. Work that is no task cannot be split, and is tried again in a new conversation.
 pub(super) fn overflowed(draft: &mut Draft<'_>) {
     match held_task(draft.agent()).cloned() {
         Some(work) => split(draft, &work),
@@ -40,15 +41,15 @@ pub(super) fn overflowed(draft: &mut Draft<'_>) {
     }
 }
 
-/// The sandbox denied what the work needs. What is no task is its agent's alone, which is told to find a way within what it
-/// may do.
+/// Handles a denial by the sandbox. Work that is no task stays with its agent, which is told to find a way within its
+/// permissions.
 pub(super) fn denied(draft: &mut Draft<'_>) {
     let category = Category::SandboxDenial;
     let Some(work) = held_task(draft.agent()).map(|work| work.id) else { return back_off(draft, category) };
     let why = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default();
     let unfinished = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work);
     if unfinished.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept)) {
-        // Nobody gets past a person's no by way of another agent.
+        // A person's denial must not be evaded through another agent.
         return watch::gave_up(draft, category, why);
     }
     let least = draft.agent().spec.as_ref().and_then(|spec| spec.permissions.broader());
@@ -64,7 +65,8 @@ pub(super) fn denied(draft: &mut Draft<'_>) {
     }
 }
 
-/// A session whose agent says that its own sandbox keeps it from its task has ended with that, however well it ended.
+/// Turns the outcome of a session into a sandbox denial if its agent said that its own sandbox prevents its task,
+/// however well the session ended.
 pub(super) fn named(agent: &Agent, outcome: &mut Outcome) {
     if let Some(report) = agent.says_denied() {
         outcome.category = Category::SandboxDenial;
@@ -76,13 +78,14 @@ fn held_task(agent: &Agent) -> Option<&Work> {
     agent.held().filter(|work| work.kind == WorkKind::Task)
 }
 
-/// herder came up, and nobody will hear any more what was asked before: it is asked again. What that cost nobody can say.
+/// Asks again for a split that was asked for before herder restarted, since that answer is lost. Its cost stays
+/// unknown.
 pub(super) fn started(draft: &mut Draft<'_>) {
     let Some(work) = given_up(draft) else { return };
     split(draft, &work);
 }
 
-/// Nobody will hear any more what was asked. Answers which task it was about.
+/// Ends the request to split without an answer, and returns the task that it was about.
 pub(super) fn given_up(draft: &mut Draft<'_>) -> Option<Work> {
     let split = draft.agent().splitting.clone()?;
     let work = draft.agent().queue.iter().find(|work| work.id == split.work).cloned();
@@ -91,7 +94,7 @@ pub(super) fn given_up(draft: &mut Draft<'_>) -> Option<Work> {
     work
 }
 
-/// Has a task split, or calls a person where nobody can.
+/// Requests a split of a task, or calls a person if it cannot be split.
 fn split(draft: &mut Draft<'_>, work: &Work) {
     if work.card().depth >= DEPTH_MAX {
         return not_split(draft, Own::SplitTooDeep.into());
@@ -113,7 +116,7 @@ fn not_split(draft: &mut Draft<'_>, why: Detail) {
     watch::gave_up(draft, Category::ContextOverflow, why);
 }
 
-/// Somebody has split the task, or could not. What it cost counts in any case.
+/// Handles the splitter's answer. Its cost is booked in any case.
 pub(super) fn divided(
     draft: &mut Draft<'_>,
     number: u32,
@@ -139,23 +142,23 @@ pub(super) fn divided(
             Err(lapse) => not_split(draft, reason(lapse)),
         }
     }
-    // Last, so that a person who is called learns of that first.
+    // This comes last, so that a person who is called learns of the call first.
     if usage != Usage::default() {
         spending::held_against_caps(draft);
     }
 }
 
-/// The answer has not come, and nobody waits for it any more.
+/// Ends a request to split whose answer has not come in time.
 pub(super) fn overdue(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let due = draft.agent().splitting.as_ref().filter(|split| split.until <= now).map(|split| split.number);
     if let Some(number) = due {
-        // What it has cost is told when it has ended, like that of every answer that nobody waits for.
+        // The cost is booked when the answer arrives after all.
         divided(draft, number, &Err(Lapse::TimedOut { after_ms: 0 }), Some(Usage::default()));
     }
 }
 
-/// Why a task was not split.
+/// Returns the reason why a task was not split.
 fn reason(lapse: &Lapse) -> Detail {
     match lapse {
         Lapse::Unparsable { .. } => Own::SplitNoList.into(),
@@ -168,7 +171,8 @@ fn reason(lapse: &Lapse) -> Detail {
     }
 }
 
-/// The parts with a word each on what they are parts of: whoever does one is told nothing else of the whole.
+/// Adds to each part a note on the task that it belongs to, since the agent that does a part is told nothing else of
+/// the whole.
 fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
     let (count, task, whole) = (cuts.len(), work.id, excerpt(&work.text));
     let name = agent.name().map(AgentName::as_str).unwrap_or_default();
@@ -186,15 +190,15 @@ fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
 }
 
 impl Agent {
-    /// What it says of the task that it works on, if that is blocked by what its own permissions deny it: in its own words, or,
-    /// where it does not say, because it asked for that last and nobody allowed it.
+    /// Returns the agent's report on its current task, if that says that the agent's own permissions block it.
+    /// Without an explicit statement, a last permission request that no person allowed counts as one.
     #[must_use]
     pub fn says_denied(&self) -> Option<&TaskReport> {
         let work = self.current.as_ref().filter(|work| work.kind == WorkKind::Task)?;
         let unfinished = self.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
         let report = unfinished.report.as_ref().filter(|report| report.end == TaskEnd::Blocked)?;
         let denied = match (unfinished.denied, report.denied) {
-            // Nobody gets past a person's no by way of another agent.
+            // A person's denial must not be evaded through another agent.
             (Some(Denial::Kept), _) => false,
             (Some(Denial::Uncovered) | None, Some(said)) => said,
             (Some(Denial::Uncovered), None) => true,
@@ -203,7 +207,7 @@ impl Agent {
         denied.then_some(report)
     }
 
-    /// When nobody waits any more for the parts of the work that is next, if it is being split.
+    /// Returns the deadline for the parts of the work at the head of the queue, if it is being split.
     pub(super) fn split_until(&self) -> Option<Timestamp> {
         let head = self.queue.front()?;
         self.splitting.as_ref().filter(|split| split.work == head.id).map(|split| split.until)

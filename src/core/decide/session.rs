@@ -1,4 +1,4 @@
-//! What a driver reports of its session, and what follows when a session is over.
+//! Reports of a session's driver, and the consequences of a session's end.
 
 use std::time::Duration;
 
@@ -23,17 +23,18 @@ use crate::core::usage::Window;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
-/// The most of an outcome's reason and a task's note that is kept: one line for people.
+/// Maximum length of an outcome's reason and of a task's note, in bytes: one line for people.
 const DETAIL_MAX: usize = 500;
 
-/// The most of a reason that is kept which nobody knows: it is shown whole, so that somebody learns to know it.
+/// Maximum length of a reason that no row of the table knows, in bytes. It is shown whole, so that the table can be
+/// extended.
 const UNKNOWN_MAX: usize = 4 * 1024;
 
-/// The most of a session's final text and of a turn that is kept. Drivers keep less: it bounds what the journal stores
-/// in pieces, whatever a driver is made to say.
+/// Maximum length of a session's final text and of a turn, in bytes. Drivers keep less; this bounds what the journal
+/// stores in pieces.
 const TEXT_MAX: usize = 320 * 1024;
 
-/// The supervisor came up: whatever process there was is gone.
+/// Ends a session that was open when the supervisor started: its process is gone.
 pub(super) fn started(draft: &mut Draft<'_>) {
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {
@@ -46,11 +47,12 @@ pub(super) fn started(draft: &mut Draft<'_>) {
         Phase::Idle => draft.begin(),
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {}
     }
-    // After the session that asked: nobody waits for these any more.
+    // This comes after the end of the session that asked, so that no session waits for them.
     asks::expire(draft);
 }
 
-/// Processes of earlier sessions cannot be ended: nothing starts beside them before a person says so.
+/// Pauses the agent because processes of earlier sessions cannot be ended: no session starts beside them until a
+/// person allows it.
 pub(super) fn survivors_found(draft: &mut Draft<'_>) {
     match &draft.agent().phase {
         Phase::Idle
@@ -58,7 +60,7 @@ pub(super) fn survivors_found(draft: &mut Draft<'_>) {
         | Phase::Paused { reason: PauseReason::Failure(_) | PauseReason::Account(_) } => {
             draft.pause(PauseReason::Survivors);
         }
-        // A session that is open is ended with them. The others only a person lets go on.
+        // An open session ends by itself; the other phases end only by a person.
         Phase::Starting { .. }
         | Phase::Running { .. }
         | Phase::Stopping { .. }
@@ -76,15 +78,15 @@ pub(super) fn survivors_found(draft: &mut Draft<'_>) {
     }
 }
 
-/// A driver's report; one of an earlier session is ignored.
+/// Handles a driver's report; one of an earlier session is ignored.
 pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal) {
     if draft.agent().session() != Some(session) {
         return;
     }
     match signal {
         Signal::Spawned { pid, started } => {
-            // A driver whose conversation turned out to be gone starts a second process for the same session, after the
-            // first one has left.
+            // A driver whose conversation turned out to be gone starts a second process for the same session, after
+            // the first one has ended.
             if draft.agent().process != Some(ProcessRecord { pid: *pid, started: *started }) {
                 draft.record(Event::ProcessStarted { session, pid: *pid, started: *started });
             }
@@ -96,7 +98,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
         Signal::Ready { conversation } => ready(draft, session, conversation.as_deref()),
         Signal::Steered { work } => {
             if whisper::steered(draft, session, *work) {
-                // It was a whisper, and is recorded.
+                // It was a whisper and is recorded.
             } else if draft.agent().queue.iter().any(|queued| queued.id == *work) {
                 draft.record(Event::Steered { session, work: *work });
             }
@@ -120,14 +122,14 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
     }
 }
 
-/// A session has ended; one of an earlier number is ignored.
+/// Ends the session; a report of an earlier session is ignored.
 pub(super) fn ended(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
     if draft.agent().session() == Some(session) {
         over(draft, session, outcome, survivors);
     }
 }
 
-/// The agent says how its task stands. What it says last counts, when the session is over.
+/// Records the agent's report on its task. The last report takes effect when the session ends.
 pub(super) fn reported(
     draft: &mut Draft<'_>,
     session: SessionId,
@@ -141,7 +143,7 @@ pub(super) fn reported(
     let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
     let note = bounded(&one_line(&report.note), DETAIL_MAX);
     let report = TaskReport { note, ..report.clone() };
-    // Said once more it is no news, and the journal keeps every word.
+    // A repeated report is not recorded, as the journal keeps every event.
     if draft.agent().unfinished.as_ref().is_none_or(|unfinished| unfinished.report.as_ref() != Some(&report))
     {
         draft.record(Event::TaskReported { session, work, report });
@@ -169,14 +171,14 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
     }
 }
 
-/// The conversation is given up: people are told why, and the next one begins with what was said last.
+/// Records that the conversation cannot be resumed and why; the next one starts with the last exchanges.
 fn lost(draft: &mut Draft<'_>, session: SessionId, why: Detail) {
     if draft.agent().conversation.is_some() {
         draft.record(Event::ConversationLost { session, why: why.bounded(DETAIL_MAX) });
     }
 }
 
-/// The driver gave no sign of life: it and its process are ended, and the session is tried again clean.
+/// Stops a session whose driver sends no heartbeat; it is tried again clean.
 pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: Duration) {
     match draft.agent().phase {
         Phase::Starting { session: current } | Phase::Running { session: current } if current == session => {
@@ -196,7 +198,7 @@ pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: D
     }
 }
 
-/// The supervisor panicked and was rebuilt; its process is gone. It counts as a process crash.
+/// Records that the supervisor panicked and was rebuilt; its process is gone. It counts as a process crash.
 pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     if draft.agent().spec.is_none() || draft.agent().phase == Phase::Removed {
         return;
@@ -210,7 +212,7 @@ pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     }
     draft.record(Event::SupervisorPanicked { message });
     let halted = matches!(draft.agent().phase, Phase::NeedsIntervention | Phase::Degraded);
-    // A pause that ends by itself (the account's) must not outlive what only a person may end.
+    // A pause that ends by itself (the account's) must not replace a halt that only a person may end.
     if stop.reason != Some(StopReason::Remove) && !halted && trips(draft, true) {
         return;
     }
@@ -236,7 +238,7 @@ pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     }
 }
 
-/// What a stop that was under way when the session ended asks to follow.
+/// The stop that was under way when the session ended, which decides what follows.
 struct Stop {
     reason: Option<StopReason>,
     by: Actor,
@@ -262,7 +264,7 @@ impl Stop {
     }
 }
 
-/// A session is over: its work is settled first, then what follows is decided.
+/// Ends a session: its work is settled first, then the next step is decided.
 fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
     let stop = Stop::of(draft.agent());
     let mut outcome = recorded(outcome, stop.reason);
@@ -293,7 +295,7 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
         report_account_failure(draft, category);
         return draft.pause(PauseReason::Survivors);
     }
-    // A failure that counts can open the breaker, which says more than a pause would.
+    // A failure that counts can open the breaker, which takes precedence over a pause.
     if counts(draft.agent(), category) && stop.reason != Some(StopReason::Remove) {
         if trips(draft, category == Category::Crash) {
             return;
@@ -305,13 +307,13 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
         return;
     }
     match settled {
-        // What kept it from this task keeps it from no other.
+        // The cause concerned this task alone.
         Settled::ByItsWord if is_of_work(category) => draft.proceed(),
         Settled::ByItsWord | Settled::ByHowItEnded => follow(draft, category, resets_at, timed_out_again),
     }
 }
 
-/// Whether an end says something of the work, and nothing of the agent that had it.
+/// True if an outcome concerns the work and not the agent.
 fn is_of_work(category: Category) -> bool {
     match category {
         Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
@@ -331,7 +333,7 @@ fn is_of_work(category: Category) -> bool {
     }
 }
 
-/// The outcome as it is recorded: bounded, finite, and nobody's fault when herder itself ended the session.
+/// Returns the outcome as it is recorded: bounded, finite, and `Interrupted` if herder itself ended the session.
 fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     let mut outcome = outcome.clone();
     let finished = matches!(outcome.category, Category::Success | Category::MaxTurns);
@@ -350,21 +352,21 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     outcome
 }
 
-/// What has decided how it stands with the work of a session.
+/// The authority that decided how the work of a session ended.
 enum Settled {
-    /// The agent has said how its task ended.
+    /// The agent's own report on its task.
     ByItsWord,
     /// The session's end, or a person.
     ByHowItEnded,
 }
 
-/// Work that the session had: done, given up because a person said so, or back at the head of the queue.
+/// Settles the session's work: it is done, given up by a person, or back at the head of the queue.
 fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settled {
     let Some(work) = draft.agent().current.clone() else { return Settled::ByHowItEnded };
-    // What the agent itself said of its task is its end, however the process ended after it; a person's word goes before.
+    // The agent's own report ends its task, however its process ended; a person's stop takes precedence.
     let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
     let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
-    // That it is denied what it needs says more than that it is blocked, unless a person said no.
+    // A sandbox denial is more specific than a blocked task, unless a person denied it.
     let kept = said.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept));
     let denied = category == Category::SandboxDenial && !kept;
     let report = said.and_then(|unfinished| unfinished.report.clone());
@@ -398,7 +400,8 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settle
     Settled::ByHowItEnded
 }
 
-/// Does what a stop was asked for to the work, before the session is gone, because something else follows it now.
+/// Gives up the work of a session that is being aborted or cancelled, before the session has ended, because another
+/// stop replaces that one.
 pub(super) fn give_up_stopped_work(draft: &mut Draft<'_>) {
     let stop = Stop::of(draft.agent());
     let gives_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
@@ -407,7 +410,7 @@ pub(super) fn give_up_stopped_work(draft: &mut Draft<'_>) {
     }
 }
 
-/// The end of work that a person gives up: a task keeps a record of it.
+/// Ends work that a person gave up; a task is kept as finished.
 pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
     match work.kind {
         WorkKind::Task => cancel(draft, work.id, by),
@@ -427,7 +430,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
     }
 }
 
-/// Whether this end was a failure that the breaker counts. Asked after it was recorded.
+/// True if the outcome was a failure that the breaker counts. Call it after the outcome was recorded.
 fn counts(agent: &Agent, category: Category) -> bool {
     match category {
         Category::Transient
@@ -449,13 +452,14 @@ fn counts(agent: &Agent, category: Category) -> bool {
     }
 }
 
-/// A limit counts when no reset was named, or too many in a row were already past.
+/// True if a rate limit counts as a failure: no reset was named, or too many in a row were past already.
 fn limit_counts(agent: &Agent) -> bool {
     let named = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
     named.is_none() || agent.past_resets > PAST_RESETS_BELIEVED
 }
 
-/// Opens the breaker or degrades the agent if the failure that was just recorded was one too many; the breaker wins.
+/// Opens the breaker or degrades the agent if the failure just recorded was one too many; the breaker takes
+/// precedence.
 fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
     let (policy, now) = (draft.context.policy, draft.context.now);
     if let Some(failures) = breaker::opens(draft.agent(), policy, now) {
@@ -472,7 +476,7 @@ fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
     }
 }
 
-/// Closes the account's gate, whatever phase the agent ends in.
+/// Closes the account's gate, in whichever phase the agent ends.
 fn report_account_failure(draft: &mut Draft<'_>, category: Category) {
     if category.is_of_account() {
         draft.pause(PauseReason::Failure(category));
@@ -485,7 +489,7 @@ fn report_account_failure_unless_stopped(draft: &mut Draft<'_>, category: Catego
     }
 }
 
-/// What a stop or a pending pause asks for; `false`: nothing, the outcome decides.
+/// Applies a stop or a pending pause; returns `false` if there is none and the outcome decides.
 fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     if stop.reason == Some(StopReason::Remove) {
         let _ = removed(draft, &stop.by);
@@ -513,7 +517,7 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
             draft.pause(PauseReason::Escalation);
             true
         }
-        // What was estimated may have turned out to be less.
+        // The final usage may be lower than the estimate.
         Some(StopReason::Cap(cap))
             if cap.window == Window::Session || draft.agent().capped(draft.context.now).is_some() =>
         {
@@ -533,14 +537,14 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     }
 }
 
-/// What the outcome itself asks for.
+/// Applies the consequence of the outcome itself.
 fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, timed_out_again: bool) {
     match category {
         Category::Success | Category::Interrupted => draft.proceed(),
         Category::MaxTurns => draft.begin(),
-        // Tried twice, the second time with a more focused prompt.
+        // It was tried twice, the second time with a more focused prompt.
         Category::TaskTimeout if timed_out_again => watch::gave_up(draft, category, Own::TimeLimit.into()),
-        // Trying again would only fail again, until a person has seen to it.
+        // Another try would fail as well until a person has looked at the workspace.
         Category::Permanent if of_workspace(draft.agent()) => {
             let detail = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone());
             watch::gave_up(draft, category, detail.unwrap_or_default());
@@ -551,7 +555,7 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
             back_off(draft, category);
         }
         Category::RateLimit => limited(draft, resets_at),
-        // It waits, idle, for its turn: the account's gate is closed.
+        // It waits, idle: the account's gate is closed.
         Category::Quota => {}
         Category::Billing | Category::Auth | Category::Budget | Category::DoNotRestart => {
             draft.pause(PauseReason::Failure(category));
@@ -560,13 +564,13 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
     }
 }
 
-/// The same again, a while later.
+/// Tries the same work again after a wait.
 pub(super) fn back_off(draft: &mut Draft<'_>, category: Category) {
     let wait = session_backoff(draft.context.policy, draft.agent().failures);
     draft.back_off(wait, WaitReason::Backoff(category));
 }
 
-/// Whether the session could not be begun because its workspace cannot be used.
+/// True if the session could not start because its workspace cannot be used.
 fn of_workspace(agent: &Agent) -> bool {
     let own = agent.last_outcome.as_ref().and_then(|outcome| outcome.detail.own.as_ref());
     own.is_some_and(Own::is_of_workspace)
@@ -575,7 +579,7 @@ fn of_workspace(agent: &Agent) -> bool {
 fn limited(draft: &mut Draft<'_>, resets_at: Option<Timestamp>) {
     let now = draft.context.now;
     match resets_at {
-        // To the second: jitter would make it late.
+        // The reset is exact to the second, so no jitter is added.
         Some(until) if until > now => draft.record(Event::Waiting { until, reason: WaitReason::RateLimit }),
         Some(_) if !limit_counts(draft.agent()) => {
             draft.record(Event::Waiting { until: now, reason: WaitReason::RateLimit });

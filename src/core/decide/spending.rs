@@ -1,4 +1,4 @@
-//! What a session has used: recorded, priced where the runtime names no price, and held against the agent's own caps.
+//! Usage of sessions: it is recorded, priced if the runtime names no price, and compared with the agent's own caps.
 
 use super::Draft;
 use crate::core::agent::Phase;
@@ -12,10 +12,10 @@ use crate::core::usage::{
 };
 use crate::core::work::Actor;
 
-/// The longest name of a model.
+/// Maximum length of a model's name, in bytes.
 const MODEL_MAX: usize = 100;
 
-/// A reading of the session's meter.
+/// Handles a reading of the session's meter.
 pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading) {
     let usage = priced(draft, reading);
     if usage.tokens() < draft.agent().meter.tokens() || usage == draft.agent().meter {
@@ -26,7 +26,7 @@ pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading)
     held_against_caps(draft);
 }
 
-/// Something was used: what is near is said, and a cap that is reached stops the session in its midst.
+/// Compares the usage with the caps: warns when one is near, and stops the session when one is reached.
 pub(super) fn held_against_caps(draft: &mut Draft<'_>) {
     warn(draft);
     match draft.agent().phase {
@@ -45,8 +45,8 @@ pub(super) fn held_against_caps(draft: &mut Draft<'_>) {
     }
 }
 
-/// The cap that ends the session at once. A session's budget in dollars Claude Code minds itself, between two calls of
-/// the model and by its own prices; it is told of it when herder starts it as such.
+/// Returns the cap that stops the session at once. Claude Code enforces a session's budget in dollars itself, between
+/// model calls and by its own prices, as it is told the budget at its start.
 fn caught(draft: &Draft<'_>) -> Option<Cap> {
     let claude = draft.agent().spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Claude);
     let minds_itself = |cap: Cap| claude && cap.window == Window::Session && cap.unit == Unit::Usd;
@@ -54,7 +54,7 @@ fn caught(draft: &Draft<'_>) -> Option<Cap> {
     reached.map(|standing| standing.cap).find(|cap| !minds_itself(*cap))
 }
 
-/// What a session has used in the end: what its meter showed, unless its last words are of more.
+/// Returns the final usage of a session: the meter's, unless its last report is higher.
 pub(super) fn settled(draft: &mut Draft<'_>, last: Usage) -> Usage {
     let (last, meter) = (last.sane(), draft.agent().meter);
     if last.tokens() <= meter.tokens() && last.cost_usd <= meter.cost_usd {
@@ -65,7 +65,7 @@ pub(super) fn settled(draft: &mut Draft<'_>, last: Usage) -> Usage {
     priced(draft, &Reading { usage: last, unpriced, model, turn: Usage::default() })
 }
 
-/// The price of a model by the configuration; of the agent's own, where none is named.
+/// Returns the configured price of a model, or of the agent's own model if none is named.
 fn price(draft: &Draft<'_>, model: &str) -> Option<Price> {
     draft.context.policy.prices.of(&model_of(draft, model))
 }
@@ -75,7 +75,7 @@ fn model_of(draft: &Draft<'_>, named: &str) -> String {
     bounded(&one_line(if named.is_empty() { own } else { named }), MODEL_MAX)
 }
 
-/// The reading with dollars for the tokens that the runtime has named none for.
+/// Returns the reading with estimated dollars for the tokens that the runtime did not price.
 fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     let mut usage = Usage { estimated_usd: 0.0, ..reading.usage.sane() };
     let Some(spec) = draft.agent().spec.as_ref().filter(|_| reading.unpriced.tokens() > 0) else {
@@ -86,7 +86,7 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     let estimate = if let Some(price) = price(draft, &reading.model) {
         price.of(reading.unpriced)
     } else if spec.counts_as_claude() {
-        // It names the cost with the end of the turn; a session that is cut before has cost something all the same.
+        // The cost is reported at the end of the turn; a session that is cut before has a cost all the same.
         PROVISIONAL.of(reading.unpriced) * draft.agent().rate.unwrap_or(1.0)
     } else {
         let capped = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd)
@@ -101,7 +101,7 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     usage
 }
 
-/// Says, once for each window, which part of a cap is used, and that an hour is unusual.
+/// Warns, once per window and level, when part of a cap is used, and when an hour's usage is unusual.
 fn warn(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let session = draft.agent().last_session.0;
@@ -125,7 +125,7 @@ fn warn(draft: &mut Draft<'_>) {
     }
 }
 
-/// A person lets the agent go on: every cap that is reached holds again at its next multiple, or in the next window.
+/// Waives every reached cap for a person: each applies again at its next multiple, or in the next window.
 pub(super) fn waive(draft: &mut Draft<'_>, by: &Actor) {
     let now = draft.context.now;
     let set: Vec<_> = draft.agent().spec.iter().flat_map(caps_of).collect();
@@ -138,7 +138,7 @@ pub(super) fn waive(draft: &mut Draft<'_>, by: &Actor) {
     }
 }
 
-/// Whether a cap decides what follows a session, instead of its outcome.
+/// True if a cap decides what follows a session, instead of its outcome.
 pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     if matches!(category, Category::Billing | Category::Auth | Category::DoNotRestart) {
         return false;
@@ -154,8 +154,8 @@ pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     of_a_window_that_is_over
 }
 
-/// Whether a runtime stopped at what it was told that an hour or a day had left, which has ended since the session began.
-/// Whatever else it stopped at would stop the next session as soon.
+/// True if a runtime stopped at the rest of an hour's or a day's cap, and that window has ended since the session
+/// began. Any other limit would stop the next session just as soon.
 fn was_told_less(draft: &Draft<'_>) -> bool {
     let (agent, now) = (draft.agent(), draft.context.now);
     let began = now.before(agent.last_outcome.as_ref().map(|outcome| outcome.duration).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the evaluator sees, what it says, and what follows: the ladder that ends with a person.
+//! Evaluations, their verdicts, and the ladder that ends with a call for a person.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +20,21 @@ use crate::core::watch::{Answer, Escalation, Judgement, Mark, Open, UNHEARD_MAX,
 use crate::core::whisper::{OVERDUE_TURNS, Tone, Whisper};
 use crate::core::work::Actor;
 
-/// How long a call that was answered is still answered by others: who reads it later sees the answer below it.
+/// Time for which an answered call still counts as the target of late answers. A later answer would be by someone who
+/// sees the first one.
 const LATE: Duration = Duration::from_secs(60 * 60);
 
-/// How long an `abort` may have been meant for a call that somebody else has answered: it ends nothing then that was begun
-/// since.
+/// Time after a call was answered in which another person's `abort` may have been meant for that call; it must not
+/// end work that started since.
 const CROSSED: Duration = Duration::from_secs(60);
 
-/// Turns that an agent is given to hear what it is told: one more than after which it is said that it has not.
+/// Turns that an agent is given to receive a whisper: one more than those after which it is reported as undelivered.
 const TOLD_WITHIN: u32 = OVERDUE_TURNS + 1;
 
-/// Turns that must have been seen before the built-in detector's finding hastens an evaluation.
+/// Minimum number of turns before a finding of the built-in detector brings an evaluation forward.
 const HASTENED_AFTER: u32 = 3;
 
-/// The model gave an answer: it is remembered, and perhaps somebody looks at the last ones.
+/// Records a turn of the model and starts an evaluation if one is due.
 pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
     if draft.context.policy.evaluator.judge == Judge::Off {
         return;
@@ -44,7 +45,7 @@ pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
     consider(draft);
 }
 
-/// The supervisor came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
+/// Starts an evaluation again that was running when herder stopped. The cost of the lost one stays unknown.
 pub(super) fn started(draft: &mut Draft<'_>) {
     let open = draft.agent().watch.open.clone();
     given_up(draft);
@@ -53,7 +54,7 @@ pub(super) fn started(draft: &mut Draft<'_>) {
     }
 }
 
-/// Nobody will hear any more how the evaluations that are not over end.
+/// Ends all open evaluations without a result, as their results cannot arrive any more.
 pub(super) fn given_up(draft: &mut Draft<'_>) {
     let unfinished: Vec<u32> = draft.agent().watch.unfinished().collect();
     for number in unfinished {
@@ -68,10 +69,10 @@ fn consider(draft: &mut Draft<'_>) {
     if watch.open.is_some() || !draft.agent().is_at_work() {
         return;
     }
-    // What it was told has to reach it before it can be judged by that.
+    // A whisper must reach the agent before its effect can be judged.
     let interval = if draft.agent().is_untold() { rules.interval.max(TOLD_WITHIN) } else { rules.interval };
     let due = watch.since >= interval;
-    // After a whisper the agent is given its turns to follow it.
+    // After a whisper the agent gets its turns to follow it.
     let may_hasten = watch.findings == 0 && !watch.hinted && watch.since >= HASTENED_AFTER;
     if !due && !may_hasten {
         return;
@@ -90,13 +91,13 @@ fn begin(draft: &mut Draft<'_>, finding: Option<Finding>) {
             let verdict = finding.map_or(Verdict::Ok, |finding| Verdict::correction(&finding.correction()));
             evaluated(draft, number, &Judgement::Verdict(verdict), Some(Usage::default()));
         }
-        // An effect follows, and its result is an input.
+        // An effect follows; its result comes back as an input.
         Judge::Asked | Judge::Off => {}
     }
 }
 
-/// An evaluation is over. What it cost counts in any case, and against the caps at once; what it says, if nothing has
-/// overtaken it.
+/// Ends an evaluation. Its cost is booked in any case, and against the caps at once; its verdict counts unless
+/// something has overtaken it.
 pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, usage: Option<Usage>) {
     let open = draft.agent().watch.open.clone().filter(|open| open.number == number);
     let unmetered = usage.is_none();
@@ -105,22 +106,23 @@ pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgemen
     if let Some(open) = open {
         heard(draft, number, judgement, open);
     }
-    // Last, so that a person who is called learns of that first.
+    // This comes last, so that a person who is called learns of the call first.
     if usage != Usage::default() {
         spending::held_against_caps(draft);
     }
 }
 
-/// What the evaluation that runs says. Where there is no answer, for whatever reason, the built-in detector stands in.
+/// Applies the verdict of the running evaluation. If there is none, for whatever reason, the built-in detector stands
+/// in.
 fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, open: Open) {
-    // It was told only after the turns that were judged: those that follow say whether that helps.
+    // The whisper arrived only after the turns that were judged: the next ones show whether it helps.
     if open.untold && !draft.agent().is_untold() {
         return;
     }
     let finding = open.finding;
     let verdict = match judgement {
         Judgement::Verdict(verdict) => verdict.clone(),
-        // It has judged, and that counts as an OK.
+        // The evaluator ran, and its unreadable answer counts as an OK.
         Judgement::Lapse(Lapse::Unparsable { .. }) => return,
         Judgement::Lapse(_) => match finding.as_ref().filter(|_| draft.agent().is_at_work()) {
             Some(finding) => {
@@ -139,13 +141,13 @@ fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, open: Open) 
     }
 }
 
-/// One step up the ladder. The finding is counted already.
+/// Takes one step up the ladder. The finding has been counted already.
 fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_detector: bool) {
     let said = verdict.message().unwrap_or_default();
     let watch = &draft.agent().watch;
     let (findings, unheard) = (watch.findings, watch.unheard);
     let threshold = draft.context.policy.evaluator.threshold.max(2);
-    // What it was told first has not reached it: that counts before anything more is said, and not for ever.
+    // An undelivered whisper must arrive before the next step, but is not waited for forever.
     let waits = unheard > 0;
     let untold = unheard >= UNHEARD_MAX && findings.saturating_add(unheard) >= threshold;
     if untold || (!waits && findings >= threshold) {
@@ -155,7 +157,7 @@ fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_
     if waits {
         return;
     }
-    // A call for a person on a first observation is a correction, whatever the verdict says.
+    // A call for a person on a first observation becomes a correction.
     let tone = match verdict {
         Verdict::ThinkDeeper(_) => Tone::ThinkDeeper,
         Verdict::Correction(_) | Verdict::Escalation(_) | Verdict::Ok => Tone::Correction,
@@ -172,7 +174,7 @@ fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_
     whisper(draft, tone, text);
 }
 
-/// `said` with an end of its own, so that it does not run on into what follows.
+/// Ends `said` with a full stop if it has no end of its own.
 fn sentence(said: &str) -> String {
     let said = said.trim_end();
     let ended = said.ends_with(['.', '!', '?', '…', ':', '。', '！', '？']);
@@ -191,10 +193,10 @@ fn whisper(draft: &mut Draft<'_>, tone: Tone, text: String) {
     draft.record(Event::Whispered { whisper: Box::new(whisper) });
 }
 
-/// Two whispers did not help, or could not be handed over: a person is called.
+/// Calls a person, because two whispers did not help or could not be delivered.
 fn escalate(draft: &mut Draft<'_>, why: Why, said: &str, untold: bool) {
     call(draft, why, untold);
-    // What it reads first when a person lets it go on.
+    // The agent reads this first when a person resumes it.
     let text = if untold {
         format!("You were paused, because you could not be told in time: {said}")
     } else {
@@ -203,12 +205,12 @@ fn escalate(draft: &mut Draft<'_>, why: Why, said: &str, untold: bool) {
     whisper(draft, Tone::Escalation, text);
 }
 
-/// A session ended so that trying again would not help: a person is called.
+/// Calls a person, because the session ended so that another try would not help.
 pub(super) fn gave_up(draft: &mut Draft<'_>, category: Category, detail: Detail) {
     call(draft, Why::Ended { category, detail }, false);
 }
 
-/// A person is called, unless one is already, and the agent paused with its queue kept.
+/// Calls a person, unless one is called already, and pauses the agent with its queue kept.
 fn call(draft: &mut Draft<'_>, why: Why, untold: bool) {
     if draft.agent().watch.escalation.is_none() {
         record_call(draft, why, untold);
@@ -218,7 +220,7 @@ fn call(draft: &mut Draft<'_>, why: Why, untold: bool) {
             draft.record(Event::StopRequested { session, reason: StopReason::Escalation, by: None });
         }
         Phase::Idle | Phase::Waiting { .. } => draft.pause(PauseReason::Escalation),
-        // It is stopped already, or being stopped, and a person decides what follows.
+        // It is stopped or being stopped, and a person decides what follows.
         Phase::Stopping { .. }
         | Phase::Paused { .. }
         | Phase::NeedsIntervention
@@ -249,8 +251,8 @@ fn record_call(draft: &mut Draft<'_>, why: Why, untold: bool) {
     draft.record(Event::Escalated { escalation: Box::new(escalation) });
 }
 
-/// Work that was at hand has left the agent for good: what was found of it would only confuse it at its next one, and a call
-/// about it has its answer.
+/// Handles current work that leaves the agent for good: findings about it are dropped, since they would confuse the
+/// agent at its next work, and a call about it is answered.
 pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, answer: Answer, by: &Actor) {
     super::whisper::drop_findings(draft, by);
     if draft.agent().watch.escalation.as_ref().is_some_and(|call| call.work == Some(work)) {
@@ -258,7 +260,7 @@ pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, answer: Answer, by: &Act
     }
 }
 
-/// The call for a person has its answer; the first one wins, because afterwards there is none.
+/// Answers the call for a person. The first answer wins, as there is no call afterwards.
 pub(super) fn answer(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     if let Some(call) = &draft.agent().watch.escalation {
         let id = call.id;
@@ -270,7 +272,7 @@ pub(super) fn answer(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     }
 }
 
-/// A person has seen the call and takes care of it: nobody is reminded any more.
+/// Records that a person takes care of the call: no more reminders are posted.
 pub(super) fn ack(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -288,7 +290,7 @@ pub(super) fn ack(
     Ok(Notice::EscalationAcked { agent, id, by: by.name.clone() })
 }
 
-/// Why a call cannot be answered: it was, by somebody else before, or there is none.
+/// Returns the refusal for an answer without a call: it was answered by someone else, or there is none.
 pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Refusal {
     let answered = agent.watch.answered.as_ref();
     match answered.filter(|answered| id.is_none_or(|id| answered.escalation.id == id)) {
@@ -303,15 +305,15 @@ pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Ref
     }
 }
 
-/// What somebody is told who is about to answer the last call, if that was answered lately.
+/// Returns the refusal for a late answer to the last call, if that was answered recently.
 pub(super) fn late(draft: &Draft<'_>, name: &AgentName) -> Option<Refusal> {
     let answered = draft.agent().watch.answered.as_ref()?;
     let lately = draft.context.now.since(answered.at) < LATE;
     lately.then(|| no_call(draft.agent(), name.clone(), None))
 }
 
-/// The same where they would end what the agent does since somebody else has answered. `knows`: the call of which they have
-/// been told so; they mean it then.
+/// Returns the refusal for an `abort` that would end work started after another person's answer. `knows`: the call
+/// that this person has been told of already; then the `abort` is meant.
 pub(super) fn late_abort(
     draft: &Draft<'_>,
     name: &AgentName,
@@ -330,7 +332,7 @@ pub(super) fn late_abort(
     })
 }
 
-/// Nobody has answered for a while.
+/// Reminds people of a call that is still open.
 pub(super) fn remind(draft: &mut Draft<'_>) {
     let due = draft.agent().watch.remind_at().is_some_and(|at| at <= draft.context.now);
     let Some(call) = draft.agent().watch.escalation.as_ref().filter(|_| due) else { return };
@@ -341,7 +343,7 @@ pub(super) fn remind(draft: &mut Draft<'_>) {
     draft.record(Event::EscalationReminded { id, next });
 }
 
-/// An operator says whether a whisper was called for.
+/// Records an operator's mark on a whisper: justified or not.
 pub(super) fn mark(
     draft: &mut Draft<'_>,
     agent: AgentName,

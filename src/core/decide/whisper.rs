@@ -1,4 +1,4 @@
-//! Words for the agent alone: they wait until they are handed over, and are handed over once.
+//! Whispers: words for the agent alone, delivered once.
 
 use super::Draft;
 use crate::core::event::Event;
@@ -38,19 +38,19 @@ pub(super) fn whisper(
     Ok(Notice::Whispered { agent })
 }
 
-/// Whispers were handed over with the result of a tool call.
+/// Records the delivery of whispers with the result of a tool call.
 pub(super) fn taken(draft: &mut Draft<'_>, session: SessionId, whispers: &[WorkId]) {
     let waiting = draft.agent().whispers.iter().map(|whisper| whisper.id);
     let taken: Vec<WorkId> = waiting.filter(|id| whispers.contains(id)).collect();
     delivered(draft, session, taken, Way::Tool);
 }
 
-/// A message reached the running turn: whether it was a whisper, which is recorded then.
+/// Handles a message that reached the running turn; returns true if it was a whisper, whose delivery is recorded.
 pub(super) fn steered(draft: &mut Draft<'_>, session: SessionId, id: WorkId) -> bool {
     let is_one = draft.agent().whispers.iter().any(|whisper| whisper.id == id);
     if is_one {
         let way = match draft.agent().spec.as_ref().map(|spec| spec.runtime) {
-            // It takes nothing into a turn: see `core::whisper`.
+            // It accepts no input during a turn: see `core::whisper`.
             Some(Runtime::Acp) => Way::Anew,
             Some(Runtime::Claude | Runtime::Codex | Runtime::Command) | None => Way::Turn,
         };
@@ -59,7 +59,7 @@ pub(super) fn steered(draft: &mut Draft<'_>, session: SessionId, id: WorkId) -> 
     is_one
 }
 
-/// The session has its prompt, and with it what was whispered before.
+/// Records the delivery of the whispers in the session's prompt.
 pub(super) fn prompted(draft: &mut Draft<'_>, session: SessionId) {
     let in_prompt = draft.agent().whispers.iter().filter(|whisper| whisper.prompted == Some(session));
     let in_prompt: Vec<WorkId> = in_prompt.map(|whisper| whisper.id).collect();
@@ -72,7 +72,7 @@ fn delivered(draft: &mut Draft<'_>, session: SessionId, whispers: Vec<WorkId>, w
     }
 }
 
-/// Work is given up: what the evaluator said of it would only confuse the agent at its next one.
+/// Drops the evaluator's whispers about work that is given up; they would confuse the agent at its next work.
 pub(super) fn drop_findings(draft: &mut Draft<'_>, by: &Actor) {
     let waiting = draft.agent().whispers.iter().filter(|whisper| whisper.tone != Tone::Person);
     let whispers: Vec<WorkId> = waiting.map(|whisper| whisper.id).collect();

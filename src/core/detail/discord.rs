@@ -1,4 +1,4 @@
-//! Why Discord is not to be had.
+//! Reasons why Discord cannot be reached or refuses.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Detail, Own, brief};
 
-/// A reason of the link to Discord. Every variant has a message of the same name, `discord-link-…`, in `locales/`.
+/// A reason of the link to Discord. Every variant has a message `discord-link-…` of the same name in `locales/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(
@@ -16,35 +16,35 @@ use super::{Detail, Own, brief};
 )]
 pub enum DiscordReason {
     // ── for good, with the code that Discord gives ──
-    /// It does not know the token (4004).
+    /// Discord does not know the token (4004).
     Token,
-    /// It refuses the shard (4010).
+    /// Discord refuses the shard (4010).
     Shard,
-    /// It wants more shards (4011).
+    /// Discord requires more shards (4011).
     MoreShards,
-    /// It has another version of its gateway (4012).
+    /// Discord has another version of its gateway (4012).
     Version,
-    /// It does not know an intent (4013).
+    /// Discord does not know an intent (4013).
     IntentUnknown,
-    /// It does not allow an intent (4014).
+    /// Discord does not allow an intent (4014).
     IntentRefused,
-    /// No client can be made as it is configured.
+    /// No client can be created with this configuration.
     Client,
 
     // ── for now ──
-    /// An intent is off, and is done without.
+    /// The intent for message content is off; herder does without it.
     NoContent,
-    /// So many logins a day, and none is left until then.
+    /// All logins of this period are used up; `total` per `within`.
     Logins { total: u64, within: Duration },
-    /// Nobody has invited the bot, or not any more.
+    /// The bot is not a member of the guild, or not any more.
     Outside,
-    /// The library hung over the end of a link.
+    /// The library did not finish when a link ended.
     Stuck,
-    /// The library begins no other link.
+    /// The library starts no new link.
     NotAgain,
-    /// The link took too long to come about.
+    /// The link was not ready in time.
     NotLetIn { within: Duration },
-    /// Neither events nor heartbeats.
+    /// Neither events nor heartbeats for `silent`.
     Dead { silent: Duration },
     /// The link broke.
     Broke,
@@ -54,28 +54,28 @@ pub enum DiscordReason {
     ThreadDied,
 
     // ── requests ──
-    /// It says no.
+    /// Discord refused a request.
     Refused { request: String, status: u16, code: u32 },
-    /// Something between herder and Discord says no.
+    /// A server between herder and Discord refused a request.
     Foreign { request: String, status: u16 },
-    /// It refused so many requests within ten minutes that herder asks only now and then.
+    /// Discord refused so many requests within ten minutes that herder sends only few.
     Stopped { refused: u32 },
-    /// It says nothing in time.
+    /// Discord did not answer a request in time.
     NotAnswered { request: String },
-    /// What it says cannot be read.
+    /// Discord's answer to a request cannot be read.
     Unreadable { request: String },
-    /// It cannot be asked.
+    /// The request cannot be sent.
     Unaskable { request: String },
 }
 
 impl DiscordReason {
-    /// With what somebody else said of it.
+    /// Returns a detail of this reason and someone else's text.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Own::Discord(self).with(said)
     }
 
-    /// The texts in it, which may be anybody's.
+    /// Returns the texts in it, which may be of any origin.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::Refused { request, .. }
@@ -105,7 +105,7 @@ impl DiscordReason {
     }
 }
 
-/// As the English locale has it; a test compares the two.
+/// The wording of the English locale; a test compares the two.
 impl fmt::Display for DiscordReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Why a network is not to be had.
+//! Reasons why an IRC network cannot be reached or refuses.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Detail, Own, brief};
 
-/// A reason of a link's. Every variant has a message of the same name, `link-…`, in `locales/`.
+/// A reason of a link to an IRC network. Every variant has a message `link-…` of the same name in `locales/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(
@@ -16,84 +16,84 @@ use super::{Detail, Own, brief};
 )]
 pub enum LinkReason {
     // ── on the way there ──
-    /// It has no such name.
+    /// The server's name does not exist.
     NotFound { server: String },
-    /// The name leads nowhere.
+    /// The server's name has no address.
     NoAddress { server: String },
-    /// Nobody listens there, or nobody lets us through.
+    /// The connection was refused or blocked.
     NotConnected { server: String },
-    /// Nothing came in so long.
+    /// The connection was not made in time.
     NotAnswered { server: String, within: Duration },
-    /// No name that a certificate could be for.
+    /// The server's name cannot be the name in a certificate.
     NoTlsName { server: String },
-    /// The handshake failed.
+    /// The TLS handshake failed.
     TlsFailed { server: String },
-    /// Its certificate is not taken.
+    /// The server's certificate is not trusted.
     Certificate { server: String, why: Distrust, fingerprint: String },
-    /// Our own side of TLS cannot be set up.
+    /// TLS cannot be set up on herder's side.
     TlsNotSetUp,
 
     // ── before it lets us in ──
-    /// It took too long over it.
+    /// Registration took too long.
     NotLetIn { within: Duration },
-    /// The services said nothing.
+    /// Services did not answer the login in time.
     LoginNotAnswered { within: Duration },
-    /// Services are away, as it seems.
+    /// Services seem to be away.
     NoLoginNow,
-    /// As somebody that nobody may command.
+    /// The server let herder in without a login to services, so that no person could be identified.
     LetInWithoutLogin,
-    /// The services say no, and what they would take.
+    /// Services refused the login; `offered` names the mechanisms that they accept.
     LoginRefused { offered: Option<String> },
-    /// The services gave it up.
+    /// Services ended the login.
     LoginBrokenOff,
-    /// The server's own password.
+    /// The server requires its password, or refused it.
     ServerPassword,
-    /// Nobody of our name, or from here.
+    /// The server bans herder's name or address.
     Banned,
-    /// The server does not say of whoever is called NickServ that it is services.
+    /// The server does not confirm that the user named NickServ is a service.
     NoServices,
-    /// We are banned, and try again.
+    /// herder is banned and tries again later.
     Barred { again: Duration },
-    /// Every nick that was tried is taken or not allowed.
+    /// Every configured nick is taken or not allowed.
     NoNick,
 
     // ── once it was up ──
-    /// Without a word.
+    /// The server closed the connection without a reason.
     Closed,
-    /// With these last words.
+    /// The server closed the connection with a reason.
     EndedByServer,
-    /// As the operating system says.
+    /// The connection broke, as reported by the operating system.
     Broke,
-    /// It takes nothing.
+    /// The server does not read what is sent.
     StoppedReading,
-    /// It says nothing.
+    /// The server sends nothing.
     FellSilent,
-    /// It takes what we say and does not answer.
+    /// The server takes lines and does not answer them.
     LinesNotAnswered { waited: Duration },
-    /// Out of a channel.
+    /// herder was kicked from a channel.
     Kicked,
 }
 
-/// Why a certificate is not taken.
+/// Reason why a certificate is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distrust {
-    /// Nobody who is trusted has signed it.
+    /// No trusted authority has signed it.
     Issuer,
-    /// It was valid once.
+    /// It has expired.
     Expired,
-    /// It will be valid.
+    /// It is not valid yet.
     Early,
     /// It is for another server.
     Name,
-    /// Another one is pinned.
+    /// Another certificate is pinned.
     Other,
-    /// Anything else.
+    /// Any other reason.
     Invalid,
 }
 
 impl Distrust {
-    /// As the locale messages select by it.
+    /// Returns the key by which the locale messages select.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -108,13 +108,13 @@ impl Distrust {
 }
 
 impl LinkReason {
-    /// With what somebody else said of it.
+    /// Returns a detail of this reason and someone else's text.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Own::Link(self).with(said)
     }
 
-    /// The texts in it, which may be anybody's.
+    /// Returns the texts in it, which may be of any origin.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::NotFound { server: text }
@@ -148,7 +148,7 @@ impl LinkReason {
     }
 }
 
-/// As the English locale has it; a test compares the two.
+/// The wording of the English locale; a test compares the two.
 impl fmt::Display for LinkReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,34 +1,33 @@
-//! What a command is, as far as it can be told from its text: which run it is, whether it changes files, only looks, or
-//! waits for something.
+//! Classifies a command line by its text: a hash of the run, and whether it changes files, only looks, or waits.
 
 use super::shape::{self, Hash};
 use super::shell::{self, Call, base};
 
-/// What a command does to the files that the agent works on.
+/// Effect of a command on the files that the agent works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
-    /// Nothing: it looks at something.
+    /// None: it looks at something.
     Looks,
-    /// Nothing that is known: it builds, tests, asks.
+    /// None that is known: it builds, tests, asks.
     Runs,
-    /// A script or a build: whatever is in it.
+    /// A script or a build, with any effect.
     Unknown,
     /// It writes, moves, deletes, installs.
     Changes,
 }
 
-/// A command as it is compared.
+/// A command in the form in which it is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Command {
-    /// The same for the same run, whatever of its output is looked at.
+    /// Hash of the run, whichever part of its output is looked at.
     pub(super) run: u64,
-    /// The most that any of its calls does.
+    /// The strongest effect of its calls.
     pub(super) effect: Effect,
-    /// Whether something is changed before its last call, whatever that call comes to.
+    /// True if a call before the last one changes files, whatever the last call returns.
     pub(super) changes_first: bool,
-    /// Whether it waits for something or asks how that is getting on.
+    /// True if it waits for something or asks for its progress.
     pub(super) waits: bool,
-    /// Whether it pauses before it does what it does.
+    /// True if it pauses before its actual calls.
     pub(super) pauses: bool,
 }
 
@@ -47,12 +46,12 @@ impl Command {
     }
 }
 
-/// Whether a call lets time pass.
+/// True if a call lets time pass.
 fn pauses(call: &Call<'_>) -> bool {
     call.words.first().is_some_and(|word| matches!(*word, "sleep" | "until" | "while"))
 }
 
-/// Whether a line waits, or only asks for the state of something: something does, and all else just looks.
+/// True if a line waits, or only asks for the state of something: at least one call does, and all others only look.
 fn is_waiting(calls: &[Call<'_>]) -> bool {
     let pausing = calls.iter().any(pauses);
     let asks = |call: &Call<'_>| {
@@ -62,7 +61,7 @@ fn is_waiting(calls: &[Call<'_>]) -> bool {
     calls.iter().any(asks) && calls.iter().all(|call| asks(call) || effect(call) == Effect::Looks)
 }
 
-/// The calls that make a run what it is: without those that only wait, announce or shorten.
+/// Hashes the calls that identify a run: without those that only wait, print or shorten.
 fn run(calls: &[Call<'_>], line: &str) -> u64 {
     let mut hash = Hash::new();
     let mut any = false;
@@ -84,7 +83,7 @@ fn run(calls: &[Call<'_>], line: &str) -> u64 {
     hash.end()
 }
 
-/// A call without what runs it: `sudo`, `env A=b`, `timeout 60`, `npx`, `uv run`.
+/// Returns a call without the programs that run it: `sudo`, `env A=b`, `timeout 60`, `npx`, `uv run`.
 fn program<'c, 'a>(words: &'c [&'a str]) -> &'c [&'a str] {
     let mut words = words;
     while let [first, rest @ ..] = words {
@@ -112,7 +111,7 @@ fn program<'c, 'a>(words: &'c [&'a str]) -> &'c [&'a str] {
     words
 }
 
-/// Whether it writes into a file that matters: no log, nothing temporary.
+/// True if the call writes to a file that matters: neither a log nor temporary.
 fn writes(call: &Call<'_>) -> bool {
     call.into.is_some_and(matters)
 }
@@ -163,7 +162,7 @@ const LOOKS: [&str; 58] = [
     "wait", "man", "bat", "readlink", "tr",
 ];
 
-/// Whether a script is given in the call itself.
+/// True if a script is given in the call itself.
 fn inline(call: &Call<'_>, arguments: &[&str]) -> bool {
     !call.fed.is_empty()
         || arguments.first().is_some_and(|word| matches!(*word, "-c" | "-e" | "-" | "-r" | "-p"))
@@ -199,7 +198,7 @@ const WRITES: [&str; 26] = [
     "git-apply",
 ];
 
-/// Whether a program is told to change something.
+/// True if a program's arguments make it change something.
 fn changes(name: &str, arguments: &[&str]) -> bool {
     let first = arguments.iter().copied().find(|word| !word.starts_with(['-', '+'])).unwrap_or_default();
     let has = |wanted: &[&str]| arguments.iter().any(|word| wanted.contains(word));
@@ -325,7 +324,7 @@ fn changes(name: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Whether a script's text writes files.
+/// True if a script's text writes files.
 fn writes_inside(script: &str) -> bool {
     [
         "write_text",
@@ -373,7 +372,7 @@ fn git(subcommand: &str) -> bool {
     )
 }
 
-/// Whether it waits, or asks for the state of something that goes on elsewhere.
+/// True if the call waits, or asks for the state of something elsewhere.
 fn waits(call: &Call<'_>) -> bool {
     let words = program(&call.words);
     let [name, arguments @ ..] = words else { return false };
@@ -416,7 +415,7 @@ fn waits(call: &Call<'_>) -> bool {
     }
 }
 
-/// Whether a tool, by its name, changes something.
+/// True if a tool, by its name, changes something.
 pub(super) fn tool_writes(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [
@@ -427,7 +426,7 @@ pub(super) fn tool_writes(tool: &str) -> bool {
     .any(|sign| tool.contains(sign))
 }
 
-/// Whether a tool, by its name, waits or asks for the state of something.
+/// True if a tool, by its name, waits or asks for the state of something.
 pub(super) fn tool_waits(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [

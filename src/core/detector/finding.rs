@@ -1,77 +1,77 @@
-//! What is found, with its evidence, and how it is said: to the agent in English, to people by their locale.
+//! Findings with their evidence, worded for the agent in English and for people by their locale.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The most of a command, an error or of words that a finding quotes, in bytes: enough to know it again, and whispers and
-/// posts stay one line.
+/// Maximum length of a command, an error or words that a finding quotes, in bytes: enough to recognise them, and
+/// whispers and posts stay one line.
 pub const EVIDENCE_MAX: usize = 120;
 
-/// A pattern that an agent is caught in, and the evidence.
+/// A pattern of repetition in an agent's turns, with the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Finding {
-    /// One command again and again, with the same result, and nothing changed between.
+    /// One command many times with the same result, without a change in between.
     SameCommand {
-        /// The command, as it was last written.
+        /// The command as it was last written.
         command: String,
-        /// In how many turns.
+        /// Number of turns.
         times: u32,
-        /// Whether it failed each time.
+        /// True if it failed each time.
         failed: bool,
     },
-    /// One call of another tool again and again, with the same result, and nothing changed between.
+    /// One call of another tool many times with the same result, without a change in between.
     SameCall {
         /// The tool.
         tool: String,
-        /// What it was called with.
+        /// The call's input.
         what: String,
-        /// In how many turns.
+        /// Number of turns.
         times: u32,
     },
-    /// One edit of a file again and again: it fails each time, or is undone and made anew.
+    /// One edit of a file many times: it fails each time, or is undone and made again.
     SameEdit {
         /// The file.
         file: String,
-        /// In how many turns.
+        /// Number of turns.
         times: u32,
-        /// Whether it failed each time.
+        /// True if it failed each time.
         failed: bool,
     },
-    /// One error again and again, whatever was run.
+    /// One error many times, whichever command is run.
     SameError {
-        /// The error's words, as they came last.
+        /// Text of the error when it last came.
         error: String,
-        /// In how many turns.
+        /// Number of turns.
         times: u32,
-        /// Whether files were changed between, to no avail.
+        /// True if files were changed in between, without success.
         edited: bool,
     },
-    /// The same words again and again, with nothing new done.
+    /// The same words many times, without anything new done.
     SameWords {
-        /// The words, as they were said last.
+        /// The words as they were last said.
         words: String,
-        /// In how many turns.
+        /// Number of turns.
         times: u32,
     },
-    /// No file changed over many turns, most of which only repeated what was done before, or failed.
+    /// No file changed in many turns, most of which only repeated something or failed.
     NoChange {
-        /// Over how many turns.
+        /// Number of turns.
         turns: u32,
-        /// How many of them brought nothing new.
+        /// Number of turns without anything new.
         idle: u32,
     },
-    /// Long silences in the middle of work, and no file changed since.
+    /// Long silences during work, and no file changed since.
     LongGaps {
-        /// How many.
+        /// Number of silences.
         times: u32,
         /// The longest, in milliseconds.
         longest_ms: u64,
     },
 }
 
-/// The patterns by name, without evidence: what tells one finding from another of the same kind.
+/// The kind of a finding, without its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -92,7 +92,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::SameCommand,
         Self::SameCall,
@@ -103,7 +103,7 @@ impl Pattern {
         Self::LongGaps,
     ];
 
-    /// Its name, as it is stored.
+    /// Returns the kind's name, as it is stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,7 +119,7 @@ impl Pattern {
 }
 
 impl Finding {
-    /// Which pattern it is.
+    /// Returns the kind of the finding.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
         match self {
@@ -133,7 +133,7 @@ impl Finding {
         }
     }
 
-    /// The evidence in one English sentence, said to the agent.
+    /// Returns the evidence as one English sentence for the agent.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -189,13 +189,14 @@ impl Finding {
         }
     }
 
-    /// What the agent is told at first: the evidence, and a way on.
+    /// Returns the first whisper about the finding: the evidence and advice.
     #[must_use]
     pub fn correction(&self) -> String {
         format!("{} {}", self.sentence(), self.pattern().advice())
     }
 
-    /// What the agent is told when the first word did not help: the evidence again, and that a person comes next.
+    /// Returns the second whisper, after the first did not help: the evidence again, and that a person is called
+    /// next.
     #[must_use]
     pub fn stronger(&self) -> String {
         format!(
@@ -208,7 +209,7 @@ impl Finding {
 }
 
 impl Pattern {
-    /// The way on.
+    /// Returns advice for the agent.
     fn advice(self) -> &'static str {
         match self {
             Self::SameCommand => {
@@ -230,7 +231,7 @@ impl Pattern {
     }
 }
 
-/// Text of the agent's inside backticks or quotation marks.
+/// Replaces backticks in text of the agent that is put into quotation marks.
 fn quote(text: &str) -> String {
     text.replace('`', "'")
 }
@@ -240,7 +241,7 @@ fn minutes(millis: u64) -> String {
     if minutes == 1 { "a minute".to_owned() } else { format!("{minutes} minutes") }
 }
 
-/// `text` on one line, at most [`EVIDENCE_MAX`] bytes.
+/// Returns `text` on one line of at most [`EVIDENCE_MAX`] bytes.
 #[must_use]
 pub(super) fn evidence(text: &str) -> String {
     let mut line = String::new();

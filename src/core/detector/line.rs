@@ -1,6 +1,7 @@
-//! What a line of an output is: an error, its detail, a summary, a count; and which outputs tell of trouble that passes.
+//! Classifies lines of an output (error, detail, summary, count), and detects outputs about trouble that passes by
+//! itself.
 
-/// Words that an error has, in small letters.
+/// Words that mark an error, in lower case.
 const ERRORS: &[&str] = &[
     "error",
     "errors",
@@ -31,7 +32,7 @@ const ERRORS: &[&str] = &[
     "unauthorized",
 ];
 
-/// Pairs of words that an error has.
+/// Pairs of adjacent words that mark an error.
 const PAIRS: &[(&str, &str)] = &[
     ("not", "found"),
     ("not", "supported"),
@@ -47,10 +48,10 @@ const PAIRS: &[(&str, &str)] = &[
     ("not", "ok"),
 ];
 
-/// What marks a failure at the beginning of a line.
+/// Prefixes of lines that report a failure.
 const MARKS: &[&str] = &["-->", "E  ", "✗", "✕", "×", "✘", "--- FAIL", "FAIL", "ld:", "caused by"];
 
-/// Whether a line says what is wrong.
+/// True if a line reports an error.
 pub(super) fn is_error(line: &str) -> bool {
     let mut before = "";
     let says = words(line).any(|word| {
@@ -70,7 +71,7 @@ fn is_one_of(word: &str, list: &[&str]) -> bool {
     list.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
-/// Whether one of the phrases is in a text, in capitals or not, from the beginning of a word on.
+/// True if a text has one of the phrases at the start of a word, in any case.
 pub(super) fn has_one_of(text: &str, phrases: &[&str]) -> bool {
     let bytes = text.as_bytes();
     let mut inside = false;
@@ -96,14 +97,14 @@ fn starts(line: &str, start: &str) -> bool {
     line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// Whether a line after an error belongs to it: its place, what was expected and what came.
+/// True if a line after an error belongs to it: its place, the expected and the actual value.
 pub(super) fn is_detail(line: &str) -> bool {
     ["-->", "at ", "left:", "right:", "got", "actual", "received", "E  ", "in "]
         .iter()
         .any(|start| starts(line, start))
 }
 
-/// Whether a line only says that something failed: the same for any error.
+/// True if a line only says that something failed, as it does for any error.
 pub(super) fn is_summary(line: &str) -> bool {
     const SUMMARIES: &[&str] = &[
         "could not compile",
@@ -144,7 +145,7 @@ pub(super) fn is_summary(line: &str) -> bool {
         || line.strip_suffix(':').is_some_and(|head| !head.contains([' ', '/']))
 }
 
-/// `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7 passed`, `2 errors generated`.
+/// True if a line counts results: `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7 passed`, `2 errors generated`.
 pub(super) fn counts(line: &str) -> bool {
     const COUNTED: &[&str] = &[
         "failed",
@@ -172,7 +173,7 @@ pub(super) fn counts(line: &str) -> bool {
     })
 }
 
-/// Whether an output tells of trouble that passes by itself: networks, locks, limits.
+/// True if an output tells of trouble that passes by itself: networks, locks, limits.
 pub(super) fn passes(said: &str) -> bool {
     const SIGNS: &[&str] = &[
         "timed out",
@@ -232,7 +233,7 @@ pub(super) fn passes(said: &str) -> bool {
     has_one_of(said, SIGNS) || words(said).any(|word| matches!(word, "429" | "502" | "503" | "504"))
 }
 
-/// The lines of an output, without what logs put before them.
+/// Yields the lines of an output, without prefixes that logs add.
 pub(super) fn messages(said: &str) -> impl Iterator<Item = Message<'_>> {
     said.lines().map(|line| Message { line: line.trim(), text: message(line) })
 }
@@ -240,13 +241,13 @@ pub(super) fn messages(said: &str) -> impl Iterator<Item = Message<'_>> {
 /// A line of an output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// All of it.
+    /// The whole line.
     pub(super) line: &'a str,
-    /// What it says.
+    /// The line without a log's prefix.
     pub(super) text: &'a str,
 }
 
-/// A line without what logs put before it: times, counters, bars, names of jobs in brackets.
+/// Returns a line without a log's prefix: times, counters, bars, names of jobs in brackets.
 fn message(line: &str) -> &str {
     let mut rest = line.trim();
     while let Some((token, after)) = rest.split_once(char::is_whitespace) {
@@ -261,8 +262,8 @@ fn message(line: &str) -> &str {
     rest
 }
 
-/// An error without the names of the programs that pass it on: `bash: line 1: protoc: command not found` is what `make:
-/// protoc: command not found` is.
+/// Returns an error without the names of the programs that pass it on: `bash: line 1: protoc: command not found`
+/// equals `make: protoc: command not found`.
 pub(super) fn core(text: &str) -> &str {
     let mut rest = text;
     while let Some((head, tail)) = rest.split_once(": ") {

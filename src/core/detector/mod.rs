@@ -1,12 +1,12 @@
-//! Finds agents that go round in circles, by their turns alone: no model is asked.
+//! Detects repetition in an agent's turns, without a model.
 //!
-//! It looks for one command, call, edit, error or sentence again and again, for many turns that change no file and only
-//! repeat or fail, and for long silences. Precision comes before recall, since a wrong word disturbs an agent that is at
-//! work: what makes progress, explores, waits for something or retries a network twice is left alone, and whatever changes
-//! a file in a way that can be seen starts the count anew. What was found must still go on: it counts only while its last
-//! occurrence is no longer ago than it usually takes to come back.
+//! It looks for the same command, call, edit, error or words many times, for many turns that change no file and only
+//! repeat or fail, and for long silences. Precision comes before recall, since a wrong whisper disturbs an agent at
+//! work: progress, exploration, waiting and two retries of a network are left alone, and every visible change of a
+//! file starts the count again. A finding counts only while it lasts: its last occurrence must not be longer ago than
+//! its usual interval.
 //!
-//! How well it does is measured in `tests/it/detector.rs` on labelled transcripts.
+//! Its precision and recall are measured in `tests/it/detector.rs` on labelled transcripts.
 
 mod command;
 mod finding;
@@ -24,14 +24,14 @@ pub use finding::{EVIDENCE_MAX, Finding, Pattern};
 use super::turn::Turn;
 use patterns::Window;
 
-/// How many turns are looked at: `window_size` of the contract.
+/// Number of turns that are examined: `window_size` of the contract.
 pub const WINDOW: usize = 20;
 
-/// The fewest turns in which anything is found: three times is the least that is "again and again".
+/// Minimum number of turns for a finding: three is the least that counts as repetition.
 pub const TURNS_MIN: usize = 3;
 
-/// What the agent is caught in by its last turns, oldest first, if anything. Only the last [`WINDOW`] are looked at, and
-/// of them those of the same work as the last one.
+/// Returns the finding in an agent's turns, given oldest first. Only the last [`WINDOW`] turns are examined, and of
+/// them those about the same work as the last one.
 pub fn find<'a, T>(turns: T) -> Option<Finding>
 where
     T: IntoIterator<Item = &'a Turn>,

@@ -1,4 +1,4 @@
-//! The patterns, each looked for in the turns of one window.
+//! The patterns, each searched for in one window of turns.
 
 use std::time::Duration;
 
@@ -9,58 +9,59 @@ use super::shape;
 use super::trouble::Trouble;
 use crate::core::turn::{Kind, Turn};
 
-/// How often a failure comes back in turn after turn before it is said: "again and again" begins here.
+/// Number of times that a failure must come back in consecutive turns.
 const FAILURES: usize = 3;
-/// The same when other things are done between: looking around can be a reason to look again.
+/// The same with other turns in between: exploring can be a reason to look again.
 const FAILURES_SPREAD: usize = 4;
-/// The same for what passes by itself: a network or a lock is given a few tries.
+/// The same for trouble that passes by itself: a network or a lock is given a few tries.
 const FAILURES_PASSING: usize = 5;
-/// How often the same success comes back: running a test a few times to see whether it is flaky is honest work.
+/// Number of times that a success must come back: running a test a few times to see whether it is flaky is honest
+/// work.
 const SUCCESSES: usize = 5;
-/// How often the same file is read, or searched for the same.
+/// Number of times that the same file must be read, or the same search made.
 const READS: usize = 4;
-/// How often one asks how something is getting on and gets the same answer: builds and deployments take their time.
+/// Number of times that the same progress is asked for with the same answer: builds and deployments take their time.
 const POLLS: usize = 10;
-/// The same for who pauses between: nearly the whole window.
+/// The same with pauses in between: nearly the whole window.
 const POLLS_PAUSING: usize = 18;
-/// A question that takes this long has a pause in it.
+/// Duration from which a question for progress counts as a pause.
 const PAUSE: Duration = Duration::from_secs(10);
-/// How often another tool gives the same answer: many of them report on something that goes on.
+/// Number of times that another tool must give the same answer: many of them report on something under way.
 const ANSWERS: usize = 6;
-/// How often one and the same edit is made.
+/// Number of times that the same edit must be made.
 const EDITS: usize = 3;
-/// How often the same error comes whatever is run.
+/// Number of times that the same error must come, whichever command is run.
 const ERRORS: usize = 5;
-/// The same when files were changed between: each change was a try of its own.
+/// The same with files changed in between: each change was a try of its own.
 const ERRORS_EDITED: usize = 5;
-/// How often the same is said.
+/// Number of times that the same must be said.
 const SAYINGS: usize = 4;
-/// The fewest words that can be "the same": shorter ones ("Done.", "Next file.") are manners.
+/// Minimum number of words that can be "the same": shorter texts ("Done.", "Next file.") are courtesies.
 const WORDS_MIN: usize = 8;
-/// From here on two texts are the same, in percent of their words.
+/// Similarity from which two texts count as the same, in percent of their words.
 const LIKENESS: usize = 85;
-/// Over how many turns no file changes.
+/// Minimum number of turns without a changed file.
 const TURNS_UNCHANGED: usize = 12;
-/// The share of them that brings nothing new, in percent.
+/// Minimum share of them that brings nothing new, in percent.
 const IDLE: usize = 60;
-/// How many silences.
+/// Minimum number of silences.
 const GAPS: usize = 3;
-/// What a silence is: no model thinks that long, and a person who reads along would ask.
+/// Minimum duration of a silence: no model thinks that long, and a person reading along would ask.
 const GAP: Duration = Duration::from_secs(180);
-/// How many turns ago the last silence may be.
+/// Maximum age of the last silence, in turns.
 const GAP_TURNS: usize = 5;
 
-/// The turns that are looked at, and their steps as they are compared.
+/// The turns of a window, with their steps prepared for comparison.
 pub(super) struct Window<'a> {
     turns: &'a [&'a Turn],
     seen: Vec<Seen<'a>>,
-    /// For each step: whether it succeeded with something that was not seen before.
+    /// For each step: true if it succeeded with something not seen before.
     novel: Vec<bool>,
-    /// For each step: whether it looks at something that was not looked at before.
+    /// For each step: true if it looks at something not looked at before.
     looks_anew: Vec<bool>,
-    /// For each step: whether it changed files.
+    /// For each step: true if it changed files.
     changed: Vec<bool>,
-    /// The first step after the last change.
+    /// Index of the first step after the last change.
     since: usize,
 }
 
@@ -72,7 +73,7 @@ struct Returns {
 }
 
 impl Returns {
-    /// Of the turns of some steps, in order.
+    /// Counts the turns of steps, given in order.
     fn of(turns: impl Iterator<Item = usize>) -> Option<Self> {
         let mut returns: Option<Self> = None;
         for turn in turns {
@@ -88,17 +89,17 @@ impl Returns {
         returns
     }
 
-    /// From the first to the last, in turns.
+    /// Returns the distance from the first to the last turn, both included.
     fn span(&self) -> usize {
         self.last - self.first + 1
     }
 
-    /// Whether it came in each turn.
+    /// True if it came in every turn of its span.
     fn each(&self) -> bool {
         self.span() == self.times
     }
 
-    /// How many turns it usually takes to come back.
+    /// Returns the usual interval between two occurrences, in turns.
     fn pace(&self) -> usize {
         (self.last - self.first).div_ceil(self.times.saturating_sub(1).max(1))
     }
@@ -143,7 +144,7 @@ impl<'a> Window<'a> {
             .or_else(|| self.long_gaps())
     }
 
-    /// Whether it still goes on: it is not overdue, or nothing new has come since.
+    /// True if the repetition lasts: it is not overdue, or nothing new has come since.
     fn goes_on(&self, returns: &Returns) -> bool {
         let ago = self.turns.len() - 1 - returns.last;
         let pace = returns.pace();
@@ -154,12 +155,12 @@ impl<'a> Window<'a> {
         self.seen.iter().zip(&self.novel).any(|(seen, novel)| seen.turn > turn && *novel)
     }
 
-    /// The first turn all of whose steps come after the last change.
+    /// Returns the first turn whose steps all come after the last change.
     fn first_unchanged(&self) -> usize {
         self.since.checked_sub(1).and_then(|at| self.seen.get(at)).map_or(0, |seen| seen.turn + 1)
     }
 
-    /// One and the same edit.
+    /// Searches for the same edit.
     fn same_edit(&self) -> Option<Finding> {
         let edits = || self.seen.iter().filter(|seen| seen.step.kind == Kind::Edit);
         let last = edits().next_back()?;
@@ -167,7 +168,7 @@ impl<'a> Window<'a> {
         let returns = Returns::of(same().map(|seen| seen.turn))?;
         let at = self.seen.iter().rposition(|seen| same_edit(seen, last))?;
         let tries = self.tries(at, 0, |seen| same_edit(seen, last));
-        // Who switches to and fro between two measurements learns something each time.
+        // Switching back and forth between two measurements brings a result each time.
         let measures = !last.failed && self.brings_news(last, &tries);
         (returns.times >= EDITS && !measures && self.goes_on(&returns)).then(|| Finding::SameEdit {
             file: evidence(&last.step.what),
@@ -176,7 +177,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// One command or call with one result, since the last change.
+    /// Searches for one command or call with one result, since the last change.
     fn same_run(&self) -> Option<Finding> {
         let mut best: Option<(Returns, &Seen<'_>)> = None;
         for (at, this) in self.seen.iter().enumerate().skip(self.since).rev() {
@@ -204,9 +205,9 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// One error, whatever was run, and whatever was changed.
+    /// Searches for one error, whichever command was run and whatever was changed.
     fn same_error(&self) -> Option<Finding> {
-        // To look for what is not there is to look around.
+        // A failed search counts as looking around.
         let counts = |seen: &Seen<'_>| !seen.waits && seen.effect != Effect::Looks;
         let mut troubled = self.seen.iter().enumerate().rev().filter(|(_, seen)| counts(seen));
         let (last_at, last, trouble) =
@@ -231,7 +232,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// One saying, and nothing new done with it.
+    /// Searches for the same words, without anything new done.
     fn same_words(&self) -> Option<Finding> {
         let from = self.first_unchanged();
         let tail = self.turns.iter().enumerate().skip(from);
@@ -241,7 +242,8 @@ impl<'a> Window<'a> {
             .collect();
         said.retain(|(at, _)| !self.is_getting_on(*at));
         let (last, words) = said.last()?;
-        // Without a tool each of them answers somebody: then it is the same only if nothing else is said between.
+        // Without a tool call each of them answers someone: then they are the same only with nothing else said in
+        // between.
         let answers = self.turns[*last].steps.is_empty();
         let same = said.iter().filter(|(_, other)| shape::likeness(words, other) >= LIKENESS);
         let returns = Returns::of(same.map(|(at, _)| *at))?;
@@ -250,7 +252,7 @@ impl<'a> Window<'a> {
             .then(|| Finding::SameWords { words: evidence(&self.turns[*last].words), times: returns.count() })
     }
 
-    /// Whether a turn learns something, looks for something, waits, or meets with what passes by itself or comes and goes.
+    /// True if a turn finds something new, searches, waits, or meets trouble that passes by itself or comes and goes.
     fn is_getting_on(&self, turn: usize) -> bool {
         let steps = self
             .seen
@@ -265,8 +267,8 @@ impl<'a> Window<'a> {
         steps.into_iter().any(|((seen, novel), anew)| *novel || *anew || seen.waits || passing(seen))
     }
 
-    /// The steps up to the one at `last` that are the same, back to `from`, or to where one of them came out the other way:
-    /// then it was solved, or comes and goes.
+    /// Returns the equal steps up to `last`, back to `from` or to where one of them had the other result: then it was
+    /// solved, or comes and goes.
     fn tries(&self, last: usize, from: usize, same: impl Fn(&Seen<'_>) -> bool) -> Vec<usize> {
         let failed = self.seen[last].failed;
         let mut tries: Vec<usize> = Vec::new();
@@ -287,13 +289,13 @@ impl<'a> Window<'a> {
         tries
     }
 
-    /// Whether in most cases something new is done before it is tried again.
+    /// True if in most cases something new is done before the next try.
     fn brings_news(&self, of: &Seen<'_>, tries: &[usize]) -> bool {
         let is_news = |at: usize| {
             let seen = &self.seen[at];
             self.novel[at] && seen.call != of.call && (!of.failed || seen.effect != Effect::Looks)
         };
-        // A turn without a step ends what was asked for; what follows was asked for by somebody.
+        // A turn without a step ends a request; what follows was requested by someone.
         let asked = |pair: &[usize]| {
             let mut turns = self.seen[pair[0]].turn..self.seen[pair[1]].turn;
             turns.any(|turn| self.turns[turn].steps.is_empty())
@@ -302,7 +304,7 @@ impl<'a> Window<'a> {
         2 * between > tries.len().saturating_sub(1)
     }
 
-    /// Whether most of the failures show something that those before did not, beside their error: what a probe printed,
+    /// True if most of the failures show lines that earlier ones did not, beside their error: output of a probe,
     /// another part of a long output.
     fn reads_on(&self, tries: &[usize]) -> bool {
         let mut known: Vec<u64> = Vec::new();
@@ -320,18 +322,18 @@ impl<'a> Window<'a> {
             }
             anew += usize::from(known.len() > before);
         }
-        // The first shows all that it shows for the first time.
+        // The first one shows all its lines for the first time.
         2 * anew.saturating_sub(1) > tries.len().saturating_sub(1)
     }
 
-    /// Whether between most of the tries something waits.
+    /// True if something waits between most of the tries.
     fn pauses(&self, tries: &[usize]) -> bool {
         let waits = |at: usize| self.seen[at].waits;
         let between = tries.windows(2).filter(|pair| (pair[0] + 1..pair[1]).any(waits)).count();
         tries.len() > 1 && 2 * between >= tries.len() - 1
     }
 
-    /// Whether something came back often and densely enough.
+    /// True if something came back often and densely enough for a finding.
     fn is_enough(&self, seen: &Seen<'_>, tries: &[usize], returns: &Returns) -> bool {
         let passing = seen.trouble.is_some_and(|trouble| trouble.passes());
         let long = |at: &usize| Duration::from_millis(self.turns[self.seen[*at].turn].took_ms) >= PAUSE;
@@ -344,7 +346,7 @@ impl<'a> Window<'a> {
             (false, true) if returns.each() => (FAILURES, 1),
             (false, true) => (FAILURES_SPREAD, 3),
             (false, false) if seen.step.kind == Kind::Read => (READS, 2),
-            // "ok" says that something was done, and some things are done many times.
+            // A result such as "ok" only says that something was done, and some things are done many times.
             (false, false) if seen.is_terse() => (POLLS, 2),
             (false, false) if seen.step.kind == Kind::Other => (ANSWERS, 2),
             (false, false) => (SUCCESSES, 2),
@@ -352,7 +354,7 @@ impl<'a> Window<'a> {
         returns.times >= times && returns.span() <= returns.times * turns_each
     }
 
-    /// The steps of a turn, and whether they are novel.
+    /// Yields the steps of a turn, each with whether it is novel.
     fn of_turn(&self, turn: usize) -> impl Iterator<Item = (&Seen<'a>, bool)> {
         self.seen
             .iter()
@@ -361,7 +363,8 @@ impl<'a> Window<'a> {
             .map(|(seen, novel)| (seen, *novel))
     }
 
-    /// Many turns without a change, most of which bring nothing new. Who only reads or waits is not meant.
+    /// Searches for many turns without a change, most of which bring nothing new. Turns that only read or wait do not
+    /// count as idle.
     fn no_change(&self) -> Option<Finding> {
         let from = self.first_unchanged();
         let turns = self.turns.len() - from;
@@ -374,7 +377,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Whether a turn tried something, and all it did failed or was a repetition.
+    /// True if a turn tried something, and all of it failed or was a repetition.
     fn is_idle(&self, turn: usize) -> bool {
         let mut tried = false;
         for (seen, novel) in self.of_turn(turn) {
@@ -386,13 +389,13 @@ impl<'a> Window<'a> {
         tried
     }
 
-    /// Whether a failure is a report that was not there before: tests that were counted tell something.
+    /// True if a failure is a new report: counted tests are a result.
     fn reports(&self, seen: &Seen<'_>) -> bool {
         seen.trouble.is_some_and(|trouble| trouble.is_report())
             && self.seen.iter().filter(|other| other.repeats(seen)).count() == 1
     }
 
-    /// Silences between a tool's result and the model's next answer.
+    /// Searches for silences between a tool's result and the model's next answer.
     fn long_gaps(&self) -> Option<Finding> {
         let mut gaps = Vec::new();
         for (at, pair) in self.turns.windows(2).enumerate() {

@@ -1,4 +1,4 @@
-//! A step as it is compared with others: what it was, what came of it, what it did.
+//! A step prepared for comparison: the call, its result and its effect.
 
 use super::command::{self, Command, Effect};
 use super::line;
@@ -6,29 +6,29 @@ use super::shape::{self, Hash};
 use super::trouble::Trouble;
 use crate::core::turn::{Kind, Step};
 
-/// A shorter result says "ok".
+/// Length in bytes below which a result only says "ok".
 const TERSE: usize = 16;
 
-/// A step.
+/// A step of a turn, prepared for comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
-    /// The turn's index in the window.
+    /// Index of the turn in the window.
     pub(super) turn: usize,
     /// The step itself.
     pub(super) step: &'a Step,
-    /// The same for the same call.
+    /// Hash of the call.
     pub(super) call: u64,
-    /// The same for the same result.
+    /// Hash of the result.
     pub(super) result: u64,
-    /// Whether it failed, by the runtime's word or its own.
+    /// True if it failed, by the runtime's report or its own output.
     pub(super) failed: bool,
-    /// What went wrong, if it failed and says so.
+    /// The error, if it failed and names one.
     pub(super) trouble: Option<Trouble<'a>>,
-    /// What it does.
+    /// Effect of the step on files.
     pub(super) effect: Effect,
-    /// Whether it changed files, if it was not done just so before.
+    /// True if it changed files and was not done in the same way before.
     pub(super) changed: bool,
-    /// Whether it waits, or asks how something is getting on.
+    /// True if it waits or asks for the progress of something.
     pub(super) waits: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Seen<'a> {
             step.end.as_ref().is_some_and(|end| !end.ok || (command.is_some() && confesses(&end.said)));
         let trouble = step.end.as_ref().filter(|_| failed).and_then(|end| {
             let trouble = Trouble::of(&end.said)?;
-            // What a tool refuses is about what it was asked for.
+            // The refusal of a tool concerns its input.
             Some(if command.is_some() { trouble } else { trouble.about(&step.what) })
         });
         let effect = match (step.kind, command) {
@@ -56,7 +56,7 @@ impl<'a> Seen<'a> {
             None => effect == Effect::Changes && !failed,
         };
         let asks = command.map_or_else(|| command::tool_waits(&step.tool), |command| command.waits);
-        // What comes of a measurement is the times that are else left out.
+        // The result of a measurement is the durations that are otherwise ignored.
         let measures = ["bench", "perf", "time "].iter().any(|sign| step.what.contains(sign));
         let pauses = command.is_some_and(|command| command.pauses);
         let waits = asks || (!failed && (pauses || is_under_way(step)));
@@ -77,18 +77,18 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether its result says next to nothing: that something was done, not what it came to.
+    /// True if its result says hardly more than that something was done.
     pub(super) fn is_terse(&self) -> bool {
         self.step.kind != Kind::Read && self.step.end.as_ref().is_none_or(|end| end.said.trim().len() < TERSE)
     }
 
-    /// Whether it is the same call with the same result as `other`.
+    /// True if it is the same call with the same result as `other`.
     pub(super) fn repeats(&self, other: &Seen<'_>) -> bool {
         self.step.kind == other.step.kind && self.call == other.call && self.result == other.result
     }
 }
 
-/// The same for the same call. A command that was too long to keep whole counts by all of it.
+/// Hashes the call. A command that was too long to be kept whole is hashed by its digest.
 fn call(step: &Step, command: Option<Command>) -> u64 {
     match command {
         Some(command) if !step.what.contains(" left out …]") => command.run,
@@ -102,7 +102,7 @@ fn call(step: &Step, command: Option<Command>) -> u64 {
     }
 }
 
-/// The same for the same result: of a failure its error, else all that was said.
+/// Hashes the result: the error of a failure, else the whole output.
 fn result(step: &Step, failed: bool, trouble: Option<Trouble<'_>>) -> u64 {
     let mut hash = Hash::new();
     hash.push(&[u8::from(failed), u8::from(step.end.is_some())]);
@@ -118,25 +118,25 @@ fn result(step: &Step, failed: bool, trouble: Option<Trouble<'_>>) -> u64 {
     hash.end()
 }
 
-/// The same for the very same words: a clock that goes on in them shows that the other side does.
+/// Hashes the exact output, so that a clock that advances in it shows progress.
 fn exactly(step: &Step) -> u64 {
     step.end.as_ref().map_or(0, |end| end.digest)
 }
 
-/// Whether a result says that something is still on its way.
+/// True if a result says that something is still under way.
 fn is_under_way(step: &Step) -> bool {
     const SIGNS: &[&str] =
         &["pending", "queued", "in progress", "in_progress", "still ", "not finished", "not ready"];
     const OF_TOOLS: &[&str] =
         &["running", "waiting", "building", "starting", "processing", "provisioning", "creating"];
     let said = step.end.as_ref().map_or("", |end| end.said.as_str());
-    // A long output speaks of many things.
+    // A long output mentions many things.
     let signs =
         line::has_one_of(said, SIGNS) || (step.kind == Kind::Other && line::has_one_of(said, OF_TOOLS));
     step.kind != Kind::Read && said.len() <= 200 && signs
 }
 
-/// Whether an output says that it failed although its exit code does not: the rule for what runs through a pipe.
+/// True if an output reports a failure although the exit code does not, as is usual for pipes.
 fn confesses(said: &str) -> bool {
     const SIGNS: &[&str] = &[
         "error[e",

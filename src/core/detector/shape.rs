@@ -1,11 +1,12 @@
-//! When two texts count as the same: a hash of a text without what differs from run to run by itself.
+//! Decides when two texts count as the same: a hash of a text without the parts that differ from run to run.
 //!
-//! Durations, clock times, ids, addresses and the random parts of temporary paths are taken out; counts stay, since
-//! "3 failed" after "5 failed" is progress. Places in files (`a.rs:10:5`) are taken out of the hash and told beside it.
+//! Durations, clock times, ids, addresses and the random parts of temporary paths are left out; counts stay, since "3
+//! failed" after "5 failed" is progress. Places in files (`a.rs:10:5`) are left out of the hash and returned beside
+//! it.
 
 use std::borrow::Cow;
 
-/// FNV-1a, 64 bits: short texts, no adversary worth one (a collision is one wrong whisper to the agent that made it).
+/// FNV-1a with 64 bits: the texts are short, and a collision costs an adversary's own agent one wrong whisper.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash(u64);
 
@@ -29,19 +30,19 @@ impl Hash {
     }
 }
 
-/// What is left of a text.
+/// The comparable part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Of all that does not vary by itself.
+    /// Hash of all that does not vary by itself.
     pub(super) hash: u64,
-    /// The first line number of a place in a file.
+    /// Line number of the first place in a file.
     pub(super) line: Option<u32>,
 }
 
-/// Stands for what was taken out.
+/// Replacement for a part that varies.
 const VARIES: &[u8] = b"\x01";
 
-/// The shape of something that a program said.
+/// Computes the shape of a program's output.
 pub(super) fn of_output(text: &str) -> Shape {
     let mut hash = Hash::new();
     let mut line = None;
@@ -65,7 +66,7 @@ pub(super) fn of_output(text: &str) -> Shape {
     Shape { hash: hash.end(), line }
 }
 
-/// Without a terminal's colours.
+/// Removes a terminal's colour sequences.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
@@ -79,7 +80,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The shape of a word of a command line: what it is told stays, only what is made up at the moment goes.
+/// Hashes a word of a command line: only values made up at the moment are left out.
 pub(super) fn of_argument(hash: &mut Hash, word: &str) {
     hash.push(b" ");
     if is_temporary(word) {
@@ -91,7 +92,7 @@ pub(super) fn of_argument(hash: &mut Hash, word: &str) {
     }
 }
 
-/// Without the punctuation around it.
+/// Returns a word without the punctuation around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| c.is_control() || "()[]{}<>,;:\"'`!.|│".contains(c))
 }
@@ -100,7 +101,7 @@ fn digits(word: &str) -> usize {
     word.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// `12`, `1,234`, `0.35`, `45%`.
+/// True for numbers such as `12`, `1,234`, `0.35`, `45%`.
 fn is_number(word: &str) -> bool {
     word.bytes().any(|b| b.is_ascii_digit())
         && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'_'))
@@ -114,7 +115,7 @@ fn is_long_unit(word: &str) -> bool {
     matches!(word, "second" | "seconds" | "milliseconds" | "minute" | "minutes" | "hour" | "hours")
 }
 
-/// `0.35s`, `1m23s`, `120ms`.
+/// True for durations such as `0.35s`, `1m23s`, `120ms`.
 fn is_duration(word: &str) -> bool {
     if !word.starts_with(|c: char| c.is_ascii_digit()) {
         return false;
@@ -123,7 +124,7 @@ fn is_duration(word: &str) -> bool {
     units.clone().next().is_some() && units.all(is_unit)
 }
 
-/// `12:30:05`, `2026-03-01`, `2026-03-01T12:30:05.123Z`.
+/// True for points in time such as `12:30:05`, `2026-03-01`, `2026-03-01T12:30:05.123Z`.
 fn is_moment(word: &str) -> bool {
     let separators = word.bytes().filter(|b| matches!(b, b':' | b'-' | b'/')).count();
     separators >= 2
@@ -133,7 +134,7 @@ fn is_moment(word: &str) -> bool {
             .all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'/' | b'.' | b',' | b'T' | b'Z' | b'+'))
 }
 
-/// `0x7ffe…`, `3f9a2c1`, `550e8400-e29b-…`.
+/// True for ids such as `0x7ffe…`, `3f9a2c1`, `550e8400-e29b-…`.
 fn is_id(word: &str) -> bool {
     let hex = word.strip_prefix("0x").unwrap_or(word);
     let marked = hex.len() < word.len() && hex.len() >= 4;
@@ -145,12 +146,12 @@ fn is_temporary(word: &str) -> bool {
     ["/tmp/", "/var/tmp/", "/var/folders/", "/private/var/"].iter().any(|start| word.starts_with(start))
 }
 
-/// A path with its random parts taken out.
+/// Hashes a path without its random parts.
 fn path(hash: &mut Hash, path: &str) {
     for part in path.split('/') {
         hash.push(b"/");
         let random = digits(part) > 0 || part.starts_with("tmp") || part.starts_with('.');
-        // An extension tells what it is: a script is no log.
+        // The extension is kept: a script is no log.
         let extension = part.rsplit_once('.').map_or("", |(_, extension)| extension);
         if random && part != "tmp" {
             hash.push(VARIES);
@@ -163,7 +164,7 @@ fn path(hash: &mut Hash, path: &str) {
     }
 }
 
-/// A word of an output that is no plain number.
+/// Hashes a word of an output that is no plain number.
 fn one(hash: &mut Hash, line: &mut Option<u32>, word: &str) {
     if is_duration(word) || is_moment(word) || is_id(word) {
         hash.push(VARIES);
@@ -190,7 +191,7 @@ fn one(hash: &mut Hash, line: &mut Option<u32>, word: &str) {
     }
 }
 
-/// `src/a.rs:10:5`, `a.ts(12,5)`: the file, the line, and what follows the place.
+/// Splits a place such as `src/a.rs:10:5` or `a.ts(12,5)` into the file, the line and the rest.
 fn place(word: &str) -> Option<(&str, u32, &str)> {
     let at = word.find([':', '('])?;
     let (file, rest) = (&word[..at], &word[at + 1..]);
@@ -203,7 +204,7 @@ fn place(word: &str) -> Option<(&str, u32, &str)> {
     Some((file, number, tail))
 }
 
-/// Ids of threads, processes and requests are long numbers inside words.
+/// Hashes a word without long numbers: ids of threads, processes and requests.
 fn without_long_numbers(hash: &mut Hash, word: &str) {
     let mut rest = word;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -215,7 +216,8 @@ fn without_long_numbers(hash: &mut Hash, word: &str) {
     hash.push(rest.as_bytes());
 }
 
-/// The words of a text as numbers, sorted: what likeness is told by. A script without spaces counts by character.
+/// Returns the words of a text as sorted numbers, for [`likeness`]. Text in a script without spaces is split into
+/// characters.
 pub(super) fn words(text: &str) -> Vec<u32> {
     let mut words = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -244,7 +246,7 @@ const fn fold(hash: u64) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// How much of two sorted lists is common, in percent of both.
+/// Returns the common share of two sorted lists, in percent of both.
 pub(super) fn likeness(a: &[u32], b: &[u32]) -> usize {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

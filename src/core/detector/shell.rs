@@ -1,20 +1,20 @@
-//! A command line taken apart, as far as its programs and their arguments go. No shell: what it cannot read it takes as
-//! plain words.
+//! Splits a command line into program calls with their arguments. It is no shell: text that it cannot parse is taken
+//! as plain words.
 
 /// One program call of a command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Call<'a> {
     /// Program and arguments, without quotation marks around them.
     pub(super) words: Vec<&'a str>,
-    /// Where its output goes, if to a file.
+    /// The file that its output goes to.
     pub(super) into: Option<&'a str>,
-    /// The text that is fed to it.
+    /// The text that is fed to its standard input.
     pub(super) fed: &'a str,
-    /// Whether it reads what the one before it says.
+    /// True if it reads the output of the call before it.
     pub(super) piped: bool,
 }
 
-/// The calls of a command line, at most [`CALLS_MAX`].
+/// Returns the calls of a command line, at most [`CALLS_MAX`].
 pub(super) fn calls(line: &str) -> Vec<Call<'_>> {
     let mut rest = unwrapped(line);
     let mut calls = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn calls(line: &str) -> Vec<Call<'_>> {
     calls
 }
 
-/// A line with more calls than this is a script; its beginning is what is looked at.
+/// Maximum number of calls of a line. A longer line is a script, and its beginning suffices.
 const CALLS_MAX: usize = 24;
 
 enum Token<'a> {
@@ -57,7 +57,7 @@ enum Token<'a> {
     End,
 }
 
-/// What `bash -lc '…'` runs: some runtimes write every command so.
+/// Returns the script in `bash -lc '…'`; some runtimes write every command in that form.
 fn unwrapped(line: &str) -> &str {
     let line = line.trim();
     let Some((shell, rest)) = line.split_once(char::is_whitespace) else { return line };
@@ -71,7 +71,7 @@ fn unwrapped(line: &str) -> &str {
     quote('\'').or_else(|| quote('"')).unwrap_or(script)
 }
 
-/// A program's name without its folder.
+/// Returns a program's name without its folder.
 pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -97,7 +97,7 @@ fn next(text: &str) -> (Token<'_>, &str) {
 
 fn into(text: &str) -> (Token<'_>, &str) {
     if let Some(rest) = text.strip_prefix('&') {
-        // `2>&1` goes where the other goes.
+        // `2>&1` goes to the same place as the other output.
         return (Token::Into("/dev/null"), rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'));
     }
     let text = text.trim_start_matches([' ', '\t']);
@@ -107,8 +107,8 @@ fn into(text: &str) -> (Token<'_>, &str) {
     }
 }
 
-/// A here-document or here-string. What follows the first line's end up to the mark is fed; the rest of the first line is
-/// left out, as it is rarely there.
+/// Parses a here-document or here-string. The text from the second line to the mark is fed to the call; the rest of
+/// the first line is rarely present and ignored.
 fn fed(text: &str) -> (Token<'_>, &str) {
     if let Some(string) = text.strip_prefix('<') {
         return match word(string.trim_start()) {
@@ -129,7 +129,7 @@ fn fed(text: &str) -> (Token<'_>, &str) {
     }
 }
 
-/// One word. Quotation marks around the whole of it are taken off; inside they keep it together.
+/// Parses one word. Quotation marks around the whole word are removed; inside they keep it together.
 fn word(text: &str) -> (Token<'_>, &str) {
     let mut quote = None;
     let mut escaped = false;
@@ -151,7 +151,7 @@ fn word(text: &str) -> (Token<'_>, &str) {
         }
     }
     if end == 0 {
-        // A mark that starts nothing known: stepped over, so that every call gets on.
+        // A character that starts no known token is skipped, so that every call makes progress.
         let width = text.chars().next().map_or(0, char::len_utf8);
         return (Token::Word(&text[..width]), &text[width..]);
     }

@@ -36,7 +36,7 @@ fn fails(at: i64) -> Turn {
     )
 }
 
-/// An edit of which there is no other.
+/// An edit that occurs once.
 fn edits(at: i64) -> Turn {
     let mut edit = step(Kind::Edit, "src/lib.rs", true, "");
     edit.digest = digest(&format!("unlike any other, {at}"));
@@ -74,7 +74,7 @@ fn each_round_of_a_loop_is_a_work_of_its_own() {
     assert_eq!(find(&turns), None);
 }
 
-/// They are stored with the ladder's state: what was written is read for good.
+/// Names are stored with the ladder's state, so that they must stay readable for good.
 #[test]
 fn findings_keep_their_names_on_disk() {
     let text = |text: &str| text.to_owned();
@@ -113,7 +113,7 @@ fn findings_keep_their_names_on_disk() {
     }
 }
 
-/// Steps from a small stock, so that they come back.
+/// Steps from a small stock, so that they repeat.
 fn some_step() -> impl Strategy<Value = Step> {
     let kind = prop::sample::select(vec![Kind::Command, Kind::Edit, Kind::Read, Kind::Other]);
     let what = prop::sample::select(vec![
@@ -148,7 +148,7 @@ fn some_turns(most: usize) -> impl Strategy<Value = Vec<Turn>> {
     )
 }
 
-/// Anything that a hostile agent could write, and what shells and programs write.
+/// Text that a hostile agent could write, and text that shells and programs write.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -170,7 +170,7 @@ proptest! {
         prop_assert_eq!(find(&turns), find(recent));
     }
 
-    /// After a change only an error that outlived changes before can still be the finding.
+    /// After a change, only an error that survived earlier changes can still be the finding.
     #[test]
     fn a_change_dissolves_what_was_found(mut turns in some_turns(30)) {
         turns.push(edits(10_000));
@@ -178,7 +178,7 @@ proptest! {
         prop_assert!(matches!(found, None | Some(Finding::SameError { .. })), "{:?}", found);
     }
 
-    /// A few failures with a change between each two are work.
+    /// A few failures with a change between each two are honest work.
     #[test]
     fn changes_between_make_it_another_try(times in 1_i64..5) {
         let turns: Vec<Turn> = (0..times).flat_map(|at| [fails(2 * at), edits(2 * at + 1)]).collect();

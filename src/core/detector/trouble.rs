@@ -1,39 +1,39 @@
-//! What a program's output says went wrong: the error by which two failures are the same.
+//! Extracts the error from a program's output, by which two failures are compared.
 
 use super::line;
 use super::shape::{self, Hash};
 
-/// What went wrong.
+/// An error in an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trouble<'a> {
-    /// All that was said.
+    /// The whole output.
     said: &'a str,
-    /// The first line that says it.
+    /// The first line that states the error.
     pub(super) words: &'a str,
-    /// Of the lines that say it; the same for the same error.
+    /// Hash of the lines that state the error.
     pub(super) hash: u64,
-    /// The line of the file where it is, if it says one.
+    /// Line number in the file, if the error names a place.
     pub(super) line: Option<u32>,
-    /// Whether a line of it reads like an error; else it is only the last that was said.
+    /// True if a line reads like an error; else the last line is taken for it.
     pub(super) explicit: bool,
 }
 
-/// How far an error may wander in its file and still be the same.
+/// Maximum distance, in lines, by which an error may move within its file and still be the same.
 const LINES_SHIFTED: u32 = 8;
 
-/// The most lines that make an error what it is: its message, its place, its detail.
+/// Maximum number of lines that identify an error: its message, its place, its detail.
 const LINES_MAX: usize = 4;
 
-/// The shortest text that can stand for an error when no line reads like one.
+/// Minimum length, in bytes, of a text that can stand for an error when no line reads like one.
 const WORDS_MIN: usize = 8;
 
 impl<'a> Trouble<'a> {
-    /// What went wrong by what a failed step said; `None`: it says nothing.
+    /// Returns the error in the output of a failed step; `None` if there is none.
     pub(super) fn of(said: &'a str) -> Option<Self> {
         Self::errors(said).or_else(|| Self::last_words(said))
     }
 
-    /// By the lines that read like errors.
+    /// Finds the error by the lines that read like errors.
     fn errors(said: &'a str) -> Option<Self> {
         let mut words = None;
         let mut hash = Hash::new();
@@ -61,7 +61,7 @@ impl<'a> Trouble<'a> {
         Some(Self { said, words, hash: hash.end(), line: place, explicit: true })
     }
 
-    /// By what was said last.
+    /// Takes the last line of sufficient length as the error.
     fn last_words(said: &'a str) -> Option<Self> {
         let long =
             |message: &line::Message<'_>| message.text.len() >= WORDS_MIN && !line::is_summary(message.line);
@@ -73,7 +73,7 @@ impl<'a> Trouble<'a> {
         Some(Self { said, words, hash: hash.end(), line: shape.line, explicit: false })
     }
 
-    /// The same trouble, with what it is about.
+    /// Returns the error combined with the input that it is about.
     pub(super) fn about(mut self, what: &str) -> Self {
         let mut hash = Hash::new();
         hash.number(self.hash);
@@ -82,7 +82,7 @@ impl<'a> Trouble<'a> {
         self
     }
 
-    /// Whether it is the same as `other`. Edits shift places by a few lines; farther off it is another place.
+    /// True if it is the same error as `other`. Edits move places by a few lines; a larger distance is another place.
     pub(super) fn is(&self, other: &Trouble<'_>) -> bool {
         let near = match (self.line, other.line) {
             (Some(a), Some(b)) => a.abs_diff(b) <= LINES_SHIFTED,
@@ -92,12 +92,12 @@ impl<'a> Trouble<'a> {
         self.hash == other.hash && near
     }
 
-    /// Whether it is the kind that passes by itself.
+    /// True if it is trouble that passes by itself.
     pub(super) fn passes(&self) -> bool {
         line::passes(self.said)
     }
 
-    /// The lines beside its errors, by their words.
+    /// Yields hashes of the lines beside the errors, by their words.
     pub(super) fn around(&self) -> impl Iterator<Item = u64> {
         let beside = |message: &line::Message<'_>| {
             !line::is_error(message.text) && !line::is_detail(message.text) && !line::is_summary(message.line)
@@ -110,13 +110,13 @@ impl<'a> Trouble<'a> {
         })
     }
 
-    /// Whether it comes with a count of what went well and what did not: a report.
+    /// True if the output counts successes and failures: a report.
     pub(super) fn is_report(&self) -> bool {
         self.said.lines().any(line::counts)
     }
 }
 
-/// Fewer failures than before are progress, whatever the first of them says.
+/// Adds the counts to the hash: fewer failures than before are progress, even if the first of them is the same.
 fn push_counts(hash: &mut Hash, said: &str) {
     said.lines().filter(|line| line::counts(line)).for_each(|line| hash.number(shape::of_output(line).hash));
 }

@@ -1,4 +1,4 @@
-//! What takes long to be read, and that reading ends, whatever the text.
+//! Bounds: texts that take long to read, and that reading ends for every text.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn what_takes_too_long_to_read_is_asked_about() {
     ] {
         assert_eq!(of_command(&command, &[]).as_deref(), Some(UNREADABLE), "{command:.60}");
     }
-    // What cannot be told is known before all of it is read.
+    // An unknown command is found before all of the text is read.
     let untold = format!("f() {{ eval \"$@\"; }}; f {} '{}'", many("$y", 1000), "x ".repeat(8000));
     assert_eq!(of_command(&untold, &[]).as_deref(), Some(UNTOLD));
 }

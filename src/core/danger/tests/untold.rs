@@ -1,4 +1,5 @@
-//! What cannot be told before it runs, what scripts commonly do to put a command together, and what only looks like it.
+//! Commands that are only known when they run, common ways of scripts to assemble a command, and harmless
+//! look-alikes.
 
 use super::*;
 
