@@ -1,5 +1,5 @@
-//! What was said last between people and an agent, for a conversation that begins anew: the one before is gone, or its runtime
-//! cannot open it again.
+//! The last exchanges between people and an agent, for a conversation that starts anew: the one before is gone, or
+//! its runtime cannot open it.
 
 use std::collections::VecDeque;
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::cut::both_ends;
 use super::recap::{bounded, one_line};
 
-/// The exchanges that are kept: what people still refer to.
+/// Number of exchanges that are kept: those that people still refer to.
 const EXCHANGES_MAX: usize = 4;
 
-/// The most of what the agent was asked, in bytes: a paragraph.
+/// Maximum length of the text that the agent was given, in bytes: a paragraph.
 const ASKED_MAX: usize = 300;
 
-/// The most of what it answered, in bytes: the beginning and the end of a long answer.
+/// Maximum length of its answer, in bytes: the beginning and the end of a long one.
 const ANSWERED_MAX: usize = 600;
 
-/// Work that is over, and the agent's last words about it.
+/// Finished work and the agent's last words about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The work's text, at most [`ASKED_MAX`] bytes.
@@ -26,7 +26,7 @@ pub struct Exchange {
     pub answered: String,
 }
 
-/// Keeps an exchange, and forgets the oldest one if there are too many.
+/// Stores an exchange, and drops the oldest one if there are too many.
 pub(super) fn remember(exchanges: &mut VecDeque<Exchange>, asked: &str, answered: &str) {
     while exchanges.len() >= EXCHANGES_MAX {
         exchanges.pop_front();
@@ -35,7 +35,7 @@ pub(super) fn remember(exchanges: &mut VecDeque<Exchange>, asked: &str, answered
     exchanges.push_back(Exchange { asked, answered: both_ends(answered.trim(), ANSWERED_MAX) });
 }
 
-/// The exchanges as the agent reads them at the head of a prompt. `None`: there were none.
+/// Returns the exchanges as text for the head of a prompt; `None` if there are none.
 #[must_use]
 pub(super) fn past(exchanges: &VecDeque<Exchange>) -> Option<String> {
     let said = exchanges.iter().map(|Exchange { asked, answered }| {

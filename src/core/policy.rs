@@ -1,4 +1,4 @@
-//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`, `[quota]`,
+//! The constants of the contract, as one value for `decide`. Each one is a key of `[supervisor]`, `[quota]`,
 //! `[limits]` or `[prices]`.
 
 use std::time::Duration;
@@ -7,16 +7,16 @@ use super::danger::AskPattern;
 use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
-/// More than `count` in a sliding `window` is too many (OTP's intensity and period).
+/// A limit of `count` per sliding `window`; more is too many (OTP's intensity and period).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intensity {
-    /// How many are still fine.
+    /// Number that is still allowed.
     pub count: u32,
-    /// In how long.
+    /// Length of the window.
     pub window: Duration,
 }
 
-/// `min(base * 2^n, cap)`, n counting from 0.
+/// An exponential schedule: `min(base * 2^n, cap)`, with n counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exponential {
     /// The first wait.
@@ -36,68 +36,68 @@ pub struct Policy {
     pub breaker: Intensity,
     /// Process crashes that degrade an agent.
     pub degraded: Intensity,
-    /// A driver silent for so long is hung.
+    /// Time without a driver's heartbeat after which it is hung.
     pub heartbeat_timeout: Duration,
-    /// A process must be ready within.
+    /// Maximum time until a process is ready.
     pub startup_timeout: Duration,
-    /// A model call may be silent for.
+    /// Maximum silence of a model call.
     pub silence_timeout: Duration,
-    /// A tool call may take.
+    /// Maximum duration of a tool call.
     pub tool_timeout: Duration,
-    /// A session may take.
+    /// Maximum duration of a session.
     pub max_task_duration: Duration,
-    /// Between asking a process to end and killing it.
+    /// Time between asking a process to end and killing it.
     pub stop_grace: Duration,
-    /// How many agents may be at work at once; 0: no limit (contract, section 6).
+    /// Maximum number of agents at work at once; 0: no limit (contract, section 6).
     pub max_active: u32,
-    /// How accounts that have reached their usage limit go on.
+    /// Rules for accounts that have reached their usage limit.
     pub quota: QuotaRules,
-    /// After so long the queued tasks of an agent that is paused or halted go to another one; zero: never.
+    /// Time after which queued tasks of a paused or halted agent go to another one; zero: never.
     pub reassign_after: Duration,
-    /// What models cost whose runtimes do not say.
+    /// Prices of models whose runtimes report no cost.
     pub prices: Prices,
-    /// What agents may use together.
+    /// Caps that agents share.
     pub caps: SharedCaps,
-    /// How long a question waits for a person; then the answer is no (contract, section 9).
+    /// Time that a question waits for a person; then the answer is no (contract, section 9).
     pub confirm_timeout: Duration,
-    /// What is always asked, beside what is built in.
+    /// Configured patterns that are always asked about, beside the built-in ones.
     pub always_ask: Vec<AskPattern>,
-    /// Who looks at what agents do, and when.
+    /// Rules for evaluations.
     pub evaluator: EvaluatorRules,
-    /// How people are called.
+    /// Rules for calling people.
     pub escalation: EscalationRules,
 }
 
-/// Who looks at what agents do.
+/// The judge of an agent's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
-    /// Nobody: nothing is seen.
+    /// None: turns are not recorded.
     Off,
     /// The built-in detector alone.
     Builtin,
-    /// A program is asked.
+    /// A program or CLI.
     Asked,
 }
 
-/// The evaluator's rhythm (contract, section 7).
+/// Rules for evaluations (contract, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluatorRules {
-    /// Who judges.
+    /// The judge.
     pub judge: Judge,
-    /// How many of the last turns are looked at.
+    /// Number of last turns that are examined.
     pub window: usize,
-    /// After how many turns.
+    /// Number of turns between two evaluations.
     pub interval: u32,
-    /// The finding that calls a person, counted from 1; never the first.
+    /// Number of the finding in a row that calls a person; never the first.
     pub threshold: u32,
 }
 
-/// How people are called (contract, section 8).
+/// Rules for calling people (contract, section 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EscalationRules {
-    /// After how long without an answer they are reminded.
+    /// Time without an answer after which people are reminded.
     pub after: Duration,
-    /// How often at most.
+    /// Maximum number of reminders.
     pub times: u32,
 }
 

@@ -1,7 +1,7 @@
-//! What is owed to people and machines for an event, as typed notices.
+//! Posts that an event causes, as typed notices.
 //!
-//! What a command changes is said in the agent's channel on every network, because each of them mirrors the same agent.
-//! The notice is the same value as the answer, so that whoever posts both can leave one out where they meet.
+//! A command's effect is posted in the agent's channel on every network, because each of them mirrors the same agent.
+//! The notice is the same value as the reply, so that one of them can be left out where both would be posted.
 
 use super::Context;
 use super::agent::{Agent, Breaker, Phase};
@@ -23,25 +23,25 @@ use super::watch::{Escalation, Judgement, LAPSES_SAID_AT};
 use super::whisper::{Tone, Whisper};
 use super::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// Something that is owed to an audience.
+/// A post for an audience.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Owed {
-    /// Who it is for.
+    /// The audience.
     pub audience: Audience,
-    /// What it says.
+    /// The content.
     pub body: OwedBody,
 }
 
-/// Whose words they are.
+/// Content of a post.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OwedBody {
-    /// herder's.
+    /// A notice of herder.
     Notice(Notice),
-    /// The agent's own.
+    /// The agent's own words.
     Words(String),
 }
 
-/// The posts of one event, given the agent right after that event was applied.
+/// Returns the posts of one event, given the agent right after that event was applied.
 #[must_use]
 pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
     let Some(name) = agent.name().cloned() else { return Vec::new() };
@@ -65,7 +65,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::CapNear { cap, limit, used, percent, .. } => {
             let notice =
                 Notice::CapNear { agent: name, cap: *cap, limit: *limit, used: *used, percent: *percent };
-            // Half of it is for those who follow the agent; more is for those who answer for it.
+            // The warning at half of the cap is for people who follow the agent; a higher one is an alert.
             if *percent > 50 { alerted(notice) } else { said(notice) }
         }
         Event::CapWaived { cap, limit, .. } => {
@@ -113,7 +113,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         )],
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
-        // The post about the removal says how many, for people.
+        // The post about the removal states the number of tasks for people.
         Event::TaskEnded { work, .. } if agent.phase == Phase::Removed => {
             vec![work_line(format!("TASK {work} cancelled"))]
         }
@@ -141,11 +141,11 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::TaskTaken { work, .. } => task_taken(name, work),
         Event::TaskHandedBack { work, onward, by } => handed_back(name, *work, onward, by),
         Event::SplitBegun { work, .. } => said(Notice::TaskSplitting { agent: name, task: *work }),
-        // Nobody has asked for that.
+        // No person has asked for it.
         Event::StopRequested { reason: reason @ StopReason::Configured, by: None, .. } => {
             said(Notice::Stopping { agent: name, reason: *reason })
         }
-        // Answered where they were asked, or kept for the log.
+        // Replied to the person who asked, or only logged.
         Event::StopRequested { .. }
         | Event::AskedAgain { .. }
         | Event::AskDropped { .. }
@@ -177,13 +177,13 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::UsageRecorded { .. }
-        // Said once for all agents.
+        // Posted once for all agents.
         | Event::ClockSet { .. }
         | Event::WaitOver => Vec::new(),
     }
 }
 
-/// The question as people are asked it.
+/// Returns the question to people.
 fn asked(agent: AgentName, ask: &Ask) -> Notice {
     let within = ask.until.since(ask.at);
     match &ask.about {
@@ -209,7 +209,7 @@ fn asked(agent: AgentName, ask: &Ask) -> Notice {
     }
 }
 
-/// The reminder of a question.
+/// Returns the reminder of a question.
 fn still_open(agent: AgentName, ask: &Ask, now: Timestamp) -> Notice {
     let (text, question) = (excerpt(ask.about.words()), ask.about.is_question());
     Notice::AskOpen { agent, ask: ask.id, text, question, within: ask.until.since(now) }
@@ -232,7 +232,7 @@ fn work_line(line: String) -> Owed {
 }
 
 fn session_started(agent: &Agent, name: AgentName, work: &Work) -> Vec<Owed> {
-    // A session that follows the turn limit goes on with the same work: nothing started that people wait for.
+    // A session after the turn limit continues the same work: nothing new has started.
     let goes_on = agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.tries > 0)
         && agent.last_outcome.as_ref().is_some_and(|outcome| outcome.category == Category::MaxTurns);
     if goes_on { Vec::new() } else { said(Notice::Started { agent: name, work: excerpt(&work.text) }) }
@@ -243,7 +243,7 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
     if outcome.category == Category::Success {
         let relayed = agent.spec.as_ref().is_some_and(|spec| match spec.relay {
             Relay::Final => true,
-            // With `all` the driver has passed it on already.
+            // With `all` the driver has posted it already.
             Relay::All | Relay::None => false,
         });
         let text = outcome.text.as_ref().filter(|text| relayed && !text.trim().is_empty());
@@ -258,7 +258,7 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
             },
         ));
     }
-    // One that has left the account goes on at once; people hear of the limit by the account's own alert.
+    // An agent that has left the account continues at once; the account's own alert tells people of the limit.
     if outcome.category == Category::Quota && agent.session_account() == agent.account() {
         owed.extend(said(Notice::QuotaReached { agent: name.clone(), account: agent.account() }));
     }
@@ -275,7 +275,8 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
     owed
 }
 
-/// Work is back in the queue: the machines that watch `#work` are told where the same again would not do.
+/// Returns the machine-readable line for `#work` about work that is back in the queue, if the same again would not
+/// help.
 fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
     let line = match last_category(agent) {
         Some(Category::TaskTimeout) => format!("FAIL {work} timeout"),
@@ -294,7 +295,7 @@ fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
 fn task_ended(name: AgentName, task: WorkId, end: TaskEnd, note: &Detail) -> Vec<Owed> {
     match end {
         TaskEnd::Done => vec![work_line(format!("DONE {task}"))],
-        // What the agent says of it is for people; machines get a word that it cannot choose.
+        // The agent's words are for people; machines get a word that the agent cannot choose.
         TaskEnd::Failed => {
             let mut owed = vec![work_line(format!("FAIL {task} reported"))];
             owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: note.clone() }));
@@ -340,10 +341,10 @@ fn waiting(
 ) -> Vec<Owed> {
     let restart_in = until.since(context.now);
     match reason {
-        // That it is being split was said.
+        // The split was posted already.
         WaitReason::Rest | WaitReason::Split => Vec::new(),
         WaitReason::RateLimit => said(Notice::RateLimited { agent: name, resume_in: restart_in }),
-        // The wait after a panic is part of that notice.
+        // The wait after a panic is part of the notice about the panic.
         WaitReason::Backoff(category) if last_category(agent) != Some(category) => Vec::new(),
         WaitReason::Backoff(category) => match category {
             Category::ContextOverflow => {
@@ -387,12 +388,12 @@ fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
         PauseReason::Account(category) => {
             said(Notice::PausedWithAccount { agent: name, account: agent.account(), category: *category })
         }
-        // Said with their numbers elsewhere: when the session ended, and below.
+        // Posted with their numbers elsewhere: when the session ended, and below.
         PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation => Vec::new(),
     }
 }
 
-/// A cap is reached: how much was used of it, in figures.
+/// Returns the alert that a cap is reached, with the amount used.
 fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed> {
     let set = agent.spec.iter().flat_map(usage::caps_of).find(|(known, _)| *known == cap);
     let set = set.map_or(0.0, |(_, limit)| limit);
@@ -404,7 +405,8 @@ fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed>
     alerted(Notice::CapReached { agent: name, cap, limit, used: usage::amount(cap.unit, used) })
 }
 
-/// Programs are told that the evaluator has found something; its words are the agent's alone, and no channel hears of it.
+/// Returns the notice for webhooks that the evaluator found something. Its words are for the agent alone, and no
+/// channel gets them.
 fn spiraling(agent: &Agent, name: AgentName, whisper: &Whisper) -> Vec<Owed> {
     match whisper.tone {
         Tone::Correction | Tone::ThinkDeeper => {
@@ -416,7 +418,7 @@ fn spiraling(agent: &Agent, name: AgentName, whisper: &Whisper) -> Vec<Owed> {
     }
 }
 
-/// A call for a person, or the reminder of one.
+/// Returns the call for a person, or its reminder.
 fn call(name: AgentName, call: &Escalation) -> Notice {
     Notice::Escalated {
         agent: name,
@@ -429,11 +431,11 @@ fn call(name: AgentName, call: &Escalation) -> Notice {
     }
 }
 
-/// The evaluator could not judge the agent for the so manieth time in a row: that is said once.
+/// Returns the alert that evaluations of the agent failed several times in a row; it is posted once per series.
 fn lapsed(agent: &Agent, name: AgentName, judgement: &Judgement, context: &Context<'_>) -> Vec<Owed> {
     let counted = agent.watch.judged.as_ref().is_some_and(|judged| judged.at == context.now);
     match judgement {
-        // One that was overtaken is nobody's failure.
+        // An overtaken evaluation is no failure.
         Judgement::Lapse(Lapse::Overtaken) => Vec::new(),
         Judgement::Lapse(lapse) if counted && agent.watch.lapses == LAPSES_SAID_AT => {
             alerted(Notice::EvaluatorLapsed { agent: name, times: LAPSES_SAID_AT, lapse: lapse.hushed() })

@@ -1,11 +1,11 @@
-//! Whose turn it is: agents with work become active up to a limit, in queue order, fair across accounts, and past the gates
-//! of their accounts.
+//! Promotion: agents with work become active up to a limit, in the order of waiting, fairly across accounts, and only
+//! past the gates of their accounts.
 //!
-//! Supervisors say how their agents stand; a session begins only where [`Promotion::begin`] lets it. What is here is not
-//! stored: it follows from the agents' states and the stored [`Gate`]s, and is made anew from them at start.
+//! Supervisors report the state of their agents; a session starts only if [`Promotion::begin`] allows it. This state
+//! is not stored: it is rebuilt at start from the agents' states and the stored [`Gate`]s.
 //!
-//! The queue is the one of the agents: whoever has waited longest is next, and whoever was at work comes after those who
-//! waited meanwhile. Of two accounts the one with fewer agents at work is next.
+//! The agent that has waited longest is next, and one that was at work comes after those that waited meanwhile. Of
+//! two accounts the one with fewer active agents is next.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,31 +17,32 @@ use super::outcome::Category;
 use super::quota::QuietHours;
 use super::time::Timestamp;
 
-/// The gate of an account that is not open: nothing of it begins, but one agent that shows whether it works again.
+/// The gate of an account that is not open: no session of it starts, except of one agent that probes whether the
+/// account works again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Why it was closed: quota, billing, auth or budget.
+    /// Reason for closing it: quota, billing, auth or budget.
     pub category: Category,
-    /// Whose failure showed it.
+    /// The agent whose failure closed it.
     pub agent: AgentName,
-    /// Since when.
+    /// Time at which it was closed.
     pub since: Timestamp,
-    /// When the limit ends, if the runtime said so.
+    /// Reported end of the limit.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
-    /// From when on one agent is let through; `None`: when a person says so.
+    /// Time from which one agent may probe; `None`: a person decides.
     #[serde(default)]
     pub probe_at: Option<Timestamp>,
-    /// When people are asked whether one is.
+    /// Time at which people are asked whether one agent may probe.
     #[serde(default)]
     pub ask_at: Option<Timestamp>,
-    /// Whom a person wants to be that one, if it has work.
+    /// The agent that a person chose to probe first, if it has work.
     #[serde(default)]
     pub first: Option<AgentName>,
 }
 
 impl Gate {
-    /// A gate that only a person opens.
+    /// Returns a gate that only a person opens.
     #[must_use]
     pub fn closed(category: Category, agent: AgentName, since: Timestamp) -> Self {
         Self { category, agent, since, resets_at: None, probe_at: None, ask_at: None, first: None }
@@ -52,42 +53,42 @@ impl Gate {
     }
 }
 
-/// How an agent stands.
+/// Position of an agent in the line for a place at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It has nothing to begin: no work, a countdown, a pause.
+    /// It has nothing to start: no work, a countdown, or a pause.
     Rests,
-    /// It has work and waits for its turn, since then.
+    /// It has work and has waited for a place since then.
     Wants(Timestamp),
-    /// A session of it is owed, or not all of its processes are gone.
+    /// It has a session, or processes of one that are not gone.
     Active,
 }
 
-/// Why an agent with work does not begin with it now.
+/// Reason why an agent with work does not start it now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// As many agents are at work as may be, or others are before it.
+    /// The maximum number of agents is at work, or others are before it.
     Turn {
-        /// Agents at work.
+        /// Number of agents at work.
         active: u32,
-        /// How many may be; 0: as many as there are.
+        /// The maximum; 0: no limit.
         max: u32,
     },
     /// Its account is closed.
     Closed {
         /// The account.
         account: AccountName,
-        /// Why.
+        /// Reason for closing it.
         category: Category,
-        /// Until one agent is let through; `None`: until a person says so.
+        /// Time from which one agent may probe; `None`: a person decides.
         until: Option<Timestamp>,
     },
-    /// Another agent shows whether the account works again.
+    /// Another agent probes whether the account works again.
     Tried {
         /// The account.
         account: AccountName,
-        /// Which agent.
+        /// The agent that probes.
         agent: AgentName,
     },
 }
@@ -101,68 +102,69 @@ struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Wants(Timestamp),
-    /// It was told that it is its turn, and has a place until it says how it stands.
+    /// It was given a place, which it keeps until it reports its state.
     Promised(Timestamp),
     Active,
 }
 
-/// The agent that shows whether an account works.
+/// The agent that probes whether an account works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Probe {
     agent: AgentName,
-    /// Its session is over since then, and has shown nothing.
+    /// Time at which its session ended without a result of the probe.
     over: Option<Timestamp>,
 }
 
-/// An account that an agent has closed, as long as that is not in the gates that are stored.
+/// A gate that an agent has closed and that is not among the stored gates yet.
 #[derive(Debug, Clone)]
 struct Closing {
-    /// Where nothing is stored.
+    /// The gate that applies if none is stored.
     gate: Gate,
-    /// What is stored lets somebody through, and the agent has shown that it was to let nobody.
+    /// True if the stored gate allows a probe, but this agent's probe showed that it must stay closed.
     probed: bool,
 }
 
-/// See the module.
+/// State of all places, gates and probes; see the module.
 #[derive(Debug, Clone, Default)]
 pub struct Promotion {
-    /// How many agents may be at work; 0: no limit.
+    /// Maximum number of agents at work; 0: no limit.
     max: u32,
-    /// Between two agents that show whether an account works.
+    /// Time between two probes of an account.
     interval: Duration,
-    /// When nobody shows whether an account works that has reached its usage limit, unless a person said so.
+    /// Hours in which an account at its usage limit is not probed, unless a person asks for it.
     quiet: Option<QuietHours>,
     places: BTreeMap<AgentName, Place>,
     gates: BTreeMap<AccountName, Gate>,
     probes: BTreeMap<AccountName, Probe>,
-    /// What agents have closed, and whoever stores gates has not taken in.
+    /// Gates that agents have closed, until they are stored.
     closings: BTreeMap<(AgentName, AccountName), Closing>,
 }
 
-/// Those of one account that could be next, the first of them first.
+/// The agents of one account that could be next, the next one last.
 #[derive(Default)]
 struct Line<'a> {
     active: usize,
-    /// Not whom a person wants, since when, who.
+    /// For each agent: whether another one is preferred by a person, since when it has waited, and its name.
     waiting: Vec<(bool, Timestamp, &'a AgentName)>,
 }
 
 impl Promotion {
-    /// Sets how many agents may be at work (0: no limit), and how long after an agent that has shown nothing the next one of
-    /// a closed account is let through, and when none is.
+    /// Sets the maximum number of agents at work (0: no limit), the time between two probes of a closed account, and
+    /// the hours without probes.
     pub fn limit(&mut self, max_active: u32, probe_interval: Duration, quiet: Option<QuietHours>) {
         self.max = max_active;
         self.interval = probe_interval;
         self.quiet = quiet;
     }
 
-    /// The gates as they are stored. What was closed and is not stored yet stays closed: news of another account opens nothing.
+    /// Sets the stored gates. Gates that are closed and not stored yet stay closed: news of another account must not
+    /// open them.
     pub fn set_gates(&mut self, gates: BTreeMap<AccountName, Gate>) {
         let known = std::mem::replace(&mut self.gates, gates);
         let gates = &self.gates;
         self.probes.retain(|account, probe| match (known.get(account), gates.get(account)) {
             (_, None) => false,
-            // What a person says now counts more than one that has shown nothing.
+            // A person's present decision takes precedence over a probe without a result.
             (before, after) => probe.over.is_none() || before == after,
         });
         for ((_, account), closing) in &self.closings {
@@ -173,7 +175,7 @@ impl Promotion {
         }
     }
 
-    /// The wall clock was set: whoever waits for a probe waits as long as before.
+    /// Moves all times after the wall clock was set, so that waits for a probe keep their length.
     pub fn clock_set(&mut self, by: i64) {
         self.gates.values_mut().for_each(|gate| gate.clock_set(by));
         self.closings.values_mut().for_each(|closing| closing.gate.clock_set(by));
@@ -181,14 +183,13 @@ impl Promotion {
         over.for_each(|at| *at = at.moved(by));
     }
 
-    /// Whoever stores gates takes in what an agent has shown of an account, or (`None`) whatever it may have shown: from now on
-    /// what is stored counts.
+    /// Records that the stored gates now include what an agent has shown about an account or, for `None`, about any.
     pub fn heard(&mut self, agent: &AgentName, account: Option<&AccountName>) {
         self.closings.retain(|(closer, closed), _| closer != agent || account.is_some_and(|it| it != closed));
     }
 
-    /// An agent has shown that its account does not work: nothing of it begins from now on, and until [`Promotion::heard`] no
-    /// gates that are stored change that. Answers whether it was let through to show that.
+    /// Closes an account after an agent has shown that it does not work. Until [`Promotion::heard`] no stored gate
+    /// changes that. Returns true if the agent was probing the account.
     pub fn close(
         &mut self,
         agent: &AgentName,
@@ -207,14 +208,14 @@ impl Promotion {
         probed
     }
 
-    /// Whether it is for the agent to show whether an account works, which its session began on: it has not been anybody else
-    /// since, also where the agent's next session has begun elsewhere with the decision that this one is over.
+    /// True if the agent is the one that probes an account on which its session started. It stays so even if the
+    /// agent's next session has started on another account with the same decision.
     #[must_use]
     pub fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
         self.probes.get(account).is_some_and(|probe| probe.agent == *agent)
     }
 
-    /// An agent says how it stands, or is gone (`Rests`). Answers whether that is news.
+    /// Records the state of an agent, or that it is gone (`Rests`). Returns true if the state is new.
     pub fn stands(
         &mut self,
         agent: &AgentName,
@@ -240,15 +241,14 @@ impl Promotion {
             None => self.places.remove(agent),
         };
         let Some(before) = before else { return standing != Standing::Rests };
-        // A session goes on with the account that it began on, whatever the agent is changed to.
+        // A session keeps the account that it started on, whatever the agent is changed to.
         if standing != Standing::Active {
             self.shows_no_more(agent, None, before.state, now);
         }
         true
     }
 
-    /// An agent that was in this `state` is not at work any more, or is now on account `but`: whatever else it was to show it
-    /// does not show now.
+    /// Ends the probes of an agent that is not at work any more, except on account `but`.
     fn shows_no_more(&mut self, agent: &AgentName, but: Option<&AccountName>, state: State, now: Timestamp) {
         self.probes.retain(|account, probe| {
             if probe.agent != *agent || Some(account) == but {
@@ -259,18 +259,18 @@ impl Promotion {
                     probe.over.get_or_insert(now);
                     true
                 }
-                // It did not begin. One that is over was another session.
+                // It did not start. A probe that is over belongs to another session.
                 State::Promised(_) => probe.over.is_some(),
                 State::Wants(_) => true,
             }
         });
     }
 
-    /// Whether a session of the agent may begin now; if so, it has a place from now on. `since`: since when it waits. One that
-    /// `keeps` its place was at work when herder went down.
+    /// Gives the agent a place if a session of it may start now. `since`: time since which it has waited. `keeps`: it
+    /// was at work when herder went down.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it may not.
     pub fn begin(
         &mut self,
         agent: &AgentName,
@@ -282,7 +282,7 @@ impl Promotion {
         let probe = self.lets(agent, account, now)?;
         let state = self.places.get(agent).filter(|place| place.account == *account).map(|place| place.state);
         let promised = matches!(state, Some(State::Promised(_)));
-        // A fleet without a limit waits for nobody but one that a person wants to go first.
+        // A fleet without a limit waits only for an agent that a person wants to go first.
         if !promised && (self.max != 0 || probe) {
             let others = self.active_but(agent);
             let full = self.max != 0 && others >= self.max as usize;
@@ -301,7 +301,7 @@ impl Promotion {
         Ok(())
     }
 
-    /// Gives free places to those whose turn it is. They are to be told, and try to begin.
+    /// Gives free places to the agents that are next, and returns them; they are then told to start.
     pub fn promote(&mut self, now: Timestamp) -> Vec<AgentName> {
         let mut promoted = Vec::new();
         let mut free = match self.max {
@@ -332,7 +332,7 @@ impl Promotion {
         promoted
     }
 
-    /// When [`Promotion::promote`] is to be asked again although nobody has said anything.
+    /// Returns the time at which [`Promotion::promote`] must be called again without any news.
     #[must_use]
     pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let opens = self.gates.values().filter_map(|gate| self.opens(gate, now));
@@ -340,7 +340,7 @@ impl Promotion {
         opens.chain(again).filter(|at| *at > now).min()
     }
 
-    /// Why an agent that has work waits, if it does.
+    /// Returns the reason why an agent with work waits.
     #[must_use]
     pub fn hold(&self, agent: &AgentName, now: Timestamp) -> Option<Hold> {
         let place = self.places.get(agent)?;
@@ -352,25 +352,25 @@ impl Promotion {
         }
     }
 
-    /// How an account is closed for an agent, if it is.
+    /// Returns the reason if an account is closed for an agent.
     #[must_use]
     pub fn closed(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Option<Hold> {
         self.lets(agent, account, now).err()
     }
 
-    /// Since when an account has been closed, if it is, or is being tried.
+    /// Returns the time since which an account has been closed or probed.
     #[must_use]
     pub fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
         self.gates.get(account).map(|gate| gate.since)
     }
 
-    /// The agents of an account that wait for their turn.
+    /// Returns the agents of an account that wait for a place.
     pub fn waiting(&self, account: &AccountName) -> impl Iterator<Item = &AgentName> {
         let waits = |place: &Place| place.account == *account && matches!(place.state, State::Wants(_));
         self.places.iter().filter(move |(_, place)| waits(place)).map(|(agent, _)| agent)
     }
 
-    /// How many agents are at work, or about to be.
+    /// Returns the number of agents at work, or about to be.
     #[must_use]
     pub fn active(&self) -> usize {
         self.places.values().filter(|place| !matches!(place.state, State::Wants(_))).count()
@@ -385,7 +385,7 @@ impl Promotion {
         Hold::Turn { active: u32::try_from(self.active()).unwrap_or(u32::MAX), max: self.max }
     }
 
-    /// Whether the account's gate lets the agent through, and whether as the one that shows whether the account works.
+    /// Returns true if the account's gate lets the agent through as a probe, and false if there is no gate.
     fn lets(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Result<bool, Hold> {
         let Some(gate) = self.gates.get(account) else { return Ok(false) };
         let opens = self.opens(gate, now);
@@ -405,17 +405,17 @@ impl Promotion {
         }
     }
 
-    /// From when on a gate lets somebody through; `None`: when a person says so. One that could have been tried before is not in
-    /// quiet hours that have begun meanwhile.
+    /// Returns the time from which a gate allows a probe; `None`: a person decides. A probe that was due before is
+    /// put off until quiet hours that have begun meanwhile are over.
     fn opens(&self, gate: &Gate, now: Timestamp) -> Option<Timestamp> {
         let at = gate.probe_at?;
-        // A person's word counts at any hour.
+        // A person's decision counts at any hour.
         let heeds = gate.category == Category::Quota && gate.first.is_none() && at <= now;
         let quiet = self.quiet.as_ref().filter(|_| heeds);
         Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
-    /// The agent that is next for a place, `also` among those who wait for one.
+    /// Returns the agent that is next for a place; `also` is added to those that wait.
     fn next<'a>(
         &'a self,
         also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,
@@ -429,7 +429,7 @@ impl Promotion {
         waiting.min().map(|(_, _, agent)| agent)
     }
 
-    /// Who waits at each account that lets somebody through, the next one last.
+    /// Returns the waiting agents of each account that lets one through, the next one last.
     fn lines<'a>(
         &'a self,
         also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,
@@ -461,7 +461,7 @@ impl Promotion {
         for (account, line) in &mut lines {
             line.waiting.sort_unstable_by(|one, other| other.cmp(one));
             if self.gates.contains_key(*account) {
-                // One agent shows whether it works.
+                // One agent probes whether the account works.
                 let others = line.waiting.len().saturating_sub(1);
                 line.waiting.drain(..others);
             }

@@ -1,4 +1,4 @@
-//! What follows when the usage limit of an account is reached: when its gate lets one agent through again.
+//! Usage limits of accounts: the time at which a closed gate allows a probe again.
 
 use std::time::Duration;
 
@@ -8,40 +8,40 @@ use jiff::tz::TimeZone;
 use super::promotion::Gate;
 use super::time::Timestamp;
 
-/// The most that is added to a reported reset, so that not all who wait for it come at the same moment; a tenth of the wait, if
-/// that is less.
+/// Maximum addition to a reported reset, so that not all who wait for it come at the same moment; a tenth of the
+/// wait, if that is less.
 pub const JITTER_MAX: Duration = Duration::from_secs(10);
 
-/// How accounts that have reached their usage limit go on: `[quota]`.
+/// Rules for accounts that have reached their usage limit: `[quota]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuotaRules {
-    /// Without a reported reset one agent of the account is let through every so often.
+    /// Time between two probes of an account without a reported reset.
     pub probe_interval: Duration,
-    /// Who lets it through.
+    /// The authority that allows a probe.
     pub resume: Resume,
-    /// When nobody is let through.
+    /// Hours without probes.
     pub quiet: Option<QuietHours>,
 }
 
-/// Who lets an account go on.
+/// The authority that lets an account continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
     /// herder itself.
     Auto,
-    /// A person, who is asked when it could.
+    /// A person, who is asked when a probe is possible.
     Ask,
-    /// A person.
+    /// A person, who is not asked.
     Never,
 }
 
-/// A part of every day, by the clocks of a place.
+/// A part of every day, in a time zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuietHours {
-    /// From when.
+    /// Start of the hours.
     pub from: Time,
-    /// Until when; before `from`: on the next day.
+    /// End of the hours; on the next day if it is before `from`.
     pub to: Time,
-    /// Where.
+    /// Time zone.
     pub zone: TimeZone,
 }
 
@@ -52,8 +52,8 @@ impl Default for QuotaRules {
 }
 
 impl QuotaRules {
-    /// When one agent is let through, and when people are asked whether one is, after a limit that was met `now`. A reset that
-    /// is past says nothing: the agent has met the limit after it. `jitter` is added to one that is to come.
+    /// Returns the time of the next probe, and the time at which people are asked for it, after a limit was met at
+    /// `now`. A reset in the past is ignored, as the limit was met after it; `jitter` is added to one in the future.
     #[must_use]
     pub fn closing(
         &self,
@@ -74,8 +74,8 @@ impl QuotaRules {
         }
     }
 
-    /// When people are asked whether an account goes on. Nobody is in quiet hours that have begun since that was decided: herder
-    /// was down until now, or they are new.
+    /// Returns the time at which people are asked whether an account may continue. It is put off to the end of quiet
+    /// hours that have begun since: herder was down, or the hours are new.
     #[must_use]
     pub fn asks_at(&self, gate: &Gate, now: Timestamp) -> Option<Timestamp> {
         let at = gate.ask_at?;
@@ -83,16 +83,16 @@ impl QuotaRules {
         Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
-    /// Whether a limit that an agent met while the gate was closed already says more than is known: the agent was to show
-    /// whether the account works, or was told when the limit ends.
+    /// True if a limit that an agent met while the gate was closed is new information: the agent was probing, or was
+    /// told a later reset.
     #[must_use]
     pub fn says_more(gate: &Gate, probed: bool, resets_at: Option<Timestamp>, now: Timestamp) -> bool {
         let later = |reset: &Timestamp| *reset > now && gate.resets_at.is_none_or(|known| *reset > known);
         probed || resets_at.is_some_and(|reset| later(&reset))
     }
 
-    /// Whether nobody has recorded the limit that an agent `met`, and it still counts: herder was killed in between. What is
-    /// recorded lets nobody through before it was met.
+    /// True if a limit that an agent `met` is not recorded and still counts, because herder was killed in between. A
+    /// recorded gate would have allowed no probe before it was met.
     #[must_use]
     pub fn is_unheard(
         &self,
@@ -102,7 +102,7 @@ impl QuotaRules {
         now: Timestamp,
     ) -> bool {
         let Some(gate) = gate else { return true };
-        // Also one that was let through because a person had seen to a bill or a login.
+        // This includes a probe that was allowed because a person had fixed billing or login.
         let tried = gate.probe_at.is_some_and(|at| at <= met);
         let (again, _) = self.closing(resets_at, met, Duration::ZERO);
         tried && again.is_none_or(|at| at > now)
@@ -110,7 +110,7 @@ impl QuotaRules {
 }
 
 impl QuietHours {
-    /// The end of the quiet hours that `at` lies in; `at` itself if it lies in none.
+    /// Returns the end of the quiet hours that contain `at`; `at` itself if none do.
     #[must_use]
     pub fn end(&self, at: Timestamp) -> Timestamp {
         let Ok(moment) = jiff::Timestamp::from_millisecond(at.as_millis()) else { return at };
@@ -124,7 +124,7 @@ impl QuietHours {
         }
         let date = if overnight && time >= self.from { date.tomorrow().unwrap_or(date) } else { date };
         let end = self.zone.to_timestamp(date.to_datetime(self.to));
-        // On the night when clocks are set back an hour comes twice: the end is never before what it ends.
+        // When clocks are set back an hour comes twice: the end is never before the time that it is asked for.
         end.map_or(at, |end| Timestamp::from_millis(end.as_millisecond()).max(at))
     }
 }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(night.end(at("2026-01-16T06:59:59Z")), at("2026-01-16T07:00:00Z"));
         assert_eq!(night.end(at("2026-01-16T07:00:00Z")), at("2026-01-16T07:00:00Z"));
         assert_eq!(night.end(at("2026-07-15T21:30:00Z")), at("2026-07-16T06:00:00Z"));
-        // Clocks are set forward in this night, and the end with them.
+        // Clocks are set forward in this night, and so is the end.
         assert_eq!(night.end(at("2026-03-28T23:00:00Z")), at("2026-03-29T06:00:00Z"));
         let day = quiet(9, 17, "UTC");
         assert_eq!(day.end(at("2026-01-15T12:00:00Z")), at("2026-01-15T17:00:00Z"));
@@ -221,7 +221,7 @@ mod tests {
         let hour = Some(seconds(3600));
         for (rules, gate, resets_at, now, unheard) in [
             (&auto, None, None, seconds(1), true),
-            // Let through before, and back in vain: until the next one may try.
+            // Probed before without success: until the next probe.
             (&auto, Some(gate(before)), None, seconds(1), true),
             (&auto, Some(gate(before)), None, seconds(300), false),
             (&auto, Some(gate(before)), hour, seconds(300), true),
@@ -231,7 +231,7 @@ mod tests {
             (&ask, Some(gate(None)), None, seconds(1), false),
             // A person has let it through, and is to be asked again.
             (&ask, Some(gate(before)), None, seconds(9999), true),
-            // Closed for something else, and let through to show whether that is over.
+            // Closed for another reason, and probed.
             (&auto, Some(Gate { category: Category::Auth, ..gate(None) }), None, seconds(1), false),
             (&auto, Some(Gate { category: Category::Auth, ..gate(before) }), hour, seconds(1), true),
         ] {

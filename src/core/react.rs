@@ -1,4 +1,4 @@
-//! What has to be done once an event is on disk and applied. Never run on a replay.
+//! Derives effects from events that are on disk and applied. It never runs in a replay.
 
 use super::agent::{Agent, Phase};
 use super::ask::{Asker, Told};
@@ -13,13 +13,13 @@ use super::spec::Runtime;
 use super::whisper::Whisper;
 use super::work::{Work, WorkKind};
 
-/// The effects of one event, given the agent right after that event was applied.
+/// Returns the effects of one event, given the agent right after that event was applied.
 #[must_use]
 pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     match event {
         Event::SessionStarted { session, work, .. } => {
             let recap = recap(agent, work);
-            // What is known of other work is nothing to this; what is known of the whole is of use to its parts.
+            // The context of other work is of no use, but that of a whole task is of use for its parts.
             let stale = recap.is_none() && work.card().parent.is_none();
             let stale = stale.then_some(Effect::Keep { context: None });
             let spawn = Effect::Spawn {
@@ -33,7 +33,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             stale.into_iter().chain([spawn]).collect()
         }
         Event::Whispered { whisper } => hand_over(agent, whisper).into_iter().collect(),
-        // What was whispered or said while it came up is in no prompt.
+        // Whispers and messages that arrived during the start are in no prompt.
         Event::Ready { session, late } => {
             let said = agent.queue.iter().filter(|work| late.contains(&work.id));
             let said = said.filter_map(|work| steer(agent, work));
@@ -55,7 +55,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             let told = if *allowed { Told::Yes } else { Told::No };
             vec![Effect::Answer { session: *session, key: *key, told }]
         }
-        // Asked again: it may have been answered while nobody waited.
+        // The question may have been answered while no session waited.
         Event::AskedAgain { ask, .. }
         | Event::Answered { ask, .. }
         | Event::AskExpired { ask }
@@ -70,7 +70,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             vec![Effect::Spent { account: agent.account() }]
         }
         Event::Removed { .. } => vec![Effect::Retire],
-        // A model that was asked costs tokens; what a runtime says of a limit in its name does not.
+        // A model call costs tokens; a runtime's own message about a limit does not.
         Event::UsageRecorded { usage, .. } => {
             let spent = Effect::Spent { account: agent.session_account() };
             let proved = || Effect::Proved { account: agent.session_account() };
@@ -129,7 +129,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     }
 }
 
-/// Whether it goes on as soon as its account is open.
+/// True if it continues as soon as its account is open.
 fn waits_for_account(agent: &Agent) -> bool {
     matches!(
         agent.phase,
@@ -138,8 +138,8 @@ fn waits_for_account(agent: &Agent) -> bool {
     )
 }
 
-/// The account that the last session has failed on, where the agent is of another one by now: people were told to see to it
-/// and to resume this agent.
+/// Returns the account that the last session failed on, if the agent has been moved since: people were told to fix
+/// that account and to resume this agent.
 fn left_in_need(agent: &Agent) -> Option<AccountName> {
     let failed = agent.last_outcome.as_ref().is_some_and(|outcome| outcome.category.is_of_account());
     let left = agent.began_on.clone().filter(|began_on| *began_on != agent.account());
@@ -172,7 +172,7 @@ fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
         effects.push(Effect::Spent { account: account() });
     }
     let context = context(agent).filter(|_| outcome.category != Category::Success);
-    // What is known of the whole stays for the parts that follow.
+    // The context of the whole task stays for the parts that follow.
     let part = agent.current.as_ref().is_some_and(|work| work.card().parent.is_some());
     if context.is_some() || !part {
         effects.push(Effect::Keep { context });
@@ -185,22 +185,23 @@ fn hand_over(agent: &Agent, whisper: &Whisper) -> Option<Effect> {
     Some(Effect::Whisper { session, whisper: whisper.id, text: whisper.words() })
 }
 
-/// What the session that asked is told, if it still waits. Whoever asked with a tool looks for the answer itself.
+/// Returns the answer for the session that asked, if it still waits. An agent that asked with a tool polls for the
+/// answer itself.
 fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
     let settled = agent.settled_ask(id).filter(|_| agent.open_ask(id).is_none())?;
-    // Whoever does not need the answer any more gets none.
+    // A session that does not need the answer any more gets none.
     let Some(Asker { session, key: Some(key) }) = settled.ask.asker else { return None };
     let told = settled.end.told().filter(|_| agent.session() == Some(session))?;
     Some(Effect::Answer { session, key, told })
 }
 
-/// Whether a message that arrives now is offered to the running turn.
+/// True if a message that arrives now is written into the running turn.
 #[must_use]
 pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
     offered(agent, kind) && matches!(agent.phase, Phase::Running { .. })
 }
 
-/// Whether such work is offered to a running turn at all.
+/// True if such work can be written into a running turn at all.
 #[must_use]
 pub(super) fn offered(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {

@@ -1,4 +1,4 @@
-//! What a new session is told about the one before it, and how texts are bounded.
+//! The recap for a new session about the one before it, and helpers that bound texts.
 
 use super::agent::Agent;
 use super::context::{FILE, FOLDER};
@@ -6,19 +6,19 @@ use super::cut::both_ends;
 use super::outcome::{Category, Outcome};
 use super::work::Work;
 
-/// The most of the work's own text that the recap repeats: the whole text follows it in the prompt.
+/// Maximum length of the work's own text in the recap, in bytes; the whole text follows it in the prompt.
 const WORK_MAX: usize = 300;
 
-/// The most of the agent's last words that are kept and repeated.
+/// Maximum length of the agent's last words, in bytes.
 pub(super) const PROGRESS_MAX: usize = 2000;
 
-/// The most of the messages that had been steered into the lost session.
+/// Maximum length of the messages that were steered into the lost session, in bytes.
 const STEERED_MAX: usize = 4000;
 
-/// The most of what is said of earlier turns.
+/// Maximum length of the summary of earlier turns, in bytes.
 const DONE_MAX: usize = 2000;
 
-/// Words for a session that takes up work which an earlier one left unfinished; `None` for new work.
+/// Returns the recap for a session that continues unfinished work; `None` for new work.
 #[must_use]
 pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
@@ -50,7 +50,7 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
             "Look at what is already there in the workspace before you go on; do not start from nothing."
                 .to_owned(),
         );
-        // A try that was cut short by something else was the focused one all the same.
+        // A try that was cut by something else still counts as the focused one.
         let timed_out = (agent.timed_out == Some(work.id)).then_some(Category::TaskTimeout);
         let category = timed_out.or(last.map(|outcome| outcome.category));
         parts.extend(category.and_then(advice).map(str::to_owned));
@@ -73,7 +73,7 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// Why a session ended, as a sentence with a space before it.
+/// Returns the reason why a session ended, as a sentence with a space before it.
 pub(super) fn ended(outcome: &Outcome) -> String {
     let why = reason(outcome.category);
     if outcome.detail.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn ended(outcome: &Outcome) -> String {
     }
 }
 
-/// What a session does better that follows one which ended so.
+/// Returns advice for a session after one that ended with this category.
 fn advice(category: Category) -> Option<&'static str> {
     match category {
         Category::TaskTimeout => Some(
@@ -134,13 +134,13 @@ fn reason(category: Category) -> &'static str {
     }
 }
 
-/// `text` on one line, for places that have one.
+/// Returns `text` on one line.
 #[must_use]
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `text`, cut to at most `max` bytes at a character boundary; what was cut shows as an ellipsis.
+/// Returns `text` cut to at most `max` bytes at a character boundary, with an ellipsis in place of the rest.
 #[must_use]
 pub(super) fn bounded(text: &str, max: usize) -> String {
     const ELLIPSIS: char = '…';

@@ -1,4 +1,4 @@
-//! Whose turn it is, by tables: agents are letters, those of account `x` small ones, those of `y` capital ones.
+//! Tests of promotion, by tables: agents are letters, lower-case for account `x` and upper-case for account `y`.
 
 use super::*;
 
@@ -46,7 +46,7 @@ impl Hall {
         self.stands(agents, Standing::Rests, now)
     }
 
-    /// Who is promoted, as letters.
+    /// Returns the agents that are promoted, as letters.
     fn promoted(&mut self, now: Timestamp) -> String {
         let letter = |name: &AgentName| {
             let letter = name.as_str().chars().next().expect("a letter");
@@ -63,7 +63,7 @@ impl Hall {
         self.0.hold(&name(agent), now)
     }
 
-    /// The gate of `x` lets one through from then on.
+    /// Closes the gate of `x`, which allows a probe from then on.
     fn gate(&mut self, probe_at: Option<Timestamp>, first: Option<char>) -> &mut Self {
         let closed = Gate::closed(Category::Quota, name('a'), NOW);
         let gate = Gate { probe_at, first: first.map(name), ..closed };
@@ -76,7 +76,7 @@ impl Hall {
         self
     }
 
-    /// An agent of `x` is of `y` now.
+    /// Moves an agent of `x` to `y`.
     fn moved(&mut self, agent: char, standing: Standing, now: Timestamp) -> &mut Self {
         self.0.stands(&name(agent), &account('A'), standing, now);
         self
@@ -86,7 +86,7 @@ impl Hall {
         self.0.close(&name(agent), &account(agent), Category::Quota, now)
     }
 
-    /// Something is stored of `y` alone.
+    /// Only a gate of `y` is stored.
     fn news_of_another_account(&mut self) -> &mut Self {
         self.0.set_gates([(account('A'), Gate::closed(Category::Auth, name('A'), NOW))].into());
         self
@@ -102,7 +102,7 @@ fn whoever_has_waited_longest_is_next() {
     assert_eq!(hall.rests("a", at(6)).promoted(at(6)), "c");
     assert_eq!(hall.hold('c', at(6)), None, "it is its turn");
     assert_eq!(hall.promoted(at(6)), "", "its place is kept for it");
-    // Whoever was at work comes after those who waited meanwhile.
+    // An agent that was at work comes after those that waited meanwhile.
     assert_eq!(hall.wants('b', 7).promoted(at(7)), "d");
     assert_eq!(hall.rests("cd", at(8)).promoted(at(8)), "eb");
 }
@@ -227,7 +227,8 @@ fn one_that_is_moved_to_another_account_keeps_nobody_from_trying_the_one_it_has_
     assert_eq!((hall.promoted(at(409)).as_str(), hall.0.deadline(at(409))), ("", Some(at(410))));
     assert_eq!(hall.promoted(at(410)), "b");
 
-    // With its session over, and the next one begun elsewhere in one decision: what the first has shown still counts.
+    // Its session has ended, and the next one started elsewhere in the same decision: the result of the first still
+    // counts.
     let mut hall = Hall::of(0);
     hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
     assert_eq!(hall.promoted(at(100)), "a");
@@ -237,7 +238,7 @@ fn one_that_is_moved_to_another_account_keeps_nobody_from_trying_the_one_it_has_
     assert_eq!(hall.promoted(at(409)), "");
     assert_eq!(hall.promoted(at(410)), "b");
 
-    // Before it hears that it is its turn.
+    // Before it is told that it has a place.
     let mut hall = Hall::of(0);
     hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
     assert_eq!(hall.promoted(at(100)), "a");
@@ -252,7 +253,7 @@ fn what_was_closed_a_moment_ago_stays_closed_when_something_is_heard_of_another_
     assert!(!hall.closes('a', at(1)));
     hall.wants('b', 1);
     assert_eq!(hall.news_of_another_account().promoted(at(2)), "");
-    // It is taken in: what is stored counts again.
+    // The closing is stored: the stored gates count again.
     hall.0.heard(&name('a'), Some(&account('a')));
     assert_eq!(hall.gate(Some(at(300)), None).promoted(at(299)), "");
     assert_eq!(hall.promoted(at(300)), "b");
@@ -260,7 +261,7 @@ fn what_was_closed_a_moment_ago_stays_closed_when_something_is_heard_of_another_
     hall.0.heard(&name('a'), None);
     assert_eq!(hall.wants('c', 302).opens().promoted(at(302)), "c");
 
-    // One that was to show whether it works: nobody follows it before that is stored, either.
+    // A probe failed: no other follows before that is stored.
     let mut hall = Hall::of(0);
     hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
     assert_eq!(hall.promoted(at(100)), "a");
@@ -282,7 +283,7 @@ fn whom_a_person_names_goes_first_if_it_has_work() {
     let mut hall = Hall::of(0);
     hall.wants('a', 0).gate(Some(at(2)), Some('b'));
     assert_eq!(hall.promoted(at(2)), "a");
-    // A person's word counts more than one that has shown nothing.
+    // A person's decision takes precedence over a probe without a result.
     hall.works("a").rests("a", at(3)).wants('b', 4);
     assert_eq!(hall.promoted(at(4)), "");
     assert_eq!(hall.gate(Some(at(5)), Some('b')).promoted(at(5)), "b");
@@ -311,14 +312,14 @@ fn in_quiet_hours_nobody_tries_an_account_again_but_whom_a_person_wants() {
         ..Gate::closed(Category::Quota, name('a'), NOW)
     };
     hall.0.set_gates([(account('a'), closed(None))].into());
-    // It may be tried, and nobody has anything to do until it is quiet.
+    // A probe is allowed, but no agent has work until the quiet hours.
     assert_eq!(hall.promoted(at(15)), "");
     hall.wants('a', 20);
     assert_eq!((hall.promoted(at(20)), hall.0.deadline(at(20))), (String::new(), Some(over)));
     let held = Hold::Closed { account: account('a'), category: Category::Quota, until: Some(over) };
     assert_eq!(hall.0.hold(&name('a'), at(20)), Some(held));
     assert_eq!(hall.promoted(over), "a");
-    // One that has shown nothing is followed by the next one when it is over, too.
+    // A probe without a result is followed by the next one after its end, too.
     hall.works("a").rests("a", at(15)).wants('b', 16);
     assert_eq!(hall.promoted(at(15 + 300)), "");
     assert_eq!(hall.promoted(over.after(INTERVAL)), "b");

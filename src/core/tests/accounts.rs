@@ -52,7 +52,7 @@ fn what_a_session_began_on_pays_for_it_and_is_closed_by_its_failure_whatever_the
         assert!(!step.said().contains("QuotaReached"), "it waits for no account: {}", step.said());
         let booked = |account: &AccountName| desk.agent.books.today(desk.now, Some(account)).cost_usd;
         assert_eq!((booked(&old), booked(&"b".into()), booked(&"c".into())), (2.0, 0.0, 0.0));
-        // The next one is the new account's.
+        // The next session is on the new account.
         desk.give(WorkKind::Task, 2, "more");
         if desk.agent.session().is_none() {
             desk.ask(Control::Restart);
@@ -156,7 +156,7 @@ fn resume_opens_the_account_of_the_failure_too_where_the_agent_has_left_it() {
         desk.ask(Control::Edit { spec: Box::new(spec), base: None });
     };
     for category in OF_ACCOUNT {
-        // While its session ran, and after that had failed.
+        // During its session, and after that had failed.
         for before in [true, false] {
             let mut desk = Desk::busy();
             if before {
@@ -216,7 +216,7 @@ fn the_usage_limit_of_the_account_is_not_the_agents_failure_and_its_work_waits()
         (0, 0, 0)
     );
     assert_eq!(desk.agent.exhausted, Some(desk.now));
-    // Nothing but its turn begins it again.
+    // Only a place at work starts it again.
     assert_eq!(desk.tell(&Input::Tick).events, []);
     assert_eq!(desk.tell(&Input::Promoted).told(), "SessionStarted(2)");
     desk.runs();

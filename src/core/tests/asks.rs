@@ -1,4 +1,4 @@
-//! What an agent asks of people.
+//! Tests of questions to people.
 
 use super::*;
 use crate::core::ask::{About, AskAnswer, AskEnd, AskKey, Inquiry, Offer, Part, Told};
@@ -23,7 +23,7 @@ fn what_is_known_by_a_name_alone_is_allowed_once_and_by_no_rule() {
     let refused = desk.try_ask(answer(&desk, true)).expect_err("no rule covers it");
     assert!(matches!(refused, Refusal::NoRule { cut: false, vague: true, .. }), "{refused:?}");
     desk.ask(answer(&desk, false));
-    // The same words, where they are all there is to it.
+    // The same words, if they are all of the request.
     assert_eq!(asks(&mut desk, false), "Asked");
     assert_eq!(desk.ask(answer(&desk, true)).told(), "Answered, RuleAdded");
     assert_eq!(asks(&mut desk, false), "PermissionDecided");
@@ -92,7 +92,7 @@ fn what_nobody_answers_in_half_an_hour_is_a_no_and_who_comes_later_is_told() {
         assert!(matches!(late, Refusal::AskOver { end: AskEnd::Expired, .. }), "{late:?}");
     }
     assert!(desk.agent.rules.is_empty());
-    // Time that has run out has run out, also when nobody has looked yet.
+    // The deadline counts even if no tick has come.
     desk.signal(Signal::Asked {
         key: AskKey(2),
         tool: "Bash".to_owned(),
@@ -119,7 +119,7 @@ fn text(text: &str) -> AskAnswer {
     AskAnswer::Text { text: text.to_owned() }
 }
 
-/// Asks, as the driver does.
+/// Asks as the driver does.
 fn inquires(desk: &mut Desk, key: u64, inquiry: Inquiry, part: Option<Part>) -> String {
     let session = desk.session();
     let signal = Signal::Inquired { key: AskKey(key), inquiry: Box::new(inquiry), part };
@@ -216,7 +216,7 @@ fn people_are_reminded_of_what_is_open_before_its_time_is_over() {
     assert!(step.said().contains("AskOpen"), "{}", step.said());
     desk.pass(60);
     assert_eq!(desk.tell(&Input::Tick).told(), "", "there is no time for more");
-    // Where there is, as often as for a call.
+    // With enough time there are as many reminders as for a call.
     let mut desk = Desk::busy();
     desk.policy.confirm_timeout = std::time::Duration::from_secs(24 * 3600);
     inquires(&mut desk, 1, which(false), None);
@@ -232,7 +232,7 @@ fn people_are_reminded_of_what_is_open_before_its_time_is_over() {
     );
 }
 
-/// The answers that a call had before its session was gone are there for the next one.
+/// The answers that a call had before its session was gone are kept for the next one.
 #[test]
 fn a_call_of_several_questions_goes_on_where_its_session_was_cut() {
     let mut desk = Desk::busy();

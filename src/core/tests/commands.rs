@@ -1,4 +1,4 @@
-//! What people ask, in every phase it can be asked in.
+//! Tests of people's commands in every phase.
 
 use super::*;
 use crate::core::event::{PauseReason, StopReason};
@@ -7,7 +7,7 @@ fn name() -> AgentName {
     AgentName::new("spark").expect("a good name")
 }
 
-/// An agent in each phase, with a second message waiting where it can.
+/// Returns an agent in each phase, with a second message waiting where possible.
 fn every_phase() -> Vec<(&'static str, Desk)> {
     let busy = || {
         let mut desk = Desk::busy();

@@ -1,4 +1,4 @@
-//! What the configuration makes of an agent that exists.
+//! Tests of the configuration's changes to an existing agent.
 
 use super::*;
 use crate::core::event::StopReason;
@@ -70,7 +70,7 @@ fn a_session_that_is_cut_goes_on_with_its_work_and_counts_as_nothing() {
     assert_eq!(desk.agent.current.as_ref().map(|work| (work.id, work.attempts)), Some((WorkId(1), 0)));
     assert_eq!((desk.agent.failures, desk.agent.crashes), before);
 
-    // Whoever asked for a pause meanwhile has it, and one that had finished has.
+    // A pause requested meanwhile takes effect, and a session that had finished keeps its result.
     let mut desk = Desk::busy();
     desk.ask(Control::Pause { now: false });
     desk.ask(Control::Configure(Box::new(new.clone())));

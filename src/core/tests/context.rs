@@ -1,4 +1,4 @@
-//! What a session leaves behind that did not finish its work, and workspaces that cannot be worked in.
+//! Tests of `context.md` after unfinished work, and of unusable workspaces.
 
 use super::*;
 use crate::core::context::context;
@@ -9,7 +9,7 @@ use crate::core::turn::{End, Kind, Step as Did, Turn};
 use crate::core::workspace::{Unfinished, Workspace};
 
 impl Step {
-    /// What is kept in `context.md`; outer `None`: it stays as it is.
+    /// Returns the text that is kept in `context.md`; the outer `None`: it is unchanged.
     fn kept(&self) -> Option<Option<String>> {
         self.kept.last().cloned()
     }
@@ -30,7 +30,7 @@ fn turn(words: &str, what: &str, ok: bool) -> Signal {
     Signal::Observed { turn: Box::new(turn) }
 }
 
-/// An agent that is watched, at a task.
+/// Returns an agent that is watched, with a task.
 fn watched() -> Desk {
     let mut desk = Desk::new();
     desk.policy.evaluator = EvaluatorRules { judge: Judge::Asked, ..desk.policy.evaluator };
@@ -98,7 +98,7 @@ fn what_was_done_and_said_is_kept_and_told_to_the_next_session() {
     "#);
     assert_eq!(step.kept(), None, "the file is there");
 
-    // A second failure adds to it, a success takes it away.
+    // A second failure adds to it, a success removes it.
     desk.signal(turn("I count.", "wc -l beans", true));
     let kept = desk.fails(Category::Transient).kept().flatten().expect("it is kept");
     let order = ["ls /srv", "make beans (failed)", "wc -l beans"].map(|piece| kept.find(piece));

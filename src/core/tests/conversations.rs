@@ -1,9 +1,9 @@
-//! A conversation that is kept or given up, and what the next one is told.
+//! Tests of conversations: kept, given up, and started anew.
 
 use super::outcomes::EVERY_CATEGORY;
 use super::*;
 
-/// The effect that starts a session: what it resumes, and what it is told where that is gone.
+/// Returns the conversation and the exchanges in the effect that starts a session.
 fn spawned(step: &Step) -> (Option<String>, Option<String>) {
     let spawned = step.effects.iter().find_map(|effect| match effect {
         Effect::Spawn { conversation, past, .. } => Some((conversation.clone(), past.clone())),
@@ -61,13 +61,13 @@ fn a_conversation_that_begins_anew_is_told_what_was_said_last() {
     assert_eq!(desk.agent.conversation.as_deref(), Some("c2"));
     desk.ask(Control::Restart);
     assert_eq!(spawned(&desk.give(WorkKind::Message, 3, "hello")), (None, None), "a person wanted it so");
-    // Who has no conversations is told nothing of other work.
+    // A runtime without conversations is told nothing of other work.
     let mut desk = Desk::busy();
     desk.succeeds();
     assert_eq!(spawned(&desk.give(WorkKind::Message, 2, "hello")), (None, None));
 }
 
-/// What was whispered about the work stands in the recap for as long as the work is not done.
+/// Checks that whispers about unfinished work stay in the recap.
 #[test]
 fn whispers_that_a_lost_session_had_are_told_again() {
     let mut desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Tasks that leave their agent because it is removed, or because it stands still for too long.
+//! Tests of tasks that leave their agent because it is removed or halted for too long.
 
 use super::reassigning::asks;
 use super::*;
@@ -34,7 +34,7 @@ fn what_an_agent_has_from_the_board_goes_back_there_when_it_is_removed() {
     }
     assert!(!said.contains("TASK 1") && !said.contains("TASK 2"), "{said}");
 
-    // Where no session runs, the answer counts what is given up, as the post does.
+    // Without a session the reply counts the works that are given up, as the post does.
     let mut desk = Desk::new();
     desk.ask(Control::Pause { now: false });
     hands_over(&mut desk, 1, 1);
@@ -71,7 +71,8 @@ fn what_a_person_has_given_up_or_denied_goes_to_nobody_else_when_its_agent_is_re
     assert!(step.told().ends_with("Removed, TaskEnded(1 Cancelled)"), "{}", step.told());
 }
 
-/// The tasks that a tick takes from an agent with three works, a task that was begun among them, and which are left.
+/// Returns the tasks that a tick takes from an agent with three works, a started task among them, and the works that
+/// are left.
 fn released(reach: impl FnOnce(&mut Desk), closed: bool) -> (String, Vec<u64>) {
     let mut desk = Desk::busy_with_task();
     desk.give(WorkKind::Task, 2, "next");

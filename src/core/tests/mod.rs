@@ -1,4 +1,4 @@
-//! The core by tables: what follows from what, told through a desk that carries decisions out as a supervisor would.
+//! Tests of the core by tables. A desk carries decisions out as a supervisor would.
 
 mod accounts;
 mod asks;
@@ -39,19 +39,19 @@ struct Step {
     events: Vec<Event>,
     reply: Option<Notice>,
     effects: Vec<Effect>,
-    /// What is to be kept in `context.md`, and that nothing is; empty: it stays as it is.
+    /// Texts for `context.md`, `None` for its removal; empty if it is unchanged.
     kept: Vec<Option<String>>,
     posts: Vec<Owed>,
     now: Timestamp,
 }
 
 impl Step {
-    /// The events by name, with what matters of them.
+    /// Returns the events by name, with their essential fields.
     fn told(&self) -> String {
         self.events.iter().map(|event| brief(event, self.now)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The posts, one per line, without the agent's name.
+    /// Returns the posts, one per line, without the agent's name.
     fn said(&self) -> String {
         let line = |owed: &Owed| {
             let body = match &owed.body {
@@ -75,7 +75,7 @@ impl Step {
         self.effects.iter().filter(|effect| matches!(effect, Effect::Spawn { .. })).count()
     }
 
-    /// The accounts that are opened.
+    /// Returns the accounts that are opened.
     fn opens(&self) -> Vec<&str> {
         let opened = self.effects.iter().filter_map(|effect| match effect {
             Effect::OpenAccount { account, .. } => Some(account.as_str()),
@@ -92,7 +92,7 @@ impl Step {
     }
 }
 
-/// A notice without the agent's name, which is always the same here.
+/// Formats a notice without the agent's name, which is always the same here.
 fn unnamed(debug: &str) -> String {
     debug.replace(" { agent: AgentName(\"spark\") }", "").replace("agent: AgentName(\"spark\"), ", "")
 }
@@ -120,18 +120,18 @@ fn brief(event: &Event, now: Timestamp) -> String {
     }
 }
 
-/// One agent at a desk: time passes when it is told to.
+/// One agent at a desk, with its own clock.
 struct Desk {
     agent: Agent,
     policy: Policy,
     now: Timestamp,
     jitter: Duration,
-    /// Why it is not its turn.
+    /// Reason why it has no place.
     hold: Option<Hold>,
-    /// Whether another agent may do more, and would do.
+    /// See [`Context::broader`](crate::core::Context::broader).
     closed: Option<Timestamp>,
     broader: bool,
-    /// What lies with the running session.
+    /// Messages that were given to the running session.
     handed: BTreeSet<WorkId>,
     ids: u64,
 }
@@ -258,7 +258,7 @@ impl Desk {
         (wait.as_secs(), step)
     }
 
-    /// A message is being worked on in session 1.
+    /// Returns a desk with a message in session 1.
     fn busy() -> Self {
         let mut desk = Self::new();
         desk.give(WorkKind::Message, 1, "count the beans");
@@ -266,7 +266,7 @@ impl Desk {
         desk
     }
 
-    /// A task is being worked on in session 1.
+    /// Returns a desk with a task in session 1.
     fn busy_with_task() -> Self {
         let mut desk = Self::new();
         desk.give(WorkKind::Task, 1, "benchmark nemotron");

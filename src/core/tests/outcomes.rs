@@ -1,4 +1,4 @@
-//! How a session ends and what follows: the table of outcomes, the schedules, the windows.
+//! Tests of outcomes and what follows them: the table of categories, the schedules, the windows.
 
 use super::*;
 use crate::core::agent::Breaker;
@@ -214,7 +214,7 @@ fn the_process_schedule_ends_at_five_minutes() {
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
 }
 
-/// Crashes `n` times, `apart` seconds from each other, with successes between that keep the backoff at one second.
+/// Crashes `n` times, `apart` seconds apart, with successes in between that keep the backoff at one second.
 fn crash_apart(desk: &mut Desk, n: usize, apart: u64) {
     for _ in 0..n {
         assert!(desk.agent.session().is_some(), "it still runs: {:?}", desk.agent.phase);
@@ -380,7 +380,7 @@ fn a_task_that_runs_out_of_time_is_tried_once_more_and_then_a_person_is_called()
     assert_eq!(step.said(), format!("#work FAIL 1 timeout\n{call}\n#alerts {call}"));
     assert_eq!(desk.queue(), [1, 2], "its work is kept, and what waits with it");
 
-    // A person lets it go on: it has its two tries again.
+    // A person resumes it: it has its two tries again.
     let step = desk.ask(Control::Resume);
     assert_eq!(step.told(), "EscalationAnswered, Resumed, SessionStarted(3)");
     let step = desk.fails(Category::TaskTimeout);
@@ -392,7 +392,7 @@ fn a_task_that_runs_out_of_time_is_tried_once_more_and_then_a_person_is_called()
     assert_eq!(step.told(), "TaskEnded(1 Cancelled), EscalationAnswered, Resumed, SessionStarted(5)");
 }
 
-/// The notice of the call that a step made.
+/// Returns the call among a step's notices.
 fn called(step: &Step, why: &str) -> String {
     let id = step.events.iter().find_map(|event| match event {
         Event::Escalated { escalation } => Some(escalation.id),
@@ -511,7 +511,7 @@ fn failures_that_no_table_knows_are_counted() {
     assert_eq!((desk.agent.totals.unknown, desk.agent.totals.failures), (0, 1));
 }
 
-/// Claude Code goes on with the instructions that a conversation began with.
+/// Claude Code keeps the instructions that a conversation started with.
 #[test]
 fn other_instructions_begin_another_conversation_where_they_would_have_no_effect() {
     let edited = |desk: &mut Desk, change: fn(&mut AgentSpec)| {

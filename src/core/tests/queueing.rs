@@ -1,4 +1,4 @@
-//! What waits for an agent: how it is taken, answered, handed to a running turn and taken back.
+//! Tests of waiting work: accepted, answered, steered into a turn, taken back.
 
 use super::*;
 use crate::core::agent::{QUEUE_MAX, WORK_TEXT_MAX};
@@ -60,7 +60,7 @@ fn a_message_to_a_running_turn_is_steered_and_stays_queued_until_it_arrived() {
     desk.signal(Signal::Steered { work: WorkId(2) });
     assert_eq!(desk.queue(), [3]);
     assert_eq!(desk.signal(Signal::Steered { work: WorkId(2) }).events, [], "said twice, counted once");
-    // The turn that had it is lost: the next session hears of it again.
+    // The turn that had it is lost: the next session is told of it again.
     desk.fails(Category::Hung);
     let (_, step) = desk.waits();
     assert!(step.recap().is_some_and(|recap| recap.contains("the red ones")));
@@ -81,7 +81,7 @@ fn what_the_running_session_was_handed_cannot_be_taken_back() {
     let step = desk.ask(Control::Clear);
     assert_eq!(step.reply, Some(Notice::Cleared { agent: name(), count: 1 }));
     assert_eq!(desk.queue(), [2], "what can still be taken back is");
-    // It was not taken: the queue alone has it.
+    // It was not delivered: it is in the queue alone.
     desk.handed.clear();
     desk.ask(reword());
     desk.ask(Control::Withdraw(WorkId(2)));

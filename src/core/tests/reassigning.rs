@@ -1,4 +1,4 @@
-//! Tasks that their agent cannot do as they are: split, or handed to an agent that may do more.
+//! Tests of tasks that their agent cannot do as they are: split, or given to an agent with more permissions.
 
 use super::*;
 use crate::core::ask::{AskAnswer, AskKey};
@@ -12,14 +12,14 @@ use crate::core::verdict::Lapse;
 use crate::core::watch::Why;
 use crate::core::work::{TaskEnd, TaskReport};
 
-/// A task is being worked on, and there is a model that splits tasks.
+/// Returns a desk with a task in progress and a model that splits tasks.
 fn asking() -> Desk {
     let mut desk = Desk::busy_with_task();
     desk.policy.evaluator.judge = Judge::Asked;
     desk
 }
 
-/// A task is being split.
+/// Returns a desk with a task that is being split.
 fn splitting() -> Desk {
     let mut desk = asking();
     desk.fails(Category::ContextOverflow);
@@ -41,7 +41,7 @@ impl Desk {
         self.tell(&Input::Divided { number, answer, usage: Some(Usage::default()) })
     }
 
-    /// Why a person is called.
+    /// Returns the reason of the call for a person.
     fn called(&self) -> String {
         match &self.agent.watch.escalation.as_ref().expect("a person is called").why {
             Why::Ended { category, detail } => format!("{category:?}: {detail}"),
@@ -129,7 +129,7 @@ fn a_person_is_called_where_nobody_can_split_it() {
         let step = desk.divided(answer);
         assert_eq!(step.told(), "SplitEnded, Escalated, Paused(Escalation)");
         assert_eq!((desk.called().as_str(), desk.queue()), (why, vec![1]), "its work is kept");
-        // A person lets it try once more: it is split once more if that does not help.
+        // A person lets it try once more; it is split again if that does not help.
         assert_eq!(desk.ask(Control::Resume).told(), "EscalationAnswered, Resumed, SessionStarted(2)");
         desk.runs();
         let step = desk.fails(Category::ContextOverflow);
@@ -175,7 +175,7 @@ fn what_was_asked_before_herder_was_killed_is_asked_again_and_the_old_answer_say
     assert_eq!(step.told(), "SplitEnded, TaskHandedBack, WaitOver");
     assert_eq!(desk.tell(&Input::Started).events, [], "once");
 
-    // Also if herder was away for longer than anybody waits: nobody had the time to answer.
+    // The same applies if herder was down past the deadline, since no answer could arrive.
     let mut desk = splitting();
     desk.pass(3600);
     let step = desk.tell(&Input::Started);
@@ -183,7 +183,7 @@ fn what_was_asked_before_herder_was_killed_is_asked_again_and_the_old_answer_say
     let step = desk.divided(Ok(cuts(&["a", "b"])));
     assert_eq!(step.told(), "SplitEnded, TaskHandedBack, WaitOver");
 
-    // There is nobody to ask any more.
+    // No evaluator is configured any more.
     let mut desk = splitting();
     desk.policy.evaluator.judge = Judge::Builtin;
     assert_eq!(desk.tell(&Input::Started).told(), "SplitEnded, Escalated, Paused(Escalation)");
@@ -197,7 +197,7 @@ fn what_it_costs_counts_against_the_agent_whatever_came_of_it() {
     let step = desk.tell(&Input::Divided { number, answer: Err(Lapse::Busy), usage: Some(usage) });
     assert!(step.effects.contains(&Effect::Spent { account: "default".into() }), "{:?}", step.effects);
     assert_eq!(desk.agent.totals.usage.cost_usd, 0.5);
-    // Also of an answer that nobody waits for.
+    // The same applies to an answer that comes too late.
     desk.tell(&Input::Divided { number, answer: Ok(cuts(&["a", "b"])), usage: Some(usage) });
     assert_eq!((desk.agent.totals.usage.cost_usd, desk.queue()), (1.0, vec![1]));
 }
@@ -208,7 +208,7 @@ fn nobody_waits_for_ever() {
     let (wait, step) = desk.waits();
     assert_eq!((wait, step.told().as_str()), (1500, "SplitEnded, Escalated, Paused(Escalation)"));
     assert!(desk.called().contains("in time"), "{}", desk.called());
-    // It is ended, and counts once as something of which nobody knows what it has cost.
+    // It ends, and is counted once with an unknown cost.
     assert_eq!(desk.agent.watch.counts.unmetered, 0);
     let number = desk.agent.watch.last;
     desk.tell(&Input::Divided { number, answer: Err(Lapse::Overtaken), usage: None });
@@ -217,7 +217,7 @@ fn nobody_waits_for_ever() {
 
 #[test]
 fn people_go_before_the_split() {
-    // Given up, given to somebody else, split by a person: the answer says nothing any more.
+    // The task was given up, moved, or split by a person: the answer is ignored.
     let assign = Control::HandBack { task: WorkId(1), onward: Onward::To(None) };
     let by_hand = Control::HandBack { task: WorkId(1), onward: Onward::Split(cuts(&["a", "b"])) };
     for control in [Control::Abort, Control::CancelTask(WorkId(1)), assign, by_hand] {
@@ -232,7 +232,7 @@ fn people_go_before_the_split() {
     let mut desk = splitting();
     assert_eq!(desk.ask(Control::Restart).told(), "Reset, WaitOver, SessionStarted(2)");
     assert_eq!(desk.agent.splitting, None);
-    // A pause does not end it, and whoever lets the agent go on waits for it.
+    // A pause does not end the split, and after a resume the agent waits for it.
     let mut desk = splitting();
     desk.ask(Control::Pause { now: false });
     let step = desk.ask(Control::Resume);
@@ -241,7 +241,7 @@ fn people_go_before_the_split() {
     let step = desk.divided(Ok(cuts(&["a", "b"])));
     assert_eq!(step.told(), "SplitEnded, TaskHandedBack");
     assert!(matches!(desk.agent.phase, Phase::Paused { reason: PauseReason::Person(_) }));
-    // Nobody waits for what is removed, and nobody can say what it cost.
+    // A removed agent's split ends, with an unknown cost.
     let mut desk = splitting();
     let step = desk.ask(Control::Remove);
     assert!(step.told().contains("SplitEnded"), "{}", step.told());
@@ -258,7 +258,7 @@ fn what_comes_in_meanwhile_waits_behind_the_task() {
     assert!(step.told().ends_with("WaitOver, SessionStarted(2)"), "{}", step.told());
 }
 
-/// A task that an agent with `permissions` has at hand.
+/// Returns a desk with a task that an agent with `permissions` has.
 fn may(permissions: Permissions) -> Desk {
     let mut desk = Desk::with(AgentSpec { permissions, ..spec(Runtime::Command) });
     desk.give(WorkKind::Task, 1, "push it");
@@ -341,12 +341,12 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
         ("says nothing of a denial", &|_| {}, None, false),
         ("says it itself", &|_| {}, Some(true), true),
         ("denied by its autonomy", &|desk| strict(desk), None, true),
-        // Its own word counts for more than what it was denied on the way.
+        // Its own report takes precedence over an earlier denial.
         ("denied by its autonomy, and not for that", &|desk| strict(desk), Some(false), false),
         ("nobody answered, and not for that", &|desk| unheard(desk, "touch /etc/motd"), Some(false), false),
         ("denied by nobody", &|_| {}, Some(false), false),
         ("nobody answered", &|desk| unheard(desk, "touch /etc/motd"), None, true),
-        // Nobody who may do more is let past these, nor past a person's no.
+        // These must not be evaded through an agent with more permissions, nor may a person's denial.
         ("always asked", &|desk| unheard(desk, "git push"), Some(true), false),
         ("a person said no", &|desk| answered(desk, AskAnswer::Deny), Some(true), false),
         ("a person said yes", &|desk| answered(desk, AskAnswer::Allow { always: false }), None, false),
@@ -359,7 +359,7 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
             None,
             false,
         ),
-        // What was denied to another session.
+        // A denial in another session.
         (
             "of before",
             &|desk| {
@@ -387,7 +387,7 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
     }
 }
 
-/// What keeps an agent from its task is no news once it has said how that ended.
+/// Checks that a limit met after the agent's report on its task does not call a person.
 #[test]
 fn a_session_that_meets_a_limit_after_its_agent_has_reported_calls_nobody_and_the_next_work_follows() {
     let reports = |desk: &mut Desk, end| {
@@ -420,7 +420,7 @@ fn a_session_that_meets_a_limit_after_its_agent_has_reported_calls_nobody_and_th
     assert_eq!(step.told(), "SessionEnded(Crash), TaskEnded(1 Done), Waiting(1s Backoff(Crash))");
 }
 
-/// Also where the agent itself ends with what was denied.
+/// The same applies if the agent itself ends with the denial.
 #[test]
 fn past_a_persons_no_no_other_agent_is_let() {
     let denied = || {
@@ -445,7 +445,7 @@ fn past_a_persons_no_no_other_agent_is_let() {
 
 #[test]
 fn what_a_person_stops_is_not_handed_on_and_who_is_called_reads_what_it_needs() {
-    // A pause was asked for: the task is blocked, and a person is there already.
+    // A pause was requested: the task is blocked, and a person is present already.
     let mut desk = may(Permissions::ReadOnly);
     desk.broader = true;
     says_blocked(&mut desk, true);
@@ -461,7 +461,7 @@ fn what_a_person_stops_is_not_handed_on_and_who_is_called_reads_what_it_needs() 
         "{}",
         desk.called()
     );
-    // What it said counts once: the next session is judged by itself.
+    // A report counts once: the next session is judged by itself.
     desk.ask(Control::Resume);
     desk.runs();
     assert_eq!(desk.succeeds().told(), "SessionEnded(Success), TaskEnded(1 Done)");
@@ -478,7 +478,7 @@ fn a_person_is_called_where_nobody_may_do_more() {
             desk.called(),
             "SandboxDenial: its sandbox denied what the task needs, and no other agent may do more: went wrong"
         );
-        // Somebody who may do more has come meanwhile.
+        // An agent with more permissions was added meanwhile.
         desk.ask(Control::Resume);
         desk.runs();
         desk.broader = permissions == Permissions::ReadOnly;

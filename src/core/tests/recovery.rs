@@ -1,4 +1,4 @@
-//! After herder was killed, and after a supervisor panicked.
+//! Tests of recovery after herder was killed, and after a supervisor panicked.
 
 use super::*;
 use crate::core::agent::ProcessRecord;

@@ -1,4 +1,4 @@
-//! What sessions use, and what follows at a cap.
+//! Tests of usage and of caps.
 
 use super::*;
 use crate::core::event::{PauseReason, StopReason};
@@ -13,14 +13,14 @@ fn tokens(input_tokens: u64) -> Usage {
 }
 
 fn dollars(cost_usd: f64) -> Usage {
-    // More tokens the more it costs, as a meter shows them.
+    // Tokens grow with the cost, as on a meter.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers of a test")]
     let input_tokens = (cost_usd * 1000.0) as u64;
     Usage { cost_usd, input_tokens, ..Usage::default() }
 }
 
 impl Desk {
-    /// A session runs, of an agent that is changed like this first.
+    /// Returns a desk with a running session of an agent that is changed by `change` first.
     fn spending(runtime: Runtime, change: impl FnOnce(&mut AgentSpec)) -> Self {
         let mut spec = spec(runtime);
         change(&mut spec);
@@ -93,7 +93,7 @@ fn a_person_lets_it_go_on_to_the_next_multiple_of_the_cap_and_no_further() {
     assert!(desk.reads(dollars(7.25), tokens(0)).told().contains("StopRequested"), "23 and 7.25 of 30");
     desk.fails(Category::Interrupted);
 
-    // The next day has a cap of its own, and the person's word of today does not carry.
+    // The next day has its own limit, to which today's waiver does not apply.
     desk.pass(86_400);
     desk.ask(Control::Resume);
     desk.runs();
@@ -146,7 +146,8 @@ fn tokens_without_a_price() {
         Usage { input_tokens: MILLION, cached_tokens: MILLION / 2, output_tokens: MILLION, ..tokens(0) };
     let mut events = Vec::new();
     for (runtime, model, cap, expected) in [
-        // From the table; a name by its beginning; nobody asks for dollars; the dearest; the usual, until it says more.
+        // The sources of a price, in order: the table; a prefix in the table; no cap in dollars; the highest price;
+        // the provisional price until a cost is reported.
         (Runtime::Codex, "gpt-5.4", 0.0, 11.1),
         (Runtime::Codex, "gpt-6-mini", 0.0, 11.1),
         (Runtime::Codex, "other", 0.0, 0.0),
@@ -224,7 +225,7 @@ fn a_cap_on_tokens_and_one_per_session() {
         "a new session has a cap anew"
     );
 
-    // A session that is through with its work is not held up by what it used.
+    // A session that has finished its work is not paused for its usage.
     let mut desk = Desk::spending(Runtime::Codex, |spec| spec.max_budget_usd = 1.0);
     let step = desk.ends(Outcome { usage: dollars(1.5), ..Outcome::new(Category::Success, "") });
     assert_eq!(step.told(), "SessionEnded(Success)");
@@ -237,7 +238,7 @@ fn the_budget_of_a_session_is_claudes_own_to_mind() {
     let step = desk.ends(Outcome { usage: dollars(5.0), ..Outcome::new(Category::Budget, "so much") });
     assert!(step.told().ends_with("Paused(Failure(Budget))"), "{}", step.told());
 
-    // It is told what the hour has left as well, and an hour that is over meanwhile has more again.
+    // The runtime is also told the rest of the hour's cap, and a new hour has more.
     let mut desk = Desk::spending(Runtime::Claude, |spec| spec.caps.usd_per_hour = 5.0);
     desk.reads(dollars(4.0), tokens(0));
     desk.fails(Category::Transient);
@@ -251,7 +252,7 @@ fn the_budget_of_a_session_is_claudes_own_to_mind() {
     assert_eq!(step.told(), "SessionEnded(Budget), Requeued(1), SessionStarted(3)");
 }
 
-/// It would end in the same way, again and again and without a pause.
+/// It would end in the same way repeatedly, without a pause.
 #[test]
 fn a_budget_that_nothing_explains_is_no_reason_to_begin_again_at_once() {
     for duration in [0, 3600] {
@@ -335,13 +336,13 @@ fn an_idle_agent_is_free_again_when_the_hour_of_its_cap_is_over() {
     assert!(!desk.agent.is_free(desk.now));
     let at = desk.agent.uncapped_at(desk.now).expect("its hour ends");
     assert!(desk.agent.is_free(at) && desk.agent.uncapped_at(at).is_none() && at > desk.now);
-    // With work of its own it is paused, and waits for a person.
+    // With work of its own it is paused and waits for a person.
     desk.give(WorkKind::Message, 2, "more");
     assert_eq!(desk.agent.uncapped_at(desk.now), None);
 }
 
-/// What the last turn used is known by itself where the runtime says so, and its dollars are its share where nobody names
-/// them.
+/// Checks that the last turn's usage is kept if the runtime reports it, with its share of the dollars if those are
+/// not reported per turn.
 #[test]
 fn what_the_last_turn_used_is_kept_beside_the_session() {
     let mut desk = Desk::spending(Runtime::Claude, |_| ());

@@ -1,4 +1,4 @@
-//! What single events leave behind in an agent's state.
+//! Tests of the state after single events.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the evaluator sees and says, and what follows: the ladder that ends with a person.
+//! Tests of evaluations and of the ladder that ends with a call for a person.
 
 mod answers;
 mod lapses;
@@ -13,7 +13,7 @@ use crate::core::turn::{End, Kind, Step as Call, Turn};
 use crate::core::verdict::{Lapse, Verdict};
 use crate::core::watch::{Answer, Judgement, Mark};
 
-/// A turn that runs `command`, with the same end each time.
+/// Returns a turn that runs `command`, with the same result each time.
 fn turn(command: &str) -> Turn {
     let digest = command.bytes().map(u64::from).sum();
     Turn {
@@ -42,7 +42,7 @@ impl Desk {
         desk
     }
 
-    /// It has got what waits for it.
+    /// Delivers the whispers that wait.
     fn hears(&mut self) {
         let whispers = self.agent.whispers.iter().map(|whisper| whisper.id).collect();
         if let Some(session) = self.agent.session() {
@@ -50,7 +50,7 @@ impl Desk {
         }
     }
 
-    /// Turns of an agent that gets what it is told.
+    /// Adds turns of an agent that receives its whispers.
     fn turns(&mut self, command: &str, count: usize) -> Vec<String> {
         self.hears();
         self.deaf_turns(command, count)
@@ -66,7 +66,8 @@ impl Desk {
             .collect()
     }
 
-    /// Turns in each of which another file is changed, so that the detector finds nothing, until the next evaluation has begun.
+    /// Adds turns that each change another file, so that the detector finds nothing, until the next evaluation has
+    /// started.
     fn until_asked(&mut self) -> u32 {
         self.hears();
         self.deaf_until_asked()
@@ -82,7 +83,7 @@ impl Desk {
         panic!("five turns are an interval");
     }
 
-    /// A turn in which the detector finds nothing.
+    /// Adds a turn in which the detector finds nothing.
     fn quiet_turn(&mut self) -> Step {
         self.pass(10);
         let mut turn = Turn { at: self.now, ..turn(&format!("src/part{}.rs", self.ids)) };
@@ -100,19 +101,19 @@ impl Desk {
         self.judged(Judgement::Verdict(Verdict::correction("Read the error first.")))
     }
 
-    /// As [`Desk::found`], in words without a full stop.
+    /// Does the same as [`Desk::found`], with words that have no full stop.
     fn found_unended(&mut self) -> Step {
         self.judged(Judgement::Verdict(Verdict::correction("Read the error first")))
     }
 
-    /// As [`Desk::found`], for an agent that does not get what it is told.
+    /// Does the same as [`Desk::found`] for an agent that does not receive its whispers.
     fn found_deaf(&mut self) -> Step {
         let number = self.deaf_until_asked();
         let judgement = Judgement::Verdict(Verdict::correction("Read the error first."));
         self.tell(&Input::Evaluated { number, judgement, usage: Some(Usage::default()) })
     }
 
-    /// Up the whole ladder, until the agent is paused.
+    /// Climbs the whole ladder, until the agent is paused.
     fn escalated() -> Self {
         let mut desk = Self::watched(Judge::Asked);
         desk.found();
@@ -129,7 +130,7 @@ fn two_whispers_and_then_a_person_is_called() {
     let mut desk = Desk::watched(Judge::Asked);
     let step = desk.found();
     assert_eq!(step.told(), "Evaluated, Whispered");
-    // No channel hears of it, and the words are in nothing that anybody is told.
+    // No channel gets it, and no notice contains the words.
     assert_eq!(step.said(), "(hooks) Spiraling { work: \"benchmark nemotron\", times: 1 }");
     assert_eq!(desk.agent.whispers[0].words(), "[CORRECTION] Read the error first.");
     let step = desk.judged(Judgement::Verdict(Verdict::think_deeper("Why does it fail?")));
@@ -169,7 +170,7 @@ fn ok_starts_the_ladder_again_and_a_lapse_does_not() {
     desk.judged(Judgement::Verdict(Verdict::Ok));
     assert_eq!(desk.agent.watch.findings, 0);
     desk.found();
-    // What is no verdict counts as OK, and is counted.
+    // An unreadable answer counts as OK, and is counted.
     desk.judged(Judgement::Lapse(Lapse::unparsable("I think that")));
     assert_eq!((desk.agent.watch.findings, desk.agent.watch.counts.lapses), (0, 2));
     assert_eq!(desk.found().told(), "Evaluated, Whispered");
@@ -313,7 +314,7 @@ fn who_has_nothing_to_do_is_not_told_and_that_is_no_step() {
     let over = |number| Input::Evaluated { number, judgement: judgement(), usage: Some(Usage::default()) };
     assert_eq!(desk.tell(&over(number)).told(), "Evaluated");
     assert_eq!(desk.agent.watch.findings, 0);
-    // Work that waits for its account goes on, and begins with what was found.
+    // Work that waits for its account continues, and starts with the finding.
     let mut desk = Desk::watched(Judge::Asked);
     let number = desk.until_asked();
     desk.fails(Category::Quota);

@@ -1,4 +1,4 @@
-//! A person is called, and answers or does not.
+//! Tests of calls for a person, answered or not.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn a_person_lets_it_go_on_and_it_starts_clean() {
     desk.pass(2 * 3600);
     let later = desk.try_tell(&Input::Control { by: bob(), control: Control::Resume });
     assert!(matches!(later, Err(Refusal::NotPaused { .. })), "it is another matter by then: {later:?}");
-    // The same work again is known again.
+    // Another call for the same work counts as a repeated one.
     desk.runs();
     desk.found();
     desk.found();
@@ -110,7 +110,7 @@ fn a_call_is_answered_by_abort_also_without_work_at_hand() {
     let step = desk.ask(Control::Abort);
     assert_eq!(step.told(), "WhispersDropped, EscalationAnswered, Resumed");
     assert!(matches!(step.reply, Some(Notice::EscalationAnswered { answer: Answer::Abort, .. })));
-    // Whoever reads the call later is told who has answered it, for a while.
+    // A person who reads the call later is told who answered it, for a while.
     let late = desk.try_tell(&Input::Control { by: bob(), control: Control::Abort });
     assert!(matches!(late, Err(Refusal::EscalationAnswered { ref by, .. }) if by == "alice"), "{late:?}");
     desk.pass(2 * 3600);
@@ -128,14 +128,14 @@ fn an_agent_that_finishes_while_it_is_being_stopped_for_a_call_waits_for_the_ans
         let step = desk.succeeds();
         assert_eq!(step.told(), "SessionEnded(Success), TaskEnded(1 Done), Paused(Escalation)");
         assert_eq!((step.spawns(), desk.queue()), (0, vec![2]), "no task is fed to it");
-        // The call is about work that is done: what waits is not given up with it.
+        // The call is about work that is done: waiting work is not given up with it.
         let step = desk.ask(answer);
         assert!(step.told().ends_with("EscalationAnswered, Resumed, SessionStarted(2)"), "{}", step.told());
         assert_eq!(desk.agent.current.as_ref().map(|work| work.id), Some(WorkId(2)));
     }
 }
 
-/// Bob's `abort`, which he says while he reads a call.
+/// Bob's `abort`, given while he reads a call.
 fn bob_aborts(desk: &mut Desk) -> Result<Step, Refusal> {
     desk.try_tell(&Input::Control { by: bob(), control: Control::Abort })
 }
@@ -154,7 +154,7 @@ fn a_late_abort_ends_nothing_that_was_begun_since_somebody_else_has_answered() {
             matches!(&late, Err(Refusal::LateAbort { id, by, .. }) if *id == call && by == "alice"),
             "{first:?}: {late:?}"
         );
-        // Whoever has answered knows what they say, and so does who was told.
+        // The person who answered means it, and so does one who was told of the answer.
         let mut alice = Desk {
             agent: desk.agent.clone(),
             policy: desk.policy.clone(),
@@ -200,16 +200,16 @@ fn a_button_answers_what_its_post_says_and_nothing_since() {
         let mut desk = Desk::escalated();
         let at = desk.agent.watch.escalation.as_ref().expect("a call").at;
         desk.give(WorkKind::Task, 2, "count the beans");
-        // Both see the button; one is faster.
+        // Both see the button, and one presses first.
         let step = desk.tell(&press(alice(), at, button));
         assert!(step.told().contains("EscalationAnswered, Resumed"), "{}", step.told());
         let late = desk.try_tell(&press(bob(), at, Button::Abort));
         assert!(matches!(&late, Err(Refusal::EscalationAnswered { by, .. }) if by == "alice"), "{late:?}");
-        // Also where the same person presses twice.
+        // The same applies if one person presses twice.
         assert!(desk.try_tell(&press(alice(), at, Button::Abort)).is_err());
         assert!(desk.agent.session().is_some());
     }
-    // A post that is no call: somebody has let it go on meanwhile.
+    // A post that is no call: a person resumed the agent meanwhile.
     let mut desk = Desk::busy_with_task();
     desk.fails(Category::Billing);
     let at = desk.now;

@@ -1,4 +1,4 @@
-//! Evaluations without a verdict, and the detector that stands in.
+//! Tests of evaluations without a verdict, and of the detector that stands in.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn an_evaluator_at_its_limit_leaves_it_to_the_detector_only_once_people_were_tol
     assert_eq!(findings, [1, 1, 1, 1, 0]);
 }
 
-/// Every way in which there is no verdict.
+/// Returns every kind of lapse.
 fn lapses() -> [Lapse; 7] {
     [
         Lapse::TimedOut { after_ms: 30_000 },

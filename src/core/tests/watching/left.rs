@@ -1,9 +1,9 @@
-//! Work leaves an agent while something was found of it, or while a person is called for it.
+//! Tests of work that leaves an agent with an open finding or call.
 
 use super::*;
 use crate::core::dealings::Onward;
 
-/// A desk whose agent was told of its work and has not read it.
+/// Returns a desk whose agent has an undelivered whisper about its work.
 fn told(kind: WorkKind) -> Desk {
     let mut desk = Desk::new();
     desk.policy.evaluator.judge = Judge::Asked;
@@ -13,7 +13,7 @@ fn told(kind: WorkKind) -> Desk {
     desk
 }
 
-/// The same, and a person is called.
+/// Returns the same with a call for a person.
 fn called(kind: WorkKind) -> Desk {
     let mut desk = told(kind);
     desk.found();
@@ -23,7 +23,7 @@ fn called(kind: WorkKind) -> Desk {
     desk
 }
 
-/// The ways by which people take work away that is held, with the event that says so.
+/// The ways in which people take away held work, each with its event.
 fn ways() -> Vec<(WorkKind, Control, &'static str)> {
     vec![
         (WorkKind::Task, Control::CancelTask(WorkId(1)), "TaskEnded(1 Cancelled)"),
@@ -76,7 +76,7 @@ fn what_was_found_of_it_is_not_told_with_the_next_work() {
     desk.ask(Control::CancelTask(WorkId(1)));
     let step = desk.fails(Category::Interrupted);
     assert_eq!(step.told(), "SessionEnded(Interrupted), TaskEnded(1 Cancelled), WhispersDropped");
-    // Because the agent cannot go on, and another one is to try it.
+    // Because the agent cannot continue, and another one is to try it.
     let mut desk = told(WorkKind::Task);
     desk.policy.reassign_after = Duration::from_secs(60);
     desk.fails(Category::Billing);

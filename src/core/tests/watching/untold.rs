@@ -1,4 +1,4 @@
-//! What the agent was told and has not got.
+//! Tests of undelivered whispers.
 
 use super::*;
 use crate::core::whisper::Whisper;
@@ -50,13 +50,13 @@ fn what_waits_is_overdue_after_two_turns_or_a_minute() {
     assert_eq!(overdue(&desk), 1);
     desk.hears();
     assert_eq!(overdue(&desk), 0);
-    // One that takes its time.
+    // A turn that takes long.
     desk.ask(Control::Whisper { id: WorkId(51), text: "and at 43".to_owned() });
     desk.pass(59);
     assert_eq!(overdue(&desk), 0);
     desk.pass(1);
     assert_eq!(overdue(&desk), 1);
-    // Nobody is hurried who does not work, or who is about to read it.
+    // An agent is not interrupted if it does not work, or is about to get the whisper.
     desk.fails(Category::Transient);
     assert_eq!(overdue(&desk), 0);
     desk.waits();
@@ -94,7 +94,7 @@ fn what_was_judged_before_it_was_told_is_no_step() {
         desk.found_deaf();
         desk.deaf_turns("make bench", 5);
         let number = desk.agent.watch.open.as_ref().expect("it is due").number;
-        // It reads the whisper while its last turns are judged.
+        // The whisper is delivered while its last turns are judged.
         desk.hears();
         let step = desk.tell(&Input::Evaluated { number, judgement, usage: Some(Usage::default()) });
         assert_eq!(step.told(), "Evaluated");
