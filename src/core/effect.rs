@@ -1,4 +1,4 @@
-//! What has to be done once an event is on disk.
+//! Effects: actions to be performed once an event is on disk.
 
 use super::ask::{AskKey, Told};
 use super::id::{AccountName, SessionId, WorkId};
@@ -6,109 +6,111 @@ use super::outcome::Category;
 use super::time::Timestamp;
 use super::work::{Actor, Work};
 
-/// Something to do. Effects are derived from events by `react`, never stored: a replay must not run them.
+/// An action that follows an event. Effects are derived from events by `react` and never stored: a replay must not
+/// perform them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Start the process of a session.
     Spawn {
         /// The session.
         session: SessionId,
-        /// What it is to do.
+        /// The work of the session.
         work: Work,
-        /// What to resume, if the runtime can.
+        /// Id of the conversation to resume, if the runtime can.
         conversation: Option<String>,
-        /// What was said last, for a conversation that has to be begun anew.
+        /// The last exchanges, for a conversation that has to start anew.
         past: Option<String>,
-        /// Words for a session that follows a failed one: what it was doing.
+        /// Recap of a failed session for the one that follows it.
         recap: Option<String>,
-        /// Whispers for the head of its prompt, as the agent reads them.
+        /// Whispers for the head of the prompt, in the agent's form.
         whispers: Vec<String>,
     },
-    /// Keep what is known of work that is not done where the agent and people can read it; none: there is nothing to keep.
+    /// Write `context.md` with the state of unfinished work for the agent and for people; `None` removes the file.
     Keep {
         /// The whole text of `context.md`.
         context: Option<String>,
     },
-    /// Hand a whisper over while the session runs, if there is a way. It waits until it is said that it was.
+    /// Deliver a whisper to the running session, if the runtime can. It waits until its delivery is reported.
     Whisper {
         /// The session.
         session: SessionId,
-        /// Which.
+        /// The whisper.
         whisper: WorkId,
-        /// As the agent reads it.
+        /// Its text in the agent's form.
         text: String,
     },
-    /// Ask the evaluator about the last turns.
+    /// Start an evaluation of the last turns.
     Evaluate {
-        /// The evaluation's number.
+        /// Number of the evaluation.
         number: u32,
     },
-    /// Ask somebody to split the task that did not fit into one context window.
+    /// Ask the evaluator's program to split the task that did not fit into one context window.
     Split {
-        /// The number of what is asked.
+        /// Number of the request.
         number: u32,
     },
-    /// The process's record is on disk: the driver may give it its work.
+    /// Give the process its work: its record is on disk.
     Go {
         /// The session.
         session: SessionId,
     },
-    /// Put a message into the running turn, if the runtime can. It stays queued until `Signal::Steered`.
+    /// Write a message into the running turn, if the runtime can. It stays queued until `Signal::Steered`.
     Steer {
         /// The session.
         session: SessionId,
-        /// Which message.
+        /// The message.
         work: WorkId,
         /// Its text.
         text: String,
     },
-    /// Tell the runtime the end of what it asked.
+    /// Give the runtime the answer to a question.
     Answer {
         /// The session.
         session: SessionId,
-        /// What its driver calls the question.
+        /// The driver's key of the question.
         key: AskKey,
-        /// The end.
+        /// The answer.
         told: Told,
     },
-    /// Run the stop ladder over the session's process tree.
+    /// Run the stop ladder on the session's process tree.
     Stop {
         /// The session.
         session: SessionId,
     },
-    /// The account's gate closes: the root tells the other agents.
+    /// Close the account's gate: the root tells the other agents.
     BlockAccount {
-        /// Whose failure it is.
+        /// The account whose billing, login or budget failed.
         account: AccountName,
-        /// Why.
+        /// Category of the failure.
         category: Category,
     },
-    /// The usage limit of the account is reached: nothing of it begins until one agent has shown that it works again.
+    /// Record that the account's usage limit is reached: no session of it starts until one agent has shown that it
+    /// works again.
     Exhausted {
-        /// Which.
+        /// The account.
         account: AccountName,
-        /// When the limit ends, if the runtime said so.
+        /// Reported end of the limit.
         resets_at: Option<Timestamp>,
     },
-    /// A session has shown that its account works.
+    /// Record that a session has shown that its account works.
     Proved {
-        /// Which.
+        /// The account.
         account: AccountName,
     },
-    /// The account's gate opens.
+    /// Open the account's gate.
     OpenAccount {
-        /// The account of an agent that was resumed, or the one that its last session has failed on.
+        /// The account of the agent that was resumed, or the one that its last session failed on.
         account: AccountName,
-        /// Who resumed it.
+        /// The person who resumed the agent.
         by: Actor,
     },
-    /// The agent was changed while it waits for its account: the root looks whether the one that it has now keeps it.
+    /// Check the account's gate for an agent whose account was changed while it was paused for the old one.
     LookAtAccount,
-    /// Something was used: the root looks at what the agents of the account used together.
+    /// Check the caps of the account and of the fleet after usage was recorded.
     Spent {
-        /// Which.
+        /// The account.
         account: AccountName,
     },
-    /// The agent is removed and its session gone: the supervisor ends.
+    /// End the supervisor: the agent is removed and its session gone.
     Retire,
 }

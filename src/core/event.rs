@@ -1,6 +1,6 @@
-//! What is recorded of an agent. Events are facts: `apply` takes every one, in any state.
+//! Events of an agent. Events are facts: `apply` takes every one in any state.
 //!
-//! The names and fields are on disk for good. A change of shape needs a new version of the journal's encoding and a
+//! Names and fields are on disk for good. A change of shape needs a new version of the journal's encoding and a
 //! golden file of the old one (see `journal::encoding`).
 
 use std::sync::Arc;
@@ -24,161 +24,161 @@ use super::whisper::{Way, Whisper};
 use super::work::{Actor, TaskEnd, TaskReport, Work};
 use super::workspace::Workspace;
 
-/// Why a session is being stopped, which decides what follows when it is gone.
+/// Reason for stopping a session, which decides what follows its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// `pause now`: its work goes back to the head of the queue; paused.
+    /// `pause now`: its work goes back to the head of the queue, and the agent is paused.
     Pause,
-    /// `abort`: its work is discarded; the next follows.
+    /// `abort`: its work is discarded, and the next work follows.
     Abort,
     /// `restart`: its work is tried again in a clean session.
     Restart,
-    /// `stop-all`: as `pause now`.
+    /// `stop-all`: the same as for `pause now`.
     StopAll,
-    /// Its task was cancelled; the next follows.
+    /// Its task was cancelled; the next work follows.
     Cancel,
     /// The agent was removed.
     Remove,
     /// Another agent of the account failed for billing, auth or budget.
     Account(Category),
-    /// The driver stopped beating.
+    /// The driver sent no heartbeat.
     Hung,
-    /// One of the agent's own caps is reached: its work goes back to the head of the queue; paused.
+    /// One of the agent's own caps is reached: its work goes back to the head of the queue, and the agent is paused.
     Cap(Cap),
-    /// A person is called: its work goes back to the head of the queue; paused.
+    /// A person is called: its work goes back to the head of the queue, and the agent is paused.
     Escalation,
-    /// The configuration says otherwise how it is run, or on whose account: its work is tried again so.
+    /// The configuration changed its command or account: its work is tried again with the new one.
     Configured,
 }
 
-/// Why an agent is paused.
+/// Reason for a pause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseReason {
-    /// A person said so.
+    /// A person paused the agent.
     Person(Actor),
     /// A person stopped all agents.
     StopAll(Actor),
-    /// Its own session failed so: billing, auth, budget, or "do not restart".
+    /// Its own session failed with this category: billing, auth, budget, or "do not restart".
     Failure(Category),
-    /// Another agent of its account failed so.
+    /// Another agent of its account failed with this category.
     Account(Category),
     /// Processes of its last session could not be ended.
     Survivors,
-    /// One of its own caps is reached.
+    /// One of its own caps was reached.
     Cap(Cap),
-    /// It cannot get further by itself, and a person was called.
+    /// A person was called, because it makes no progress by itself.
     Escalation,
 }
 
-/// Why an agent waits.
+/// Reason for a countdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitReason {
-    /// After a failed session or a crashed process.
+    /// Backoff after a failed session or a crashed process.
     Backoff(Category),
-    /// Until a limit ends.
+    /// A rate limit that ends at a known time.
     RateLimit,
-    /// The rest between two rounds of a loop.
+    /// Rest between two rounds of a loop.
     Rest,
-    /// Until its task is split.
+    /// The task is being split.
     Split,
 }
 
-/// A recorded fact.
+/// A recorded fact about an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
     /// The agent was added.
     Added {
-        /// What it is.
+        /// Its configuration.
         spec: Box<AgentSpec>,
-        /// Who added it.
+        /// The person who added it.
         by: Actor,
     },
     /// The agent's settings changed.
     Edited {
-        /// What it is now.
+        /// Its new configuration.
         spec: Box<AgentSpec>,
-        /// Who changed it.
+        /// The person who changed it, or the configuration.
         by: Actor,
     },
     /// The agent was removed.
     Removed {
-        /// By whom.
+        /// The person who removed it, or the configuration.
         by: Actor,
     },
     /// Work was accepted.
     Queued {
-        /// Which.
+        /// The work.
         work: Work,
     },
     /// The board has handed a task over: it waits in the queue from now on.
     TaskTaken {
-        /// The number of the hand-over: each is taken once.
+        /// Number of the hand-over; each is taken once.
         number: u64,
         /// The task.
         work: Work,
     },
     /// A task that waited, failed or was blocked is the agent's no more: it goes to the board.
     TaskHandedBack {
-        /// Which.
+        /// The task.
         work: WorkId,
-        /// What becomes of it there.
+        /// Its destination.
         onward: Onward,
-        /// Who wanted it.
+        /// The person who moved it, or herder.
         by: Actor,
     },
     /// A task did not fit into one context window: somebody is asked to split it.
     SplitBegun {
         /// The task.
         work: WorkId,
-        /// The number of what is asked, of the same numbers as evaluations'.
+        /// Number of the request, from the same sequence as evaluations.
         number: u32,
-        /// When nobody waits for the answer any more.
+        /// Deadline for the answer.
         until: Timestamp,
     },
     /// The split of a task was answered, or was not. The parts, if there are any, follow as what becomes of the task.
     SplitEnded {
-        /// The number of what was asked.
+        /// Number of the request.
         number: u32,
-        /// Why there are none.
+        /// Reason why there are no parts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lapse: Option<Lapse>,
-        /// What it cost, as far as it is known.
+        /// Usage of the model that was asked, as far as it is known.
         #[serde(default)]
         usage: Usage,
-        /// Nobody can say what it cost, or what more.
+        /// True if its usage is unknown in part or whole.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unmetered: bool,
     },
     /// The board has the agent's news on record.
     BoardHeard {
-        /// The number of the last of them.
+        /// Number of the last news that are recorded.
         up_to: u64,
     },
     /// Messages were dropped from the queue.
     Cleared {
-        /// Which.
+        /// The messages.
         works: Vec<WorkId>,
-        /// By whom.
+        /// The person who dropped them.
         by: Actor,
     },
     /// Work that waits was given other words.
     Reworded {
-        /// Which.
+        /// The work.
         work: WorkId,
-        /// What is to be done now.
+        /// The new text.
         text: String,
-        /// By whom.
+        /// The person who changed it.
         by: Actor,
     },
     /// Work that waited was taken back.
     Withdrawn {
-        /// Which.
+        /// The work.
         work: WorkId,
-        /// By whom.
+        /// The person who took it back.
         by: Actor,
     },
     /// A message reached the running turn.
@@ -190,9 +190,9 @@ pub enum Event {
     },
     /// A task is over; it leaves the queue or the session.
     TaskEnded {
-        /// Which.
+        /// The task.
         work: WorkId,
-        /// How.
+        /// The end.
         end: TaskEnd,
         /// The result or the reason, bounded.
         note: Detail,
@@ -203,21 +203,21 @@ pub enum Event {
         session: SessionId,
         /// The task.
         work: WorkId,
-        /// What it said.
+        /// The report.
         report: TaskReport,
     },
     /// A turn was seen, for the evaluator.
     TurnObserved {
         /// The turn.
         turn: Arc<Turn>,
-        /// How many of the last turns are kept.
+        /// Number of turns that are kept.
         keep: usize,
     },
     /// The last turns are being judged.
     EvaluationBegun {
         /// The evaluation's number.
         number: u32,
-        /// What the built-in detector has found before.
+        /// Finding of the built-in detector from before the evaluation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finding: Option<Finding>,
     },
@@ -225,12 +225,12 @@ pub enum Event {
     Evaluated {
         /// The evaluation's number.
         number: u32,
-        /// What it came to.
+        /// The result.
         judgement: Box<Judgement>,
-        /// What it cost, as far as it is known.
+        /// Usage of the model that was asked, as far as it is known.
         #[serde(default)]
         usage: Usage,
-        /// Nobody can say what it cost, or what more.
+        /// True if its usage is unknown in part or whole.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unmetered: bool,
     },
@@ -246,78 +246,78 @@ pub enum Event {
     },
     /// Nobody answered a call for a while: people are reminded of it.
     EscalationReminded {
-        /// Which call.
+        /// The call.
         id: WorkId,
-        /// When they are reminded next.
+        /// Time of the next reminder.
         next: Option<Timestamp>,
     },
     /// A person has seen a call.
     EscalationAcked {
-        /// Which call.
+        /// The call.
         id: WorkId,
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// A person has answered a call.
     EscalationAnswered {
-        /// Which call.
+        /// The call.
         id: WorkId,
-        /// What.
+        /// The answer.
         answer: Answer,
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// An operator said whether a whisper of the evaluator was called for.
     WhisperMarked {
-        /// Which.
+        /// The whisper.
         id: WorkId,
-        /// Whether.
+        /// The mark.
         mark: Mark,
-        /// Who.
+        /// The operator.
         by: Actor,
     },
     /// Something was said for the agent alone, by a person or the evaluator.
     Whispered {
-        /// What.
+        /// The whisper.
         whisper: Box<Whisper>,
     },
     /// Whispers reached the agent.
     WhispersDelivered {
         /// The session that has them.
         session: SessionId,
-        /// Which.
+        /// The whispers.
         whispers: Vec<WorkId>,
-        /// How.
+        /// Way of delivery.
         way: Way,
     },
     /// Whispers of the evaluator that the agent has not got are not handed over any more: they are about work that is given up.
     WhispersDropped {
-        /// Which.
+        /// The whispers.
         whispers: Vec<WorkId>,
-        /// Who gave the work up.
+        /// The person who gave the work up, or herder.
         by: Actor,
     },
     /// Work that a session had is given up (abort). Messages have no state of their own, so this is their end.
     Discarded {
-        /// Which.
+        /// The work.
         work: WorkId,
-        /// By whom.
+        /// The person who gave it up.
         by: Actor,
     },
     /// A session begins: from here on a process may exist.
     SessionStarted {
         /// Its number.
         session: SessionId,
-        /// What it works on; taken from the head of the queue.
+        /// Its work, taken from the head of the queue.
         work: Work,
-        /// Whether it is the breaker's trial.
+        /// True if it is the breaker's trial session.
         trial: bool,
     },
     /// Before its process is started, the workspace was looked at.
     WorkspaceSeen {
         /// The session.
         session: SessionId,
-        /// How it stands.
+        /// State of the workspace.
         workspace: Workspace,
     },
     /// The process runs.
@@ -341,14 +341,14 @@ pub enum Event {
     ConversationNamed {
         /// The session.
         session: SessionId,
-        /// What a later session can resume.
+        /// Id for resuming it in a later session.
         conversation: String,
     },
     /// The conversation cannot be resumed any more: the next session begins a new one.
     ConversationLost {
         /// The session that found out.
         session: SessionId,
-        /// Why; empty in older journals.
+        /// The reason; empty in older journals.
         #[serde(default, skip_serializing_if = "Detail::is_empty")]
         why: Detail,
     },
@@ -365,172 +365,172 @@ pub enum Event {
     ClockRanOut {
         /// The session.
         session: SessionId,
-        /// Which clock.
+        /// The clock.
         clock: Clock,
-        /// What was seen.
+        /// The evidence.
         evidence: Detail,
     },
     /// The agent asked for permission and was told no, because there was nobody who could be asked. Not recorded any more.
     PermissionDenied {
         /// The session.
         session: SessionId,
-        /// What it asked for, bounded.
+        /// The request, bounded.
         what: String,
     },
     /// What the session has used by now, since it began.
     UsageRecorded {
         /// The session.
         session: SessionId,
-        /// What.
+        /// Usage of the session so far.
         usage: Usage,
-        /// What its last turn used of it, as far as that is known.
+        /// Usage of its last turn, as far as it is known.
         #[serde(default, skip_serializing_if = "Usage::is_none")]
         turn: Usage,
     },
     /// A part of one of the agent's own caps is used.
     CapNear {
-        /// Which cap.
+        /// The cap.
         cap: Cap,
-        /// In which hour, on which day, or in which session.
+        /// Number of the hour, day or session.
         at: i64,
         /// The cap's limit.
         limit: f64,
-        /// What is used of it.
+        /// Amount that is used.
         used: f64,
-        /// The part that was warned of, in percent.
+        /// The level of the warning, in percent.
         percent: u8,
     },
     /// A person lets the agent go on past one of its own caps.
     CapWaived {
-        /// Which cap.
+        /// The cap.
         cap: Cap,
-        /// In which hour or on which day.
+        /// Number of the hour or day.
         at: i64,
-        /// What holds there instead.
+        /// The limit that applies there instead.
         limit: f64,
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// The agent uses far more in this hour than usual.
     Spiked {
-        /// Which hour.
+        /// The hour, since the Unix epoch.
         hour: i64,
-        /// In what.
+        /// Unit of both amounts.
         unit: Unit,
-        /// What was used.
+        /// Amount used in this hour.
         used: f64,
-        /// What is usual.
+        /// Usual amount in an hour.
         usual: f64,
     },
     /// Tokens were used whose price is not known.
     PriceUnknown {
         /// The model.
         model: String,
-        /// Whether they are counted at the dearest price, since a cap in dollars holds.
+        /// True if they are counted at the highest price, because a cap in dollars applies.
         assumed: bool,
     },
     /// The agent asks people something.
     Asked {
-        /// What.
+        /// The question.
         ask: Ask,
     },
     /// Another session for the same work asks the same: one question, one answer.
     AskedAgain {
-        /// Which; it is open, or was answered while nobody waited.
+        /// Number of the question, which is open or was answered while no session waited.
         ask: AskId,
         /// The session that waits for the answer now.
         session: SessionId,
-        /// What its driver calls the question.
+        /// The driver's key of the question.
         key: Option<AskKey>,
     },
     /// Nobody answered a question for a while: people are reminded of it.
     AskReminded {
-        /// Which question.
+        /// The question.
         ask: AskId,
-        /// When they are reminded next.
+        /// Time of the next reminder.
         next: Option<Timestamp>,
     },
     /// A person answered what the agent asked.
     Answered {
-        /// Which question.
+        /// The question.
         ask: AskId,
-        /// What.
+        /// The answer.
         answer: AskAnswer,
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// Nobody answered a question in time, which counts as no.
     AskExpired {
-        /// Which question.
+        /// The question.
         ask: AskId,
     },
     /// A question was dropped, because nobody needs its answer any more.
     AskDropped {
-        /// Which question.
+        /// The question.
         ask: AskId,
     },
     /// The agent asked for permission, and no person had to be asked.
     PermissionDecided {
         /// The session.
         session: SessionId,
-        /// What its driver calls the question.
+        /// The driver's key of the question.
         key: AskKey,
         /// The tool.
         tool: String,
         /// The command, bounded.
         command: String,
-        /// Yes or no.
+        /// True if it was allowed.
         allowed: bool,
-        /// Who decided.
+        /// The setting or rule that decided.
         by: DecidedBy,
     },
     /// A person allowed a command for good.
     RuleAdded {
-        /// What.
+        /// The rule.
         rule: Rule,
     },
     /// A person took an always-allow rule back.
     RuleRemoved {
-        /// Which rule.
+        /// The rule.
         rule: AskId,
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// The session is being stopped.
     StopRequested {
         /// The session.
         session: SessionId,
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// Who asked, if a person did.
+        /// The person who requested it; `None` if herder did.
         by: Option<Actor>,
     },
     /// The session is over.
     SessionEnded {
         /// The session.
         session: SessionId,
-        /// How.
+        /// The outcome.
         outcome: Box<Outcome>,
         /// Processes that could not be ended.
         survivors: Vec<u32>,
     },
     /// The session's work goes back to the head of the queue.
     Requeued {
-        /// Which.
+        /// The work.
         work: WorkId,
     },
     /// The agent waits.
     Waiting {
-        /// Until when.
+        /// End of the countdown.
         until: Timestamp,
-        /// Why.
+        /// The reason.
         reason: WaitReason,
     },
     /// A wait is over, or was skipped.
     WaitOver,
     /// A pause after the current session was asked for.
     PausePending {
-        /// By whom.
+        /// The person who asked for it.
         by: Actor,
         /// It was asked of all agents at once (`stop-all`).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -538,29 +538,29 @@ pub enum Event {
     },
     /// The agent is paused.
     Paused {
-        /// Why.
+        /// The reason.
         reason: PauseReason,
     },
     /// A person let it go on, from a pause, a pending pause, the open breaker or degraded.
     Resumed {
-        /// Who.
+        /// The person.
         by: Actor,
     },
     /// The account's gate was opened again: an agent that was paused for its account goes on.
     AccountOpened {
-        /// Who opened it.
+        /// The person who opened it.
         by: Actor,
     },
     /// The counters were reset by `restart`, and the next session is a clean one.
     Reset {
-        /// By whom.
+        /// The person who used `restart`.
         by: Actor,
     },
     /// Too many failures in the window: no restarts until a person says so.
     BreakerOpened {
-        /// How many.
+        /// Number of failures in the window.
         failures: u32,
-        /// Whether it was open before and its trial session failed.
+        /// True if the breaker was open before and its trial session failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         trial: bool,
     },
@@ -568,12 +568,12 @@ pub enum Event {
     BreakerClosed,
     /// Too many process crashes in the window: no restarts until a person says so.
     Degraded {
-        /// How many.
+        /// Number of crashes in the window.
         crashes: u32,
     },
     /// The wall clock was set: what is measured by its own length is moved along with it.
     ClockSet {
-        /// By how many milliseconds; below zero: back.
+        /// Milliseconds by which the clock was set forward; negative if it was set back.
         by: i64,
     },
     /// The supervisor panicked and was rebuilt.

@@ -1,4 +1,4 @@
-//! What programs are told of agents: one event per transition, derived from what people are told in the agent's channel.
+//! Events for webhooks: one per transition of an agent, derived from the notices for the agent's channel.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,26 +6,26 @@ use super::id::{AgentName, WorkId};
 use super::notice::Notice;
 use super::work::Work;
 
-/// The most of a task's words that goes along, in bytes.
+/// Maximum length of a task's text in an event, in bytes.
 const TASK_MAX: usize = 2000;
 
-/// What happened to an agent (contract, section 8).
+/// Kind of an event for webhooks (contract, section 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookEvent {
-    /// The evaluator has told it privately that it goes the wrong way.
+    /// The evaluator has whispered a finding to the agent.
     Spiraling,
-    /// A session failed, a task was given up, or it is paused or halted for something that went wrong.
+    /// A session failed, a task was given up, or the agent is paused or halted by a failure.
     Error,
-    /// It asks people something, or calls for them.
+    /// The agent asks people something, or calls for them.
     Question,
     /// A clock ran out.
     Timeout,
     /// A session completed.
     Complete,
-    /// What it was told did not help: it is paused, and a person is called.
+    /// Whispers did not help: the agent is paused, and a person is called.
     Escalation,
-    /// It goes on.
+    /// The agent was resumed.
     Resumed,
 }
 
@@ -41,7 +41,7 @@ impl HookEvent {
         Self::Resumed,
     ];
 
-    /// What it is called in the configuration and in what is sent.
+    /// Returns the kind's name in the configuration and in the request.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -55,9 +55,9 @@ impl HookEvent {
         }
     }
 
-    /// Which event a notice is that an agent's channel is owed; `None`: programs are not told of it.
+    /// Returns the event for a notice in an agent's channel; `None` if webhooks are not told of it.
     ///
-    /// A notice for the channel and for the alerts is one event, and so is what is repeated: a reminder is none.
+    /// A notice for the channel and for the alerts is one event, and a repeated one is none: a reminder is no event.
     #[must_use]
     pub fn of(notice: &Notice) -> Option<Self> {
         use Notice as N;
@@ -91,12 +91,12 @@ impl HookEvent {
             N::Completed { .. } => Some(Self::Complete),
             N::Escalated { reminder: 0, .. } => Some(Self::Escalation),
             N::Resuming { .. } => Some(Self::Resumed),
-            // It is the clock that is told of, once.
+            // The clock was told of already, once.
             N::TimedOut { .. }
             // Reminders.
             | N::Escalated { .. }
             | N::AskOpen { .. }
-            // Nothing went wrong, or somebody has just asked for it.
+            // Nothing went wrong, or a person has just asked for it.
             | N::Started { .. }
             | N::WorkspaceSeen { .. }
             | N::CapNear { .. }
@@ -139,7 +139,7 @@ impl HookEvent {
             | N::AgentAdded { .. }
             | N::AgentEdited { .. }
             | N::AgentRemoved { .. }
-            // Of the fleet and of herder itself.
+            // Notices about the fleet or herder itself.
             | N::Boarded { .. }
             | N::BoardCancelled { .. }
             | N::BoardReworded { .. }
@@ -190,26 +190,26 @@ impl HookEvent {
     }
 }
 
-/// An event as an endpoint is owed it.
+/// An event as it is sent to an endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hook {
-    /// What happened.
+    /// Kind of the event.
     pub event: HookEvent,
-    /// To whom.
+    /// The agent.
     pub agent: AgentName,
-    /// What it works on, or would next.
+    /// Its current work, or else its next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<HookTask>,
-    /// As people are told it.
+    /// The notice for people.
     pub notice: Notice,
 }
 
-/// Work that an event is about.
+/// The work that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookTask {
     /// Its number.
     pub id: WorkId,
-    /// Its words, the beginning of long ones.
+    /// Its text; only the beginning of a long one.
     pub text: String,
 }
 

@@ -1,36 +1,37 @@
-//! The names and numbers by which things are known.
+//! Names and numbers that identify agents, accounts, networks, work, questions, sessions and posts.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The longest agent name, in bytes: it becomes a channel, a folder and a nick, and leaves room for a prefix in each.
+/// Maximum length of an agent's name, in bytes: it becomes a channel, a folder and a nick, and leaves room for a
+/// prefix in each.
 pub const AGENT_NAME_MAX: usize = 30;
 
 /// An agent's name: checked once, here, because it becomes a channel, a folder and a nick.
 ///
-/// Lower-case ASCII letters, digits and inner hyphens, starting with a letter, at most [`AGENT_NAME_MAX`] bytes.
-/// Cheap to clone: it goes wherever something is said of an agent.
+/// It consists of lower-case ASCII letters, digits and inner hyphens, starts with a letter, and has at most
+/// [`AGENT_NAME_MAX`] bytes. It is cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AgentName(Arc<str>);
 
-/// Why a text cannot be an agent's name.
+/// Reason why a text cannot be an agent's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing was given.
+    /// The text is empty.
     #[error("an agent needs a name")]
     Empty,
-    /// Longer than [`AGENT_NAME_MAX`].
+    /// The text is longer than [`AGENT_NAME_MAX`].
     #[error("\"{0}\" is too long: an agent's name has at most {AGENT_NAME_MAX} characters")]
     TooLong(String),
-    /// A character that cannot be part of a channel, a folder and a nick at once.
+    /// The text has a character that cannot be part of a channel, a folder and a nick at once.
     #[error(
         "\"{0}\" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex"
     )]
     Character(String),
-    /// A word that the bot itself uses.
+    /// The text is a word that herder uses itself.
     #[error("\"{0}\" cannot name an agent: herder uses that word itself")]
     Reserved(String),
 }
@@ -40,7 +41,7 @@ pub const RESERVED_NAMES: [&str; 8] =
     ["herder", "alerts", "work", "all", "fleet", "here", "everyone", "agents"];
 
 impl AgentName {
-    /// Checks `text`. Upper-case letters are taken as lower-case, since no chat network tells them apart.
+    /// Checks `text`. Upper-case letters are converted to lower case, since no chat network distinguishes them.
     ///
     /// # Errors
     /// A [`NameError`] that says what is wrong in the user's terms.
@@ -63,7 +64,7 @@ impl AgentName {
         Ok(Self(name.into()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -103,7 +104,7 @@ macro_rules! text_id {
         pub struct $name(pub String);
 
         impl $name {
-            /// The name as text.
+            /// Returns the name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -166,10 +167,10 @@ number_id!(
 );
 
 impl NetworkName {
-    /// What a webhook is called among the networks begins so.
+    /// Prefix of a webhook's name among the networks.
     pub const WEBHOOK: &str = "webhook:";
 
-    /// The name of a webhook, if it is one.
+    /// Returns the name of a webhook, if the network is one.
     #[must_use]
     pub fn webhook(&self) -> Option<&str> {
         self.0.strip_prefix(Self::WEBHOOK)

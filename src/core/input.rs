@@ -1,4 +1,4 @@
-//! Everything that can happen to an agent, as its supervisor is told.
+//! Inputs: everything that can happen to an agent.
 
 use std::time::Duration;
 
@@ -17,29 +17,29 @@ use super::watch::{Judgement, Mark};
 use super::work::{Actor, TaskReport, Work, WorkKind};
 use super::workspace::Workspace;
 
-/// What happened.
+/// An input to an agent's supervisor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// The supervisor came up (herder started, or the supervisor was rebuilt): what is owed is decided now. Whatever
-    /// processes earlier sessions left have been ended before, or named.
+    /// The supervisor came up (herder started, or the supervisor was rebuilt): pending actions are decided now.
+    /// Processes of earlier sessions have been ended before, or reported by [`Input::SurvivorsFound`].
     Started,
-    /// Before [`Input::Started`]: processes of earlier sessions, whose ends are recorded, are still there and cannot be
-    /// ended, so that nothing may start beside them.
+    /// Processes of earlier sessions, whose ends are recorded, still exist and cannot be ended, so that no session
+    /// may start beside them. It comes before [`Input::Started`].
     SurvivorsFound,
-    /// It may be its turn now: whatever it waited for is to be tried again.
+    /// A place may be free for the agent: the start that it waited for is tried again.
     Promoted,
-    /// A deadline that [`super::agent::Agent::deadline`] named has passed.
+    /// The deadline named by [`super::agent::Agent::deadline`] has passed.
     Tick,
-    /// The wall clock was set by so many milliseconds; below zero: back.
+    /// The wall clock was set.
     ClockSet {
-        /// By how many.
+        /// Milliseconds by which it was set forward; negative if it was set back.
         by: i64,
     },
-    /// A person commands. Authorised before it gets here.
+    /// A person's command, already authorised.
     Control {
-        /// Who.
+        /// The person.
         by: Actor,
-        /// What.
+        /// The command.
         control: Control,
     },
     /// The account's gate was closed by another agent's failure.
@@ -47,89 +47,90 @@ pub enum Input {
         /// Billing, auth or budget.
         category: Category,
     },
-    /// An account was closed that the agent has left, and on which the session that runs may have begun.
+    /// An account was closed that the agent has left, but that the running session may have started on.
     LeftAccountBlocked {
-        /// Which.
+        /// The account.
         account: AccountName,
     },
     /// The account's gate was opened again by a person.
     AccountOpened {
-        /// Who.
+        /// The person.
         by: Actor,
     },
-    /// The board hands a task over. Said again until the agent has it on record; a number that it knows is ignored.
+    /// The board hands a task over. It is repeated until the agent has recorded it; a known number is ignored.
     HandedOver {
-        /// The number of the hand-over.
+        /// Number of the hand-over.
         number: u64,
         /// The task.
         work: Box<Work>,
     },
-    /// The board has the agent's news on record.
+    /// The board has recorded the agent's news.
     BoardHeard {
-        /// The number of the last of them.
+        /// Number of the last of them.
         up_to: u64,
     },
-    /// The driver of a session reports. Signals of any session but the current one are ignored.
+    /// A signal from the driver of a session. Signals of any session but the current one are ignored.
     Driver {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What.
+        /// The signal.
         signal: Signal,
     },
-    /// As [`Signal::Ended`], while herder goes down or before it is up: what came of the session is recorded, and nothing is
-    /// begun before [`Input::Started`].
+    /// The same as [`Signal::Ended`], while herder goes down or is not up yet: the outcome is recorded, and no
+    /// session starts before [`Input::Started`].
     EndedAtShutdown {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What came of it.
+        /// The outcome.
         outcome: Box<Outcome>,
         /// See [`Signal::Ended`].
         survivors: Vec<u32>,
     },
     /// The driver sent no heartbeat for `silent`, the policy's `heartbeat_timeout`.
     DriverSilent {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// How long.
+        /// Time without a heartbeat.
         silent: Duration,
     },
-    /// The agent says by its tools how its task stands. Refused if the session is not the current one, or has no task.
+    /// The agent reports on its task with a tool. It is refused if the session is not the current one, or has no
+    /// task.
     Reported {
-        /// Its session.
+        /// The session.
         session: SessionId,
-        /// What it says.
+        /// The report.
         report: TaskReport,
     },
-    /// Whispers were handed over with the result of a tool call.
+    /// Whispers were delivered with the result of a tool call.
     WhispersTaken {
         /// The session that has them.
         session: SessionId,
-        /// Which.
+        /// The whispers.
         whispers: Vec<WorkId>,
     },
-    /// The agent asks people something of its own accord, and comes back for the answer. Refused unless its session runs.
+    /// The agent asks people a question with a tool, and polls for the answer. It is refused unless its session runs.
     Question {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What.
+        /// The question.
         inquiry: Inquiry,
     },
-    /// The evaluator has judged the agent's last turns, or could not.
+    /// An evaluation ended, with a verdict or without.
     Evaluated {
         /// The evaluation's number.
         number: u32,
-        /// What it came to.
+        /// The result.
         judgement: Judgement,
-        /// What it cost; `None`: nobody can say.
+        /// Usage of the model that was asked; `None` if it is unknown.
         usage: Option<Usage>,
     },
-    /// Somebody has split the agent's task, or could not.
+    /// The request to split the agent's task ended.
     Divided {
-        /// The number of what was asked.
+        /// Number of the request.
         number: u32,
-        /// The parts to be, or why there are none.
+        /// The new parts, or the reason why there are none.
         answer: Result<Vec<Cut>, Lapse>,
-        /// What it cost; `None`: nobody can say.
+        /// Usage of the model that was asked; `None` if it is unknown.
         usage: Option<Usage>,
     },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
@@ -139,215 +140,217 @@ pub enum Input {
     },
 }
 
-/// What a person can ask of one agent.
+/// A person's command to one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Control {
     /// Pause after the current session, or now.
     Pause {
-        /// Interrupt the turn; its work goes back to the head of the queue.
+        /// True to interrupt the turn; its work goes back to the head of the queue.
         now: bool,
     },
-    /// Leave any pause, half-open the breaker, start again.
+    /// Ends any pause, half-opens the breaker, starts again.
     Resume,
-    /// Stop the session, discard its work, go on with the next.
+    /// Stops the session, discards its work, continues with the next.
     Abort,
-    /// The same by somebody who was told that somebody else has answered the call they may have meant.
+    /// The same, from a person who was told that another person has answered the call that they may have meant.
     AbortAnyway {
-        /// That call.
+        /// The call.
         call: WorkId,
     },
-    /// A button under a post of that moment: it counts only as long as the agent calls for somebody since then.
+    /// A button below a post. It is valid as long as the call of that post is open.
     Press {
-        /// When the post was decided.
+        /// Time at which the post was decided.
         at: Timestamp,
-        /// Which button.
+        /// The button.
         button: Button,
     },
-    /// A clean new session, counters reset; skips a countdown.
+    /// Starts a clean new session with counters reset; skips a countdown.
     Restart,
-    /// Stop now and stay paused: one agent's part of `stop-all`.
+    /// Stops now and stays paused: the part of `stop-all` for one agent.
     Stop,
-    /// Go on, if it was stopped with all others: one agent's part of `resume-all`.
+    /// Continues if it was stopped by `stop-all`: the part of `resume-all` for one agent.
     LetOn,
-    /// Work for it.
+    /// Gives the agent work.
     Give {
-        /// The id that was drawn for it.
+        /// The number drawn for it.
         id: WorkId,
         /// Its kind.
         kind: WorkKind,
-        /// What to do.
+        /// The work's text.
         text: String,
-        /// What is written on it.
+        /// Its priority, needs and parent.
         card: Option<Box<Card>>,
     },
-    /// Other words for work that waits.
+    /// Replaces the text of work that waits.
     Reword {
-        /// Which.
+        /// The work.
         id: WorkId,
-        /// What to do instead.
+        /// The new text.
         text: String,
     },
-    /// Takes work back that waits.
+    /// Takes back work that waits.
     Withdraw(WorkId),
     /// Cancels a task, queued or running.
     CancelTask(WorkId),
-    /// Hands a task back that waits, failed or was blocked: for another agent, or in parts.
+    /// Hands back a task that waits, failed or was blocked: for another agent, or in parts.
     HandBack {
-        /// Which.
+        /// The task.
         task: WorkId,
-        /// What becomes of it.
+        /// Its destination.
         onward: Onward,
     },
-    /// Words for the agent alone.
+    /// Whispers to the agent.
     Whisper {
-        /// The id that was drawn for them.
+        /// The number drawn for the whisper.
         id: WorkId,
-        /// What they say.
+        /// Its text.
         text: String,
     },
-    /// The call for a person has been seen by one; `None`: whichever stands.
+    /// Acknowledges a call for a person; `None`: the open one.
     Ack(Option<WorkId>),
-    /// A whisper of the evaluator was called for, or was not.
+    /// Marks a whisper of the evaluator as right or wrong.
     Mark {
-        /// Which.
+        /// The whisper.
         id: WorkId,
-        /// Whether.
+        /// The mark.
         mark: Mark,
     },
     /// Drops queued messages; tasks stay.
     Clear,
     /// Answers a question; the first answer counts.
     Answer {
-        /// Which.
+        /// The question.
         ask: AskId,
-        /// What.
+        /// The answer.
         answer: AskAnswer,
     },
-    /// Takes a rule back: from now on it is asked again.
+    /// Removes a rule: from now on its command is asked about again.
     RemoveRule(AskId),
-    /// A changed spec, used from the next session on.
+    /// Changes the agent's configuration from the next session on.
     Edit {
-        /// The agent as it is to be.
+        /// The new configuration.
         spec: Box<AgentSpec>,
-        /// What it was changed from, so that a change that somebody else made meanwhile is not undone by it. `None`: whatever
-        /// it has.
+        /// The configuration that was edited, so that a change made meanwhile by someone else is not undone; `None`
+        /// skips that check.
         base: Option<Box<AgentSpec>>,
     },
-    /// The same by the configuration: a session whose own command is another one now is cut, and its work goes on with that.
+    /// The same from the configuration file: a session whose own command changed is cut, and its work continues with
+    /// the new one.
     Configure(Box<AgentSpec>),
-    /// The agent is removed: its session stopped, its supervisor ended, its history kept.
+    /// Removes the agent: its session is stopped, its supervisor ended, its history kept.
     Remove,
 }
 
-/// What a button under a post that calls for somebody asks for.
+/// A button below a post that calls for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Button {
-    /// As [`Control::Resume`].
+    /// The same as [`Control::Resume`].
     Resume,
-    /// As [`Control::Abort`].
+    /// The same as [`Control::Abort`].
     Abort,
 }
 
-/// The clocks of the contract's section 5, and the session's own limit.
+/// The clocks of the contract's section 5, and the time limit of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// `startup_timeout`: the process never became ready.
+    /// `startup_timeout`: time until the process is ready.
     Startup,
-    /// `silence_timeout`: a model call without any event.
+    /// `silence_timeout`: time of a model call without any event.
     Silence,
-    /// `tool_timeout`: a tool call.
+    /// `tool_timeout`: duration of a tool call.
     Tool,
-    /// `max_task_duration`: the whole session.
+    /// `max_task_duration`: duration of the session.
     Task,
-    /// `heartbeat_timeout`: the driver itself.
+    /// `heartbeat_timeout`: time without a heartbeat of the driver.
     Heartbeat,
 }
 
-/// What a driver reports of its session.
+/// A driver's report about its session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
-    /// Before the process is started: how the workspace stands.
+    /// State of the workspace before the process is started.
     Workspace {
-        /// What was seen.
+        /// The state.
         seen: Workspace,
     },
     /// The process runs. Its record must be on disk before it is given work: the supervisor answers with `Go`.
     Spawned {
         /// Process id.
         pid: u32,
-        /// Start time in clock ticks since boot (`/proc/<pid>/stat` field 22), which with the pid names a process for good.
+        /// Start time in clock ticks since boot (`/proc/<pid>/stat`, field 22), which together with the pid
+        /// identifies a process.
         started: u64,
     },
-    /// The runtime is up and named its conversation, if it has one.
+    /// The runtime is ready and named its conversation, if it has one.
     Ready {
-        /// What a later session can resume; `None`: nothing, also not what was known before.
+        /// Id for resuming the conversation later; `None` if it cannot be resumed, nor can the one known before.
         conversation: Option<String>,
     },
-    /// The conversation that was to be resumed cannot be: the session begins a new one.
+    /// The conversation could not be resumed: the session starts a new one.
     ConversationLost {
-        /// What the runtime said of it, bounded by the driver.
+        /// The runtime's message, bounded by the driver.
         why: String,
     },
     /// A message was written into the running turn.
     Steered {
-        /// Which.
+        /// The message.
         work: WorkId,
     },
-    /// A turn ended and the session goes on; or the runtime said something worth keeping for `log`.
+    /// A turn ended and the session continues, or the runtime printed something for `log`.
     Turn {
         /// The turn's text, bounded by the driver.
         text: String,
         /// Names of the tools it used, in order, bounded by the driver.
         tools: Vec<String>,
     },
-    /// The agent's model gave an answer, and its tool calls are over: what the evaluator is to see of that.
+    /// A turn for the evaluator: the model gave an answer, and its tool calls have ended.
     Observed {
-        /// The turn; whose work it was about, the state knows.
+        /// The turn; its work is filled in from the state.
         turn: Box<Turn>,
     },
     /// A clock ran out; the driver interrupts, then ends the process tree, then reports `Ended`.
     ClockRanOut {
-        /// Which.
+        /// The clock.
         clock: Clock,
-        /// What was seen.
+        /// The evidence.
         evidence: Own,
     },
-    /// The runtime asks whether the agent may do something, and waits.
+    /// The runtime asks for a permission, and waits.
     Asked {
-        /// What the driver calls the question.
+        /// The driver's key of the question.
         key: AskKey,
         /// The tool.
         tool: String,
-        /// The exact command, or what stands for it.
+        /// The exact command, or a description of the action.
         command: String,
-        /// Whether the command is one for a shell or the like, so that what is always asked is looked for in it.
+        /// True if it is a command for a shell or similar, in which always-asked commands are searched for.
         shell: bool,
-        /// Whether it is known by a name alone, and may be anything of that name.
+        /// True if only a name is known, which may stand for different actions.
         vague: bool,
     },
-    /// The runtime asks for words or a choice of a person's, and waits.
+    /// The runtime asks a person for words or a choice, and waits.
     Inquired {
-        /// What the driver calls the question.
+        /// The driver's key of the question.
         key: AskKey,
         /// The question.
         inquiry: Box<Inquiry>,
-        /// Its place among the questions of one call; `None`: it is the only one.
+        /// Position in a call of several questions; `None` if it is the only one.
         part: Option<Part>,
     },
     /// The runtime does not wait for an answer any more.
     AskWithdrawn {
-        /// What the driver calls the question.
+        /// The driver's key of the question.
         key: AskKey,
     },
-    /// What the session has used by now.
+    /// A reading of the session's usage.
     Usage {
-        /// What its meter shows.
+        /// The reading.
         reading: Box<Reading>,
     },
-    /// The session is over and its process tree verified empty, but for the survivors.
+    /// The session ended, and its process tree is verified empty except for the survivors.
     Ended {
-        /// How.
+        /// The outcome.
         outcome: Box<Outcome>,
         /// Processes that could not be ended.
         survivors: Vec<u32>,

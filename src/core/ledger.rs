@@ -1,4 +1,4 @@
-//! What agents use together: the fleet's and the accounts' caps, over the books of all agents, also of removed ones.
+//! Shared usage: caps of the fleet and of accounts, over the books of all agents including removed ones.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use super::usage::{
     next_limit, window,
 };
 
-/// Who shares a cap: the agents of an account, or all.
+/// Scope of a shared cap: the agents of one account, or, if `None`, all agents.
 pub type Scope = Option<AccountName>;
 
-/// What has to be remembered beside the books of the agents that are there.
+/// State of shared caps that is stored beside the books of the existing agents.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// The books of agents that were removed: what they used is used.
+    /// Books of removed agents; their usage still counts.
     pub kept: BTreeMap<AgentName, Books>,
-    /// Caps that a person let the agents go past.
+    /// Caps that a person waived.
     pub waived: Vec<(Scope, Waived)>,
-    /// Caps that were warned of.
+    /// Caps for which a warning was posted.
     pub warned: Vec<(Scope, Warned)>,
 }
 
-/// What was used in a scope, and how its caps stand.
+/// Usage in a scope and the state of its caps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared {
-    /// Whose.
+    /// The scope.
     pub scope: Scope,
-    /// In this hour.
+    /// Usage in this hour.
     pub hour: Usage,
-    /// Today.
+    /// Usage today.
     pub today: Usage,
-    /// Its caps.
+    /// State of its caps.
     pub caps: Vec<Standing>,
 }
 
-/// What some agents used in an hour and on its day.
+/// Usage of several agents in an hour and on its day.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Used {
-    /// In the hour.
+    /// Usage in the hour.
     pub hour: Usage,
-    /// On the day.
+    /// Usage on the day.
     pub today: Usage,
 }
 
 impl Used {
-    /// By the books of all of them.
+    /// Sums the books of agents.
     #[must_use]
     pub fn of<'a>(books: impl Iterator<Item = &'a Books>, scope: &Scope, now: Timestamp) -> Self {
         let mut used = Self::default();
@@ -67,23 +67,23 @@ impl Used {
     }
 }
 
-/// What each agent used in the running hour and on its day, by account: so that a sum over a thousand of them, which is asked
-/// for after each of their readings, does not go through a thousand books.
+/// Index of each agent's usage in the current hour and on its day, by account. A sum over a thousand agents, needed
+/// after each of their readings, thereby does not read a thousand books.
 #[derive(Debug, Clone, Default)]
 pub struct Tallies {
-    /// The hour and the day of it; nothing is known of others.
+    /// The hour and day that the index is for.
     of: Option<(i64, i64)>,
     accounts: BTreeMap<AccountName, BTreeMap<AgentName, Used>>,
 }
 
 impl Tallies {
-    /// Whether it is of the hour of `now`, and so is what it says.
+    /// True if the index is for the hour of `now`.
     #[must_use]
     pub fn is_of(&self, now: Timestamp) -> bool {
         self.of == Some((hour(now), day(now)))
     }
 
-    /// Everything anew, by the books of all agents.
+    /// Builds the index from the books of all agents.
     #[must_use]
     pub fn new<'a>(agents: impl Iterator<Item = (&'a AgentName, &'a Books)>, now: Timestamp) -> Self {
         let mut tallies = Self { of: Some((hour(now), day(now))), accounts: BTreeMap::new() };
@@ -93,7 +93,7 @@ impl Tallies {
         tallies
     }
 
-    /// An agent's books have changed.
+    /// Updates the index after an agent's books changed.
     pub fn enter(&mut self, agent: &AgentName, books: &Books, now: Timestamp) {
         for agents in self.accounts.values_mut() {
             agents.remove(agent);
@@ -104,7 +104,7 @@ impl Tallies {
         }
     }
 
-    /// What the agents that are there used in a scope.
+    /// Returns the usage of the existing agents in a scope.
     #[must_use]
     pub fn used(&self, scope: &Scope) -> Used {
         let mut sum = Used::default();
@@ -123,26 +123,26 @@ impl Tallies {
 }
 
 impl Ledger {
-    /// An agent is removed.
+    /// Keeps the books of an agent that is removed.
     pub fn keep(&mut self, agent: AgentName, books: Books, at: Timestamp) {
         self.kept.insert(agent, books);
         let oldest = day(at).saturating_sub(i64::try_from(DAYS_KEPT).unwrap_or(i64::MAX));
         self.kept.retain(|_, books| books.days.back().is_some_and(|page| page.at >= oldest));
     }
 
-    /// A cap holds again at `limit`.
+    /// Raises a cap to the waived limit.
     pub fn waive(&mut self, scope: &Scope, waived: Waived) {
         self.waived.retain(|(of, before)| of != scope || before.cap != waived.cap);
         self.waived.push((scope.clone(), waived));
     }
 
-    /// A cap was warned of.
+    /// Records that a warning was posted.
     pub fn warned(&mut self, scope: &Scope, warned: Warned) {
         self.warned.retain(|(of, before)| of != scope || before.cap != warned.cap);
         self.warned.push((scope.clone(), warned));
     }
 
-    /// Whether a cap was warned of up to this part.
+    /// True if a warning of this level or a higher one was posted.
     #[must_use]
     pub fn knows(&self, scope: &Scope, warned: Warned) -> bool {
         self.warned.iter().any(|(of, before)| {
@@ -151,7 +151,7 @@ impl Ledger {
         })
     }
 
-    /// What was used in a scope; `there`: by the agents that are there.
+    /// Returns the usage in a scope and the state of its caps; `there`: usage of the existing agents.
     #[must_use]
     pub fn shared(&self, there: Used, caps: &SharedCaps, scope: Scope, now: Timestamp) -> Shared {
         let Used { mut hour, mut today } = there;
@@ -170,7 +170,7 @@ impl Ledger {
     }
 }
 
-/// The caps of a scope as they were set.
+/// Returns the configured caps of a scope.
 #[must_use]
 pub fn caps_of(caps: &SharedCaps, scope: &Scope) -> Caps {
     match scope {
@@ -180,13 +180,13 @@ pub fn caps_of(caps: &SharedCaps, scope: &Scope) -> Caps {
 }
 
 impl Shared {
-    /// The first of its caps that is reached.
+    /// Returns the first cap that is reached.
     #[must_use]
     pub fn reached(&self) -> Option<Standing> {
         self.caps.iter().copied().find(|standing| standing.is_reached())
     }
 
-    /// What a person's word to go on raises each cap to that is reached.
+    /// Returns the new limit of each reached cap that a person waives.
     pub fn waivers(&self, caps: &SharedCaps, now: Timestamp) -> Vec<Waived> {
         let set: Vec<(Cap, f64)> = caps_of(caps, &self.scope).list().collect();
         let reached = self.caps.iter().filter(|standing| standing.is_reached());
@@ -199,7 +199,7 @@ impl Shared {
             .collect()
     }
 
-    /// The warnings that are due, each with what is used.
+    /// Returns the warnings to post, each with the amount used.
     #[must_use]
     pub fn warnings(&self, ledger: &Ledger, now: Timestamp) -> Vec<(Warned, f64)> {
         let due = |standing: &Standing| {

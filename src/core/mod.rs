@@ -1,11 +1,11 @@
-//! The pure core: what follows from what, without I/O, clocks, randomness or tasks.
+//! The pure core: decisions and their consequences, without I/O, clocks, randomness or tasks.
 //!
-//! Whatever happens to an agent is an [`input::Input`]. [`decide()`] says which [`event::Event`]s follow, or refuses. The
-//! supervisor commits them together with the posts they owe ([`posts()`]), then [`apply()`]s them, then performs the
-//! [`effect::Effect`]s that [`react()`] names. A replay runs `apply` alone.
+//! Everything that happens to an agent is an [`input::Input`]. [`decide()`] returns the [`event::Event`]s that
+//! follow, or a refusal. The supervisor commits them together with the posts that they cause ([`posts()`]), then
+//! [`apply()`]s them, then performs the [`effect::Effect`]s that [`react()`] returns. A replay runs `apply` alone.
 //!
-//! `posts` and `react` are asked for each event with the state right after that event, so whoever carries out a decision
-//! walks through it: apply one event, ask both, go on to the next.
+//! `posts` and `react` get each event with the state right after that event. The supervisor therefore walks through a
+//! decision: it applies one event, calls both, and continues with the next.
 //!
 //! Time, ids and randomness are arguments ([`Context`]). A test in `tests/it/tidy.rs` keeps this folder free of I/O.
 
@@ -62,34 +62,36 @@ use policy::Policy;
 use promotion::Hold;
 use time::Timestamp;
 
-/// What `decide` may know beside the state.
+/// The information that `decide` gets beside the state.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// Now.
+    /// The current time.
     pub now: Timestamp,
-    /// The limits.
+    /// The configured limits.
     pub policy: &'a Policy,
-    /// Added to restart countdowns, so that many agents of one fault do not come back in one instant. Zero for one agent.
+    /// Addition to restart countdowns, so that many agents with the same fault do not come back at the same moment.
+    /// It is zero for a single agent.
     pub jitter: Duration,
-    /// Why no session may begin now; `None`: one may. Whoever carries the decision out asks for a place, and decides anew
-    /// with the answer if there is none.
+    /// The reason why no session may start now; `None` if one may. The supervisor asks for a place, and decides again
+    /// with this reason if there is none.
     pub hold: Option<&'a Hold>,
-    /// Since when its account has been closed, where time decides something and the agent waits for that.
+    /// Time since which the agent's account has been closed, if the agent waits for that.
     pub closed: Option<Timestamp>,
-    /// Whether there is an agent that may do more than this one, and would do for the work that this one has at hand.
+    /// True if another agent has more permissions and is able to do this agent's current work.
     pub broader: bool,
-    /// What the running session was given and has not taken yet: it may read it at any moment, so that nobody can take it back.
+    /// Messages that were given to the running session and not acknowledged. It may read them at any moment, so that
+    /// they cannot be taken back.
     pub handed: Option<&'a BTreeSet<WorkId>>,
-    /// An unused number, for work that herder itself gives (rounds of a loop) or for a question that an agent asks.
+    /// An unused number, for work that herder itself gives (rounds of a loop) or for a question of an agent.
     pub fresh: WorkId,
 }
 
-/// What `decide` decided: facts to commit and what the person who asked is told.
+/// The result of `decide`: events to commit, and the reply to the person who gave the command.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decision {
-    /// In order.
+    /// The events, in order.
     pub events: Vec<event::Event>,
-    /// The answer to an accepted command; every accepted command has one.
+    /// The reply to an accepted command; every accepted command has one.
     pub reply: Option<notice::Notice>,
 }
 

@@ -1,6 +1,7 @@
-//! What herder says, as typed values: language, splitting and markup are the edge's business.
+//! Herder's messages as typed values. Language, splitting and markup are added later, at the edge.
 //!
-//! Every variant has a message of the same name in `locales/`; `l10n` maps fields to variables, one function for all.
+//! Every variant has a message of the same name in `locales/`; `l10n` maps fields to variables, with one function for
+//! all.
 #![expect(
     missing_docs,
     reason = "fields are named after the variables of the locale messages, which document them"
@@ -25,7 +26,7 @@ use super::watch::{Answer, Mark, Why};
 use super::work::{TaskEnd, WorkKind};
 use super::workspace::Workspace;
 
-/// Who a notice is for, before networks are known.
+/// The audience of a notice, before networks are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Audience {
@@ -37,28 +38,28 @@ pub enum Audience {
     Work,
     /// The control channel on every network.
     Control,
-    /// Programs outside alone, and no channel.
+    /// Webhooks alone, and no channel.
     Hooks,
 }
 
-/// Something herder says on its own account, or in answer to an accepted command.
+/// A message that herder posts by itself, or the reply to an accepted command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "kebab-case")]
 pub enum Notice {
     // ── status posts (contract, sections 4 and 10) ──
     /// 🐜 A session started.
     Started { agent: AgentName, work: String },
-    /// 📂 How the workspace stands before a session, where there is something to say of it.
+    /// 📂 The state of the workspace before a session, if there are uncommitted changes.
     WorkspaceSeen { agent: AgentName, workspace: Workspace },
     /// ✅ A session completed.
     Completed { agent: AgentName, duration: Duration, turns: u32, cost_usd: f64 },
-    /// ❌ Transient failure, crash or hang, with the countdown to the restart.
+    /// ❌ A transient failure, crash or hang, with the countdown to the restart.
     Crashed { agent: AgentName, detail: Detail, restart_in: Duration },
     /// ⏳ Rate limited, with the countdown.
     RateLimited { agent: AgentName, resume_in: Duration },
     /// 🚫 Permanent error, with the countdown.
     Permanent { agent: AgentName, detail: Detail, restart_in: Duration },
-    /// ❌ The context window was full, and what was worked on is no task; with the countdown.
+    /// ❌ The context window was full during work that is no task, with the countdown.
     Overflowed { agent: AgentName, detail: Detail, restart_in: Duration },
     /// 💳 Billing error; paused.
     Billing { agent: AgentName, account: AccountName },
@@ -66,34 +67,35 @@ pub enum Notice {
     Auth { agent: AgentName },
     /// 💰 Budget cap; paused.
     Budget { agent: AgentName },
-    /// 💰 One of its own caps is reached; paused.
+    /// 💰 One of the agent's own caps is reached; paused.
     CapReached { agent: AgentName, cap: Cap, limit: f64, used: f64 },
-    /// 💰 A part of one of its own caps is used.
+    /// 💰 A part of one of the agent's own caps is used.
     CapNear { agent: AgentName, cap: Cap, limit: f64, used: f64, percent: u8 },
-    /// ▶️ A person lets it go on past one of its own caps, up to the next limit.
+    /// ▶️ A person lets the agent continue past one of its own caps, up to the next limit.
     CapWaived { agent: AgentName, cap: Cap, limit: f64 },
-    /// 💰 It uses far more than usual.
+    /// 💰 The agent uses far more than usual.
     Spiked { agent: AgentName, unit: Unit, used: f64, usual: f64 },
-    /// 💰 Nobody says what its model costs.
+    /// 💰 The price of the agent's model is unknown.
     PriceUnknown { agent: AgentName, model: String, assumed: bool },
-    /// 🚨 What agents use together has reached a cap: their account is closed, or all are.
+    /// 🚨 A shared cap is reached: the account is closed, or all accounts are.
     SharedCapReached { account: Option<AccountName>, cap: Cap, limit: f64, used: f64 },
-    /// 💰 A part of what agents may use together is used.
+    /// 💰 A part of a shared cap is used.
     SharedCapNear { account: Option<AccountName>, cap: Cap, limit: f64, used: f64, percent: u8 },
-    /// 💰 A person lets them go on past it, up to the next limit.
+    /// 💰 A person lets the agents continue past a shared cap, up to the next limit.
     SharedCapWaived { account: Option<AccountName>, cap: Cap, limit: f64 },
     /// 🚫 Exit code 2; paused.
     DoNotRestart { agent: AgentName, detail: Detail },
-    /// 🔐💳💰 Paused because another agent of its account failed so.
+    /// 🔐💳💰 Paused because another agent of its account failed with this category.
     PausedWithAccount { agent: AgentName, account: AccountName, category: Category },
     /// 🚨 The one alert for an account whose agents are paused.
     AccountBlocked { account: AccountName, category: Category, agent: AgentName },
     /// ▶️ The account is open again.
     AccountOpened { account: AccountName, by: String },
-    /// ⏳ Its session ended at the usage limit of its account; its work is kept.
+    /// ⏳ The agent's session ended at the usage limit of its account; its work is kept.
     QuotaReached { agent: AgentName, account: AccountName },
-    /// ⏳ The one alert for an account whose usage limit is reached, and how it goes on: when the limit ends, when one agent
-    /// tries again by itself, when people are asked whether one may; none of the last two: when a person says so.
+    /// ⏳ The one alert for an account whose usage limit is reached. The times tell when the limit ends, when one
+    /// agent tries again by itself, and when people are asked whether one may; without the last two a person has to
+    /// open it.
     AccountExhausted {
         account: AccountName,
         agent: AgentName,
@@ -104,36 +106,36 @@ pub enum Notice {
         #[serde(default)]
         ask_at: Option<Timestamp>,
     },
-    /// ⏳ The limit should be over: may the agents of the account go on?
+    /// ⏳ The limit should have ended: people are asked whether agents of the account may continue.
     AccountAsked { account: AccountName, agent: AgentName },
-    /// ▶️ A person lets an agent show whether its account works again.
+    /// ▶️ A person lets one agent try whether its account works again.
     AccountTried { account: AccountName, agent: AgentName, by: String },
-    /// 🕰️ The wall clock of herder's machine was set by so much.
+    /// 🕰️ The wall clock of herder's machine was set.
     ClockSet { ahead: bool, by: Duration },
     /// ▶️ An agent has shown that its account works again.
     AccountWorks { account: AccountName, agent: AgentName },
-    /// ❌ Longer than its limit; the work is tried once more after the countdown.
+    /// ❌ The session took longer than its limit; the work is tried once more after the countdown.
     TimedOut { agent: AgentName, limit: Duration, restart_in: Duration },
     /// ❌ The task was given up.
     TaskFailed { agent: AgentName, task: WorkId, detail: Detail },
-    /// ❌ The agent says that it cannot go on with its task without somebody else.
+    /// ❌ The agent reported that it cannot continue with its task without someone else.
     TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
-    /// 👀 A task of the board is in the agent's queue.
+    /// 👀 A task from the board is in the agent's queue.
     TaskTaken { agent: AgentName, task: WorkId, work: String },
-    /// A task has waited for too long with an agent that cannot go on: it is on the board for another one.
+    /// A task waited too long for an agent that cannot continue; it is on the board for another one.
     TaskReleased { agent: AgentName, task: WorkId },
     /// ❌ A task did not fit into one context window: it is being split.
     TaskSplitting { agent: AgentName, task: WorkId },
-    /// 🚫 A task needs more than its agent may do: it is on the board for one that may do at least this.
+    /// 🚫 A task needs more permissions than its agent has; it is on the board for one with at least these.
     TaskNeedsMore { agent: AgentName, task: WorkId, permissions: Permissions },
-    /// 🧱 A part of a task went wrong: the whole cannot be done without a person.
+    /// 🧱 A part of a task failed: the whole task cannot be done without a person.
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
-    /// 🧱 No agent that there is suffices for a task of the board, any more.
+    /// 🧱 No existing agent meets the needs of a task on the board any more.
     NobodySuffices { task: WorkId, needs: String },
-    /// It goes the wrong way, and was told so in private: for programs alone. `times` counts findings in a row.
+    /// The evaluator whispered a finding to the agent: for webhooks alone. `times` counts findings in a row.
     Spiraling { agent: AgentName, work: String, times: u32 },
-    /// 🚨 It cannot get further by itself and is paused: a person is called. `reminder` counts from 0; `untold`: what it was
-    /// told has not reached it.
+    /// 🚨 The agent makes no progress and is paused: a person is called. `reminder` counts from 0; `untold`: the last
+    /// whisper was not delivered.
     Escalated {
         agent: AgentName,
         id: WorkId,
@@ -144,21 +146,21 @@ pub enum Notice {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untold: bool,
     },
-    /// What a person answered to that.
+    /// A person's answer to a call.
     EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String },
-    /// A person has seen it and takes care of it.
+    /// A person acknowledged a call and takes care of it.
     EscalationAcked { agent: AgentName, id: WorkId, by: String },
-    /// An operator said whether a whisper of the evaluator was called for.
+    /// An operator marked a whisper of the evaluator.
     WhisperMarked { agent: AgentName, id: WorkId, mark: Mark },
-    /// ⚠️ The evaluator has not judged an agent so many times in a row.
+    /// ⚠️ Evaluations of an agent failed several times in a row.
     EvaluatorLapsed { agent: AgentName, times: u32, lapse: Lapse },
     /// 🔔 The agent calls for people's attention, in its own words.
     Notified { agent: AgentName, detail: Detail },
-    /// ❌ A clock ran out: which, with the evidence; the interrupt follows.
+    /// ❌ A clock ran out, with the evidence; the interrupt follows.
     ClockRanOut { agent: AgentName, clock: Clock, evidence: Detail },
-    /// ⚙️ It asked for permission and was told no without anybody being asked.
+    /// ⚙️ A permission request was denied without asking a person.
     PermissionDenied { agent: AgentName, what: String },
-    /// ⚙️ It asks for permission: for what exactly, and why it is asked whatever else was said.
+    /// ⚙️ The agent asks for a permission: the exact command, and the reason why it is always asked.
     PermissionAsked {
         agent: AgentName,
         ask: AskId,
@@ -170,7 +172,7 @@ pub enum Notice {
         danger: Option<String>,
         within: Duration,
     },
-    /// ❓ It asks a question.
+    /// ❓ The agent asks a question.
     QuestionAsked {
         agent: AgentName,
         ask: AskId,
@@ -181,11 +183,11 @@ pub enum Notice {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
-    /// 📋 It asks whether it may carry out what it plans; the plan itself is said before.
+    /// 📋 The agent asks whether it may carry out its plan; the plan itself is posted before.
     PlanAsked { agent: AgentName, ask: AskId, within: Duration },
-    /// 🔔 Nobody has answered for a while.
+    /// 🔔 A question is still open.
     AskOpen { agent: AgentName, ask: AskId, text: String, question: bool, within: Duration },
-    /// ✅❌🔁 A request for permission was answered.
+    /// ✅❌🔁 A permission request was answered.
     PermissionAnswered {
         agent: AgentName,
         ask: AskId,
@@ -196,7 +198,7 @@ pub enum Notice {
     },
     /// ✅ A question was answered.
     QuestionAnswered { agent: AgentName, ask: AskId, text: String, by: String, network: NetworkName },
-    /// ⌛ Nobody answered in time.
+    /// ⌛ A question was not answered in time.
     AskExpired { agent: AgentName, ask: AskId, question: bool },
     /// 🧯 The breaker opened.
     NeedsIntervention {
@@ -210,84 +212,85 @@ pub enum Notice {
     },
     /// ✅ The breaker's trial succeeded.
     BreakerClosed { agent: AgentName },
-    /// 🧯 Degraded.
+    /// 🧯 The agent is degraded.
     Degraded { agent: AgentName, crashes: u32, window: Duration },
     /// 🧯 Processes could not be ended.
     Survivors { agent: AgentName, pids: Vec<u32> },
     /// ❌ The supervisor panicked and was rebuilt.
     SupervisorPanicked { agent: AgentName, restart_in: Duration },
-    /// 🧯 The supervisor panics again and again and is given up.
+    /// 🧯 The supervisor panicked repeatedly and is given up.
     SupervisorGaveUp { agent: AgentName, reason: String },
-    /// ⏸️ Paused now (after the session that was running, or at once).
+    /// ⏸️ The agent is paused, at once or after the session that was running.
     Paused { agent: AgentName },
     /// A restart of herder cut the session; it is tried again.
     Interrupted { agent: AgentName },
-    /// Its conversation cannot be gone on with: the next one begins with what was said last.
+    /// The agent's conversation cannot be resumed; the next one starts with the last exchanges.
     ConversationLost { agent: AgentName, why: Detail },
     /// A line for machines and people in `#work`: `FAIL <task> timeout`. Never translated.
     WorkLine { line: String },
 
     // ── answers to accepted commands ──
-    /// ⏸️ Will pause after the current session.
+    /// ⏸️ The agent will pause after the current session.
     Pausing { agent: AgentName },
-    /// ▶️ Resuming.
+    /// ▶️ The agent resumes.
     Resuming { agent: AgentName, trial: bool },
-    /// Stopping for this reason.
+    /// The session is being stopped for this reason.
     Stopping { agent: AgentName, reason: StopReason },
-    /// A session that somebody wanted ended is over: how many of its processes were ended, how many are left.
+    /// A session that was stopped has ended, with the number of its processes that were ended and of those that are
+    /// left.
     Ended { agent: AgentName, ended: u32, left: u32 },
-    /// Counters reset, a clean session follows.
+    /// Counters are reset, and a clean session follows.
     Restarting { agent: AgentName },
-    /// Work is discarded; nothing was running.
+    /// Work was discarded; no session was running.
     Aborted { agent: AgentName, work: String },
-    /// 👀 Work accepted and started at once.
+    /// 👀 Work was accepted and started at once.
     Accepted { agent: AgentName, work: WorkId, kind: WorkKind },
-    /// 👀 Work queued, at a position counted from 1.
+    /// 👀 Work was queued, at a position counted from 1.
     Queued { agent: AgentName, work: WorkId, kind: WorkKind, position: u32 },
-    /// 👀 Work queued while the agent cannot go on: why.
+    /// 👀 Work was queued while the agent cannot continue, with the reason.
     QueuedWhilePaused { agent: AgentName, work: WorkId, kind: WorkKind, position: u32, why: Halt },
-    /// The message is being put into the running turn.
+    /// The message is being written into the running turn.
     Steering { agent: AgentName, work: WorkId },
-    /// Work that waits has other words.
+    /// The text of waiting work was replaced.
     Reworded { agent: AgentName, work: String },
     /// Work that waited was taken back.
     Withdrawn { agent: AgentName, work: String },
-    /// Words for the agent alone were taken; they are not repeated.
+    /// A whisper was accepted; its text is not repeated.
     Whispered { agent: AgentName },
-    /// Messages dropped.
+    /// Messages were dropped.
     Cleared { agent: AgentName, count: u32 },
-    /// Task ended by a person.
+    /// A task was ended by a person.
     TaskEnded { agent: AgentName, task: WorkId, end: TaskEnd },
-    /// A task is on the board. `fits`: there is an agent that suffices, idle or not.
+    /// A task is on the board. `fits`: some agent, idle or not, meets its needs.
     Boarded { task: WorkId, fits: bool },
-    /// A task goes from an agent or the board to an agent or the board.
+    /// A task moves between agents and the board.
     TaskMoved { task: WorkId, from: Option<AgentName>, to: Option<AgentName> },
-    /// A task is done in parts from now on.
+    /// A task was split into parts.
     TaskSplit { task: WorkId, parts: Vec<WorkId> },
-    /// A task of the board is cancelled; so many of its parts are being ended with it.
+    /// A task of the board was cancelled; `parts` of its parts are being ended with it.
     BoardCancelled { task: WorkId, parts: u32 },
-    /// A task of the board has other words.
+    /// The text of a task on the board was replaced.
     BoardReworded { task: WorkId, work: String },
-    /// What was allowed for good is asked again.
+    /// A rule was removed: its command is asked about again.
     RuleRemoved { agent: AgentName, rule: AskId, command: String },
-    /// Agent added.
+    /// An agent was added.
     AgentAdded { agent: AgentName, runtime: Runtime },
-    /// Agent changed; from the next session on.
+    /// An agent's configuration was changed, from the next session on.
     AgentEdited {
         agent: AgentName,
-        /// Whether the next session begins a conversation of its own because of it.
+        /// True if the next session starts a new conversation because of it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         anew: bool,
     },
-    /// Agent removed; its history is kept.
+    /// An agent was removed; its history is kept.
     AgentRemoved {
         agent: AgentName,
-        /// Messages and tasks that waited and will not be done.
+        /// Number of waiting messages and tasks that will not be done.
         #[serde(default, skip_serializing_if = "is_zero")]
         works: u32,
     },
-    /// The configuration was read again: what changed of the agents, which sections count from now on, and which from the
-    /// next start on.
+    /// The configuration was read again: changes of agents, sections that apply now, and sections that apply from the
+    /// next start.
     Reloaded {
         added: Vec<AgentName>,
         changed: Vec<AgentName>,
@@ -299,71 +302,73 @@ pub enum Notice {
         sections: Vec<String>,
         later: Vec<String>,
     },
-    /// Everything stopped: how many processes are left.
+    /// All agents were stopped; `processes` are left.
     StoppedAll { agents: u32, processes: u32 },
-    /// A Discord user and the owner of an account are one person from now on.
+    /// A Discord user and the owner of a services account were linked as one person.
     Linked { name: String, user: String, account: String, network: NetworkName },
-    /// So many such ties are undone.
+    /// Links of accounts were undone.
     Unlinked { count: u32 },
-    /// In place of an answer that is too long to outlast herder: what was asked was done.
+    /// Stands in for a stored reply that is too long to be kept over a restart: the command was carried out.
     AnswerTooLong,
 
     // ── herder itself ──
     /// herder is back after being away.
     Away { from: Timestamp, to: Timestamp },
-    /// These people spoke in a channel before what is said there was taken for new.
+    /// These people spoke in a channel before messages there were treated as new.
     TooEarly { nicks: Vec<String> },
-    /// A backlog was collapsed.
+    /// A backlog of posts was collapsed.
     Collapsed { agent: Option<AgentName>, count: u32 },
-    /// A network has failed `attempts` times; said on the others.
+    /// A network has failed `attempts` times; posted on the others.
     NetworkDown { network: NetworkName, attempts: u32, reason: Detail },
     /// A network is back.
     NetworkUp { network: NetworkName, down_for: Duration },
-    /// A network is given up for good: bad password, ban.
+    /// A network is given up for good: wrong password or ban.
     NetworkRefused { network: NetworkName, reason: Detail },
-    /// 🚨 The services of a network do not take the password that they were told; herder goes on there without their account.
+    /// 🚨 The services of a network refuse the password; herder continues there without their account.
     NickservRefused { network: NetworkName, reason: Detail },
-    /// 🚨 A webhook refuses an event, which is given up. Not said again before it takes one.
+    /// 🚨 A webhook refuses an event, which is dropped. It is not posted again until the webhook accepts one.
     WebhookDropped { webhook: NetworkName, attempts: u32, reason: Detail },
     /// A channel cannot be joined.
     ChannelUnavailable { network: NetworkName, channel: String, reason: Detail },
-    /// A network does not let herder set the topic of this channel, and maybe of others.
+    /// A network does not let herder set the topic of this channel, and perhaps of others.
     TopicDenied { network: NetworkName, channel: String },
-    /// 💬 What somebody asked for on another network.
+    /// 💬 A command given on another network, mirrored here.
     Mirrored { by: String, network: NetworkName, text: String },
-    /// 🚨 A network does not let herder do something that it needs to do; everywhere, or in one channel. The permission is
-    /// named as `manage-channels`.
+    /// 🚨 A network denies herder a permission that it needs, everywhere or in one channel. The permission is named as
+    /// `manage-channels`.
     PermissionMissing { network: NetworkName, permission: String, channel: Option<String> },
-    /// 🚨 herder is not in its server on a network, or not any more; the link lets it in.
+    /// 🚨 The bot is not a member of its Discord server, or not any more; the link invites it.
     NotInvited { network: NetworkName, invite: String },
-    /// 🚨 A network takes herder's commands no more: it was let in without the right to have any. The link gives it that.
+    /// 🚨 A network refuses herder's commands: the bot was invited without the right to have any. The link grants it.
     CommandsRefused { network: NetworkName, invite: String },
     /// 🚨 A network has no room for more channels.
     ChannelsFull { network: NetworkName, missing: u32, max: u32 },
-    /// Lines a known operator missed in a netsplit follow.
+    /// Lines that a known operator missed in a netsplit follow.
     Netsplit { nick: String, count: u32 },
-    /// Nobody is configured, so nobody can command.
+    /// No person is configured, so that no command can be given.
     NobodyConfigured,
     /// The journal cannot be written: agents are being stopped, herder ends.
     StorageFailed { reason: String },
-    /// The disk is getting full.
+    /// The disk has little space left.
     DiskLow { free_bytes: u64 },
-    /// 🚨 Archives or the daily export are left out: the disk has no room for them.
+    /// 🚨 Archives or the daily export are skipped: the disk has no room for them.
     UpkeepLeftOut { needed_bytes: u64, free_bytes: u64 },
-    /// 🚨 Old entries cannot be archived, or the daily export not be written; it is tried again.
+    /// 🚨 Old entries cannot be archived, or the daily export cannot be written; it is tried again.
     UpkeepFailed { reason: String },
     /// Acknowledged revisions are missing from the journal.
     RevisionsMissing { stream: String, expected: u64, found: u64 },
-    /// 🚨 Archives with these events are not of the database, which ends at event `ends`: an older or another one was put back. They are
-    /// kept in a folder of their own.
+    /// 🚨 Archives with these events do not belong to the database, which ends at event `ends`: an older or another
+    /// one was restored. They are kept in a folder of their own.
     ArchivesAside { folder: String, first: u64, last: u64, ends: u64 },
-    /// 🚨 Events are in no archive any more, or in none that can be read.
+    /// 🚨 Events are in no readable archive.
     EventsMissing { events: String },
-    /// 🚨 Entries of the fleet and posts that are owed cannot be read by this version of herder; they are kept for one that can.
+    /// 🚨 Entries of the fleet and pending posts cannot be read by this version of herder; they are kept for one that
+    /// can.
     EntriesUnreadable { events: u64, posts: u64, version: Option<String> },
-    /// 🚫 The configuration was to be read again and has mistakes: the first of so many. Nothing changed.
+    /// 🚫 The configuration was to be read again but has `count` mistakes, of which the first are listed. Nothing
+    /// changed.
     NotReloaded { problems: Vec<String>, count: u32 },
-    /// herder is going down on purpose.
+    /// herder shuts down on purpose.
     ShuttingDown,
 }
 
@@ -373,7 +378,8 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Notice {
-    /// Whether somebody has to see it where it is an alert. That something is over, or taken care of, is none.
+    /// True if, as an alert, it needs a person's attention. A notice that something ended or is taken care of does
+    /// not.
     #[must_use]
     pub fn calls_people(&self) -> bool {
         !matches!(
@@ -391,7 +397,7 @@ impl Notice {
         )
     }
 
-    /// Whether it says no more than that a message was heard, and is worked on now or soon.
+    /// True if it only confirms that a message was accepted and is worked on now or soon.
     #[must_use]
     pub fn is_taken_up(&self) -> bool {
         match self {
@@ -401,7 +407,7 @@ impl Notice {
         }
     }
 
-    /// The agent that it calls somebody for: it stands still until a person lets it go on.
+    /// Returns the agent that it calls a person for: the agent is halted until a person resumes it.
     #[must_use]
     pub fn calls_for(&self) -> Option<&AgentName> {
         match self {
@@ -423,105 +429,105 @@ impl Notice {
     }
 }
 
-/// Why an agent does not take up work now.
+/// Reason why an agent does not start work now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halt {
-    /// Paused.
+    /// The agent is paused.
     Paused(PauseReason),
     /// The breaker is open.
     NeedsIntervention,
-    /// Degraded.
+    /// Too many process crashes.
     Degraded,
     /// A countdown runs.
     Waiting(Timestamp),
-    /// It is not its turn.
+    /// No place at work is free, or its account is closed.
     Held(Hold),
 }
 
-/// A command that cannot be carried out as things are. Nothing was stored.
+/// A command that cannot be carried out in the present state. Nothing was stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "refusal", rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Already paused, or about to be; or halted for another reason than a person's, and why.
+    /// The agent is paused already or about to be; or it is halted for another reason, `why`.
     AlreadyPaused {
         agent: AgentName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Halt>,
     },
-    /// Nothing to resume: it works, rests or waits for work.
+    /// There is nothing to resume: the agent works, rests or waits for work.
     NotPaused { agent: AgentName },
-    /// Nothing to abort.
+    /// There is nothing to abort.
     NothingRunning { agent: AgentName },
     /// The stop ladder already runs.
     AlreadyStopping { agent: AgentName },
-    /// No such task in this agent.
+    /// The agent has no such task.
     NoSuchTask { task: WorkId },
-    /// The task is already over.
+    /// The task has already ended.
     TaskOver { task: WorkId, end: TaskEnd },
-    /// The agent works on the task: it can be neither moved nor split.
+    /// The agent works on the task, so that it can be neither moved nor split.
     TaskRunning { agent: AgentName, task: WorkId },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
-    /// The agent's supervisor is given up: nothing of it changes before herder is started again.
+    /// The agent's supervisor is given up: nothing of the agent changes until herder is restarted.
     Deserted { agent: AgentName },
     /// The task is in that agent's queue already.
     TaskKept { agent: AgentName, task: WorkId },
-    /// The task is split: its parts can be moved, and split, not itself.
+    /// The task is split: its parts can be moved and split, but not the task itself.
     TaskIsSplit { task: WorkId },
-    /// A task is split into two parts at least and so many at most, none of them empty.
+    /// A task is split into at least two and at most `max` parts, none of them empty.
     SplitParts { task: WorkId, parts: u32, max: u32 },
-    /// A part of a part is not split.
+    /// A part of a part cannot be split.
     SplitTooDeep { task: WorkId, max: u32 },
     /// The board is full.
     BoardFull { max: u32 },
-    /// The agent has the work already.
+    /// The agent works on it already.
     WorkRunning { agent: AgentName },
-    /// The agent is through with the work.
+    /// The agent has finished the work.
     WorkOver { agent: AgentName },
-    /// The call for a person was answered by somebody else before.
+    /// Another person has answered the call before.
     EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String, at: Timestamp },
-    /// The same, and what the agent does since then would be ended by an `abort` that may have been meant for the call.
+    /// The same for an `abort` that may have been meant for the call, and would end the agent's work since then.
     LateAbort { agent: AgentName, id: WorkId, answer: Answer, by: String },
-    /// Somebody else has seen it before.
+    /// Another person has acknowledged the call before.
     AlreadyAcked { agent: AgentName, id: WorkId, by: String },
-    /// No person is called for this agent.
+    /// No call for a person is open for this agent.
     NoEscalation { agent: AgentName },
-    /// The evaluator has said nothing of this number.
+    /// No whisper of the evaluator has this number.
     NoSuchWhisper { agent: AgentName, id: WorkId },
-    /// Nothing that the evaluator has to do with has this number, with any agent.
+    /// No call or whisper of any agent has this number.
     NoSuchNumber { id: WorkId },
-    /// The agent works on no task.
+    /// The agent has no task.
     NoTask { agent: AgentName },
     /// The queue is full.
     QueueFull { agent: AgentName, max: u32 },
-    /// So many whispers wait already.
+    /// `max` whispers wait already.
     WhispersFull { agent: AgentName, max: u32 },
-    /// Nothing queued.
+    /// No message is queued.
     QueueEmpty { agent: AgentName },
-    /// No text.
+    /// The text is empty.
     EmptyWork { agent: AgentName },
     /// The agent is being removed.
     Removed { agent: AgentName },
-    /// Agent of this name exists.
+    /// An agent of this name exists.
     AgentExists { agent: AgentName },
-    /// No agent of this name; the nearest one.
+    /// No agent has this name; `nearest` is the most similar one.
     NoSuchAgent { agent: String, nearest: Option<AgentName> },
-    /// The supervisor or the journal failed while it was handled; logged with the cause.
+    /// The supervisor or the journal failed meanwhile; the cause is logged.
     Fault { agent: AgentName },
-    /// No such question, or one that is forgotten.
+    /// No question has this number, or it is not kept any more.
     NoSuchAsk { ask: AskId },
-    /// The question is over: how, and when.
+    /// The question has ended, with its end and time.
     AskOver { ask: AskId, end: AskEnd, at: Timestamp },
-    /// The question wants words, or does not.
+    /// The question needs words, or it needs a yes or no.
     WrongAnswer { agent: AgentName, ask: AskId, question: bool },
-    /// Nothing that such an answer could be for is open: of this agent, or of any.
+    /// No question that such an answer could be for is open, of this agent or of any.
     NothingAsked { agent: Option<AgentName> },
-    /// An answer could be for any of these.
+    /// The answer could be for any of these questions.
     SeveralAsked { asks: Vec<AskId> },
-    /// None of the answers that a question offers, or more of them than may be chosen.
+    /// The answer names none of the offered ones, or more of them than may be chosen.
     NoSuchOffer { agent: AgentName, ask: AskId, offers: u32, several: bool },
-    /// What was cut cannot be allowed for good, and only so many rules are kept: why.
+    /// A cut or inexact command cannot be allowed for good, and the number of rules is limited; the flags say which.
     NoRule {
         agent: AgentName,
         ask: AskId,
@@ -531,32 +537,32 @@ pub enum Refusal {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hidden: bool,
     },
-    /// No such rule.
+    /// No rule has this number.
     NoSuchRule { rule: AskId },
-    /// As many questions are open as can be.
+    /// The maximum number of questions is open.
     TooManyAsks { agent: AgentName, max: u32 },
-    /// The session that asks is over.
+    /// The session that asked has ended.
     NoSession { agent: AgentName },
-    /// A text is too long for one piece of work.
+    /// The text is too long for one piece of work.
     WorkTooLong { bytes: u64, max: u64 },
-    /// A text is too long for a whisper.
+    /// The text is too long for a whisper.
     WhisperTooLong { bytes: u64, max: u64 },
-    /// An agent is not renamed.
+    /// An agent cannot be renamed.
     NameKept { agent: AgentName, name: AgentName },
-    /// Somebody else, or the configuration, has changed it since it was looked at.
+    /// Another person, or the configuration, has changed the agent since it was looked at.
     EditedMeanwhile { agent: AgentName },
-    /// What is known of an agent of this name cannot be read.
+    /// The history of an earlier agent of this name cannot be read.
     HistoryUnreadable { agent: AgentName, said: String },
-    /// The journal does not take it.
+    /// The journal cannot record it.
     NotRecorded { said: String },
-    /// The configuration has mistakes: the first of so many.
+    /// The configuration has `count` mistakes, of which the first are listed.
     NotReloaded { problems: Vec<String>, count: u32 },
     /// herder was started without a configuration file.
     NoConfiguration,
-    /// herder goes down; the next start does what it was asked.
+    /// herder shuts down; the next start carries the command out.
     GoingDown,
-    /// herder goes down and takes nothing in any more.
+    /// herder shuts down and accepts no more commands.
     Closing,
-    /// The value given is not usable; what, and what would be: as older journals have it.
+    /// The given value cannot be used; only in older journals.
     Invalid { what: String, why: String },
 }

@@ -1,4 +1,4 @@
-//! How a session ended, and the class it maps to (the table of the contract's section 4).
+//! Outcomes of sessions and their categories (the table of the contract's section 4).
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::detail::Detail;
 use super::time::Timestamp;
 
-/// What a session's end means for what follows.
+/// Category of an outcome, which decides what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
-    /// Result ok.
+    /// The session succeeded.
     Success,
-    /// The same again may work: server errors, a cut stream, anything unknown.
+    /// A failure that another try may not have: server errors, a cut stream, anything unknown.
     Transient,
-    /// A limit that passes, with or without a known time.
+    /// A rate limit that passes, with or without a known end.
     RateLimit,
     /// The request itself is refused, or the process cannot be started.
     Permanent,
-    /// The turn limit of the session was reached.
+    /// The session's limit of turns was reached.
     MaxTurns,
     /// The account cannot be billed.
     Billing,
@@ -31,9 +31,9 @@ pub enum Category {
     Quota,
     /// The context window is full: a task is split, anything else is tried again in a new conversation.
     ContextOverflow,
-    /// Longer than `max_task_duration`.
+    /// The session took longer than `max_task_duration`.
     TaskTimeout,
-    /// A needed tool was denied: a task goes to an agent that may do more.
+    /// A needed tool was denied: a task goes to an agent with more permissions.
     SandboxDenial,
     /// A clock of the contract's section 5 ran out.
     Hung,
@@ -41,41 +41,41 @@ pub enum Category {
     Crash,
     /// Exit code 2: the runtime asks not to be restarted.
     DoNotRestart,
-    /// herder ended it on purpose, or was itself gone: nobody's fault, nothing is counted.
+    /// herder ended the session on purpose, or was itself gone: no failure is counted.
     Interrupted,
 }
 
 impl Category {
-    /// Whether it concerns the account, so that every agent of it is paused.
+    /// True if it concerns the account, so that every agent of the account is paused.
     #[must_use]
     pub fn is_of_account(self) -> bool {
         matches!(self, Self::Billing | Self::Auth | Self::Budget)
     }
 }
 
-/// How a process left.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// With an exit code.
+    /// With this exit code.
     Code(i32),
-    /// By a signal.
+    /// By this signal.
     Signal(i32),
 }
 
-/// Tokens and money, as far as they are reported or can be estimated.
+/// Tokens and dollars, as far as they are reported or can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens sent, cached ones included.
+    /// Tokens sent, including cached ones.
     pub input_tokens: u64,
-    /// Those of them that were found in the model's cache.
+    /// Tokens sent that were found in the model's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// Dollars.
+    /// Cost in dollars, including estimates.
     pub cost_usd: f64,
-    /// Those of them that the runtime did not report: herder's estimate, from tokens and prices.
+    /// Part of the cost that the runtime did not report: herder's estimate, from tokens and prices.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub estimated_usd: f64,
 }
@@ -96,13 +96,13 @@ fn is_nothing(dollars: &f64) -> bool {
 }
 
 impl Usage {
-    /// Whether nothing was used.
+    /// True if nothing was used.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds `other` to `self`. Dollars of `other` may be negative, where an estimate was too high; a sum never is.
+    /// Adds `other` to `self`. Dollars of `other` may be negative, if an estimate was too high; a sum never is.
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
@@ -111,7 +111,7 @@ impl Usage {
         self.estimated_usd = (self.estimated_usd + other.estimated_usd).max(0.0);
     }
 
-    /// What came since `before`. Dollars are negative where the estimate that was in `before` was too high.
+    /// Returns the usage since `before`. Dollars are negative if the estimate in `before` was too high.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -123,13 +123,13 @@ impl Usage {
         }
     }
 
-    /// Tokens, sent and received.
+    /// Returns the number of tokens sent and received.
     #[must_use]
     pub fn tokens(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The same with dollars that can be counted with: what an agent reports must survive any encoding.
+    /// Returns the usage with finite dollars of at least 0, since an agent's report must survive any encoding.
     #[must_use]
     pub fn sane(self) -> Self {
         let dollars = |dollars: f64| if dollars.is_finite() { dollars.max(0.0) } else { 0.0 };
@@ -137,52 +137,53 @@ impl Usage {
     }
 }
 
-/// How a session ended.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The class.
+    /// Its category.
     pub category: Category,
-    /// Why, for people: in the runtime's own words, where it has said any. Empty on success.
+    /// The reason for people, in the runtime's own words if it gave any. It is empty on success.
     #[serde(default)]
     pub detail: Detail,
-    /// No row of the runtime's table of failures knows it: it is taken for transient, and somebody should add a row.
+    /// True if no row of the runtime's table of failures matches: it is treated as transient, and a row should be
+    /// added.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
-    /// The conversation's history is what the model refused: the same would be refused again.
+    /// True if the model refused the conversation's history, which it would refuse again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history_refused: bool,
-    /// When a limit ends, if the runtime said so.
+    /// Reported end of a limit.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
-    /// How the process left, if it was started at all.
+    /// The end of the process; `None` if it was not started.
     #[serde(default)]
     pub exit: Option<Exit>,
-    /// Its processes that were ended from here, those that left when they were asked to among them; 0: none, or nobody
+    /// Number of its processes that herder ended, including those that left when asked to; 0 also if they were not
     /// counted.
     #[serde(default, skip_serializing_if = "is_none")]
     pub ended: u32,
-    /// The final text of the session.
+    /// Final text of the session.
     #[serde(default)]
     pub text: Option<String>,
-    /// Turns the session took.
+    /// Number of turns.
     #[serde(default)]
     pub turns: u32,
-    /// What it used.
+    /// Usage of the session.
     #[serde(default)]
     pub usage: Usage,
-    /// How long it ran.
+    /// Duration of the session.
     #[serde(default)]
     pub duration: Duration,
 }
 
 impl Outcome {
-    /// A failure of a class, if it is known. What nobody knows is transient, and counted.
+    /// Returns a failure of this category; an unknown one is treated as transient, and counted as unknown.
     #[must_use]
     pub fn failed(known: Option<Category>, detail: impl Into<Detail>) -> Self {
         Self { unknown: known.is_none(), ..Self::new(known.unwrap_or(Category::Transient), detail) }
     }
 
-    /// An outcome with nothing but its class and the reason.
+    /// Returns an outcome with nothing but its category and reason.
     #[must_use]
     pub fn new(category: Category, detail: impl Into<Detail>) -> Self {
         Self {

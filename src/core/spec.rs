@@ -1,4 +1,4 @@
-//! What an agent is: the part a person decides, as it is stored in the journal.
+//! The configuration of an agent, as it is stored in the journal.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use super::id::{AccountName, AgentName};
 use super::outcome::Category;
 use super::usage::Caps;
 
-/// How an agent's process is spoken to.
+/// Protocol of an agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Runtime {
-    /// Claude Code, long-lived stream-json both ways.
+    /// Claude Code: a long-lived process with stream-json in both directions.
     Claude,
-    /// The Codex CLI, its app server over JSON-RPC.
+    /// The Codex CLI: its app server over JSON-RPC.
     Codex,
     /// Any agent that speaks the Agent Client Protocol.
     Acp,
@@ -24,7 +24,7 @@ pub enum Runtime {
     Command,
 }
 
-/// Where a [`Runtime::Command`] takes its prompt.
+/// The way in which a [`Runtime::Command`] gets its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptMode {
@@ -35,11 +35,11 @@ pub enum PromptMode {
     Arg,
 }
 
-/// What a [`Runtime::Command`] prints.
+/// Format of a [`Runtime::Command`]'s output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Output {
-    /// Text for people: all of it is what the agent says, and its exit code is how it went.
+    /// Text for people: all of it is the agent's answer, and the exit code is its outcome.
     #[default]
     Text,
     /// `claude -p --output-format stream-json --verbose`, or `json`.
@@ -53,18 +53,18 @@ pub enum Output {
 }
 
 impl Output {
-    /// Whether it is the default.
+    /// True if it is the default.
     #[must_use]
     pub fn is_text(&self) -> bool {
         *self == Self::Text
     }
 }
 
-/// What of the agent's own words is posted to its channel.
+/// The agent's words that are posted to its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relay {
-    /// Everything it says, as it says it.
+    /// Everything, at once.
     All,
     /// The final text of a session.
     #[default]
@@ -73,23 +73,23 @@ pub enum Relay {
     None,
 }
 
-/// What an agent may touch.
+/// Permissions of an agent, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
-    /// Nothing is written.
+    /// It writes nothing.
     ReadOnly,
-    /// Each task begins with a plan; once that is approved, its own workspace.
+    /// Each task starts with a plan; after its approval the agent may write to its own workspace.
     Plan,
-    /// Its own workspace.
+    /// It writes to its own workspace.
     #[default]
     WorkspaceWrite,
-    /// Whatever the user herder runs as may.
+    /// It may do whatever the user that herder runs as may do.
     Full,
 }
 
 impl Permissions {
-    /// The permissions of a word.
+    /// Returns the permissions with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         [Self::ReadOnly, Self::Plan, Self::WorkspaceWrite, Self::Full]
@@ -97,7 +97,7 @@ impl Permissions {
             .find(|known| known.word() == word)
     }
 
-    /// The least that is more; none: there is no more.
+    /// Returns the next broader permissions; `None` if there are none.
     #[must_use]
     pub const fn broader(self) -> Option<Self> {
         match self {
@@ -107,7 +107,7 @@ impl Permissions {
         }
     }
 
-    /// Their word, as in `bot.toml`.
+    /// Returns their word, as in `bot.toml`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -119,7 +119,7 @@ impl Permissions {
     }
 }
 
-/// Who answers when an agent asks for permission.
+/// The authority that answers an agent's permission requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Autonomy {
@@ -132,30 +132,30 @@ pub enum Autonomy {
     Strict,
 }
 
-/// One line of a command's pattern table: what on stderr means which category.
+/// One row of a command's pattern table, which maps a line on stderr to a category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
     /// A regular expression, matched line by line.
     #[serde(rename = "match")]
     pub matches: String,
-    /// What a match means.
+    /// Category of a match.
     pub category: Category,
 }
 
-/// Everything a person decides about an agent. Defaults are `bot.toml.example`'s.
+/// An agent's configuration. Defaults are those of `bot.toml.example`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSpec {
     /// The agent's name.
     pub name: AgentName,
-    /// How its process is spoken to.
+    /// Protocol of its process.
     pub runtime: Runtime,
     /// Program and arguments; empty: the runtime's default.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Where a command takes its prompt.
+    /// The way in which a command gets its prompt.
     #[serde(default)]
     pub prompt: PromptMode,
-    /// What a command prints.
+    /// Format of a command's output.
     #[serde(default, skip_serializing_if = "Output::is_text")]
     pub output: Output,
     /// The folder it works in.
@@ -165,79 +165,80 @@ pub struct AgentSpec {
     pub model: String,
     /// The account its calls are billed to.
     pub account: AccountName,
-    /// What it may touch.
+    /// Its permissions.
     #[serde(default)]
     pub permissions: Permissions,
-    /// Who answers its questions for permission.
+    /// The authority that answers its permission requests.
     #[serde(default)]
     pub autonomy: Autonomy,
     /// Standing instructions, given with every session.
     #[serde(default)]
     pub instructions: String,
-    /// Whether a new session follows each success by itself.
+    /// True if each success is followed by a new session.
     #[serde(default, rename = "loop")]
     pub looping: bool,
     /// Pause between two sessions of a loop.
     #[serde(default)]
     pub rest: Duration,
-    /// Turns per session; 0: no limit.
+    /// Maximum number of turns per session; 0: no limit.
     #[serde(default)]
     pub max_turns: u32,
-    /// Dollars per session; 0: no limit.
+    /// Maximum dollars per session; 0: no limit.
     #[serde(default)]
     pub max_budget_usd: f64,
-    /// What else it may use.
+    /// Further caps.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
-    /// The longest session; `None`: the fleet's `max_task_duration`.
+    /// Maximum duration of a session; `None`: the fleet's `max_task_duration`.
     #[serde(default)]
     pub max_task_duration: Option<Duration>,
-    /// What of its words is posted.
+    /// The words of it that are posted.
     #[serde(default)]
     pub relay: Relay,
-    /// Variables set for it.
+    /// Environment variables that are set for it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Variables whose values are read from files when a session starts: only the path is stored.
+    /// Environment variables whose values are read from files when a session starts; only the path is stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_files: BTreeMap<String, PathBuf>,
-    /// Variables it gets from herder's own environment; nothing else is inherited.
+    /// Environment variables that it gets from herder's own; no others are inherited.
     #[serde(default)]
     pub inherit_env: Vec<String>,
-    /// A HOME of its own, with nothing in it but what [`AgentSpec::credentials`] names.
+    /// True for a HOME of its own, which contains only the files named in [`AgentSpec::credentials`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_home: bool,
-    /// What of the user's it may use: `git`, `ssh` and `gh` to push with, and files below the user's HOME for its own one.
+    /// The user's credentials that it may use: `git`, `ssh` and `gh` for pushing, and files below the user's HOME for
+    /// its own one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
-    /// What is put before its command to enclose it; `{workspace}`, `{home}`, `{state}` and `{tools}` are its folders.
+    /// Command prefix that encloses its command; `{workspace}`, `{home}`, `{state}` and `{tools}` are its folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sandbox: Vec<String>,
-    /// stderr to category, for commands.
+    /// Patterns from stderr to category, for commands.
     #[serde(default)]
     pub patterns: Vec<Pattern>,
     /// Channels it may speak and read in beside its own and the work channel: `#dev`, `libera/#dev`, `discord/<id>`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
-    /// What it is good for: a task of the board can ask for it.
+    /// Its skills, which a task on the board can require.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
 
 impl AgentSpec {
-    /// Whether an agent that was `old` can go on with its conversation. That belongs to its runtime and its folder, and with
-    /// Claude Code, which takes up the instructions that it began with, to those.
+    /// True if an agent that was configured as `old` can resume its conversation. A conversation depends on runtime
+    /// and folder, and with Claude Code, which keeps its first instructions, also on those.
     #[must_use]
     pub fn goes_on_with(&self, old: &Self) -> bool {
         let told = match self.runtime {
             Runtime::Claude => self.instructions == old.instructions,
-            // They are told their instructions anew each time.
+            // They are given their instructions again each time.
             Runtime::Codex | Runtime::Acp | Runtime::Command => true,
         };
         told && self.runtime == old.runtime && self.workspace == old.workspace
     }
 
-    /// Whether it is Claude Code that tells what it used: tokens as it goes, and dollars with the end of a turn.
+    /// True if its usage is reported as by Claude Code: tokens at any time, and dollars at the end of a turn.
     #[must_use]
     pub fn counts_as_claude(&self) -> bool {
         match self.runtime {
@@ -247,11 +248,11 @@ impl AgentSpec {
         }
     }
 
-    /// Whether a process that was started for this spec is the one that `other` asks for: the same program with the same
-    /// model, in the same folder, with the same reach. What else it says is used at once or from the next session on.
+    /// True if a process that was started for this spec also fits `other`: the same program with the same model,
+    /// folder and permissions. Other settings take effect at once or from the next session on.
     #[must_use]
     pub fn runs_as(&self, other: &Self) -> bool {
-        // By name, so that whoever adds a setting decides what it is.
+        // Fields are listed by name, so that a new setting has to be classified here.
         let Self {
             name: _,
             runtime,
@@ -288,7 +289,8 @@ impl AgentSpec {
             && (&self.credentials, &self.sandbox) == (credentials, sandbox)
     }
 
-    /// A spec with the defaults of `bot.toml.example`: inherits `PATH`, `HOME` and `LANG`, billed to `default`.
+    /// Returns a spec with the defaults of `bot.toml.example`: it inherits `PATH`, `HOME` and `LANG` and uses the
+    /// account `default`.
     #[must_use]
     pub fn new(name: AgentName, runtime: Runtime, workspace: PathBuf) -> Self {
         Self {

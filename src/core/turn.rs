@@ -1,26 +1,27 @@
-//! What is seen of an agent at work: turns, each one answer of its model with what it did and what came of that.
+//! Turns of an agent: one answer of its model each, with the steps taken and their results.
 //!
-//! The evaluator judges by the last of them. They are bounded where they are made: what a driver keeps of a text is its
-//! beginning and its end, and a digest of the whole, so that two long texts are the same only if all of them is.
+//! The evaluator judges by the last turns. A driver bounds their texts when it makes them: it keeps the beginning and
+//! the end, and a digest of the whole, so that two long texts count as the same only if all of them is.
 
 use serde::{Deserialize, Serialize};
 
 use super::id::{SessionId, WorkId};
 use super::time::Timestamp;
 
-/// The most steps of a turn that are kept; further ones are counted. A model rarely asks for more than a few at once.
+/// Maximum number of steps of a turn that are kept; further ones are counted. A model rarely requests more than a few
+/// at once.
 pub const STEPS_MAX: usize = 12;
 
-/// The most of a turn's words that is kept, in bytes: a paragraph or two, which is where an agent says what it is about.
+/// Maximum length of a turn's words, in bytes: a paragraph or two, in which an agent says what it is about.
 pub const WORDS_MAX: usize = 800;
 
-/// The most of what a step did that is kept, in bytes.
+/// Maximum length of a step's command, path or arguments, in bytes.
 pub const WHAT_MAX: usize = 400;
 
-/// The most of what came of a step that is kept, in bytes.
+/// Maximum length of a step's result, in bytes.
 pub const SAID_MAX: usize = 400;
 
-/// What a step does to the world, as far as the runtime says so.
+/// Kind of a step by its effect, as far as the runtime tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -34,50 +35,50 @@ pub enum Kind {
     Other,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether it went well by the runtime's own word: a command with another exit code than 0 did not.
+    /// True if it succeeded by the runtime's report; a command with an exit code other than 0 did not.
     pub ok: bool,
-    /// What it said, both ends, at most [`SAID_MAX`] bytes.
+    /// Its output, both ends, at most [`SAID_MAX`] bytes.
     pub said: String,
-    /// A digest of all that it said.
+    /// Digest of the whole output.
     pub digest: u64,
 }
 
-/// One tool call.
+/// One tool call of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The tool's name, as the runtime calls it.
+    /// The tool's name in the runtime.
     pub tool: String,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
-    /// What exactly: the command, the file's path, or the arguments; at most [`WHAT_MAX`] bytes.
+    /// The command, the file's path, or the arguments, at most [`WHAT_MAX`] bytes.
     pub what: String,
-    /// A digest of all its arguments: two edits of one file with different contents differ in this.
+    /// Digest of all its arguments, which tells apart two edits of one file with different contents.
     pub digest: u64,
-    /// What came of it; `None`: its end was not seen.
+    /// Its result; `None` if its end was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
 
-/// One answer of the agent's model: what it said, and the tool calls it made.
+/// One answer of the agent's model, with the tool calls that it made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Its session.
+    /// The session.
     pub session: SessionId,
-    /// The work it was about.
+    /// The work that it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// When it began.
+    /// Time of its start.
     pub at: Timestamp,
-    /// How long it took, in milliseconds, its tools included.
+    /// Its duration including tools, in milliseconds.
     pub took_ms: u64,
-    /// What the agent said, at most [`WORDS_MAX`] bytes.
+    /// The agent's words, at most [`WORDS_MAX`] bytes.
     pub words: String,
-    /// What it did, in order, at most [`STEPS_MAX`].
+    /// Its steps in order, at most [`STEPS_MAX`].
     pub steps: Vec<Step>,
-    /// How many more steps there were.
+    /// Number of further steps.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u32,
 }

@@ -1,9 +1,10 @@
-//! What is used, in tokens and dollars: books by hour and day, prices, caps.
+//! Usage in tokens and dollars: books by hour and day, prices, caps.
 //!
-//! A driver reports readings of its session's meter, which only grow. What is recorded is the reading, not the step: a
-//! reading that comes twice, a journal that is read again, and a session whose last words are its sums count nothing twice.
+//! A driver reports readings of its session's meter, which only grows. The reading is recorded, not the difference,
+//! so that nothing is counted twice: a repeated reading, a replayed journal, or a session whose last message contains
+//! its sums.
 //!
-//! Hours and days are those of UTC, so that a window is the same for everybody and over every change of the clocks.
+//! Hours and days are in UTC, so that a window is the same for everybody and over every change of the clocks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -16,57 +17,58 @@ use super::outcome::Usage;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 
-/// The hours with any use that are kept: two days without a break, which is enough to know what is usual.
+/// Number of hours with usage that are kept: two days without a break, which is enough to know the usual amount.
 pub const HOURS_KEPT: usize = 48;
 
-/// The days with any use that are kept: a month and a few.
+/// Number of days with usage that are kept: a month and a few.
 pub const DAYS_KEPT: usize = 35;
 
-/// Warned at these parts of a cap, in percent; that it is reached is said by the pause itself.
+/// Levels of a cap at which a warning is posted, in percent. The pause itself reports a reached cap.
 pub const WARNED_AT: [u8; 2] = [50, 80];
 
-/// An hour with more than so many times the usual is a spike.
+/// Factor over the usual amount from which an hour is a spike.
 const SPIKE: f64 = 3.0;
 
-/// Hours with use that must have been seen before one of them can be unusual.
+/// Minimum number of hours with usage before an hour can be a spike.
 const SPIKE_AFTER: usize = 3;
 
-/// Dollars this close to a cap have reached it: an agent that stops itself at its cap rounds, and the rest buys nothing.
+/// Share of a cap in dollars from which it counts as reached: an agent that stops itself at its cap rounds, and the
+/// rest buys nothing.
 const AS_GOOD_AS: f64 = 0.999;
 
-/// What a million tokens are taken to cost while a cap in dollars counts and neither the runtime nor the configuration
-/// names a price: what the dearest models of the day cost, so that a cap holds before somebody looks the price up.
+/// Assumed price if a cap in dollars applies and neither the runtime nor the configuration names one: that of the
+/// most expensive models, so that a cap holds until a person configures the price.
 pub const DEAREST: Price = Price { input: 15.0, cached: 1.5, output: 75.0 };
 
-/// What a million tokens are first taken to cost in the middle of a turn of a runtime that names the cost at its end;
-/// from the first cost on that it names, this is scaled by what it came to.
+/// Provisional price during a turn of a runtime that reports the cost at the end; later it is scaled by the costs
+/// that the runtime reported.
 pub const PROVISIONAL: Price = Price { input: 5.0, cached: 0.5, output: 25.0 };
 
-/// The hour of a moment.
+/// Returns the hour of a time, counted from the Unix epoch.
 #[must_use]
 pub fn hour(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(3_600_000)
 }
 
-/// The day of a moment.
+/// Returns the day of a time, counted from the Unix epoch.
 #[must_use]
 pub fn day(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(86_400_000)
 }
 
-/// Dollars for a million tokens.
+/// Dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Sent, not cached.
+    /// Price of tokens sent and not cached.
     pub input: f64,
-    /// Sent and found in the cache.
+    /// Price of tokens sent and found in the cache.
     pub cached: f64,
-    /// Received.
+    /// Price of tokens received.
     pub output: f64,
 }
 
 impl Price {
-    /// What these tokens cost.
+    /// Returns the cost of these tokens.
     #[must_use]
     pub fn of(self, tokens: Usage) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "tokens are far below where it matters")]
@@ -78,12 +80,12 @@ impl Price {
     }
 }
 
-/// What models cost, by name. A name that ends with `*` stands for all that begin so; the longest one counts.
+/// Prices of models by name. A name ending in `*` stands for all with that beginning; the longest match counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prices(pub BTreeMap<String, Price>);
 
 impl Prices {
-    /// The price of a model, if one is known.
+    /// Returns the price of a model, if one is configured.
     #[must_use]
     pub fn of(&self, model: &str) -> Option<Price> {
         let begins = |name: &str| name.strip_suffix('*').is_some_and(|start| model.starts_with(start));
@@ -92,7 +94,7 @@ impl Prices {
     }
 }
 
-/// What a cap is counted over.
+/// Period that a cap is counted over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
@@ -104,7 +106,7 @@ pub enum Window {
     Day,
 }
 
-/// What a cap is counted in.
+/// Unit that a cap is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -114,16 +116,16 @@ pub enum Unit {
     Tokens,
 }
 
-/// Which cap.
+/// A kind of cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cap {
-    /// Over what.
+    /// Its period.
     pub window: Window,
-    /// In what.
+    /// Its unit.
     pub unit: Unit,
 }
 
-/// How much of what `cap` counts.
+/// Returns the amount of a usage in a unit.
 #[must_use]
 pub fn amount(unit: Unit, usage: Usage) -> f64 {
     match unit {
@@ -133,42 +135,42 @@ pub fn amount(unit: Unit, usage: Usage) -> f64 {
     }
 }
 
-/// Caps that a person set; 0: none.
+/// Configured caps; 0: none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Caps {
-    /// Dollars in an hour.
+    /// Dollars per hour.
     pub usd_per_hour: f64,
-    /// Dollars in a day.
+    /// Dollars per day.
     pub usd_per_day: f64,
-    /// Tokens in a session.
+    /// Tokens per session.
     pub tokens_per_session: u64,
-    /// Tokens in an hour.
+    /// Tokens per hour.
     pub tokens_per_hour: u64,
-    /// Tokens in a day.
+    /// Tokens per day.
     pub tokens_per_day: u64,
 }
 
 impl Caps {
-    /// Whether there are none.
+    /// True if no cap is set.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.list().next().is_none()
     }
 
-    /// Whether one of them counts dollars.
+    /// True if a cap in dollars is set.
     #[must_use]
     pub fn in_dollars(&self) -> bool {
         self.list().any(|(cap, _)| cap.unit == Unit::Usd)
     }
 
-    /// Whether one of them counts tokens.
+    /// True if a cap in tokens is set.
     #[must_use]
     pub fn in_tokens(&self) -> bool {
         self.list().any(|(cap, _)| cap.unit == Unit::Tokens)
     }
 
-    /// Those that are set, with their limits.
+    /// Yields the caps that are set, with their limits.
     pub fn list(&self) -> impl Iterator<Item = (Cap, f64)> + use<> {
         #[expect(clippy::cast_precision_loss, reason = "tokens are far below where it matters")]
         let tokens = |window, limit: u64| (Cap { window, unit: Unit::Tokens }, limit as f64);
@@ -185,88 +187,88 @@ impl Caps {
     }
 }
 
-/// The caps of all agents together and of the agents of one account together.
+/// Caps that all agents share, and caps that the agents of one account share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SharedCaps {
-    /// Of the fleet.
+    /// Caps of the fleet.
     pub fleet: Caps,
-    /// Of accounts.
+    /// Caps of accounts.
     pub accounts: BTreeMap<AccountName, Caps>,
 }
 
 impl SharedCaps {
-    /// Whether what an agent of `account` spends is capped in dollars.
+    /// True if the usage of `account` is capped in dollars.
     #[must_use]
     pub fn in_dollars(&self, account: &AccountName) -> bool {
         self.fleet.in_dollars() || self.accounts.get(account).is_some_and(Caps::in_dollars)
     }
 
-    /// Whether what an agent of `account` uses is capped in tokens.
+    /// True if the usage of `account` is capped in tokens.
     #[must_use]
     pub fn in_tokens(&self, account: &AccountName) -> bool {
         self.fleet.in_tokens() || self.accounts.get(account).is_some_and(Caps::in_tokens)
     }
 }
 
-/// The caps that herder itself counts for an agent alone.
+/// Yields the caps of a single agent that herder enforces, with their limits.
 pub fn caps_of(spec: &AgentSpec) -> impl Iterator<Item = (Cap, f64)> {
     let session = Cap { window: Window::Session, unit: Unit::Usd };
     let budget = (spec.max_budget_usd > 0.0).then_some((session, spec.max_budget_usd));
     budget.into_iter().chain(spec.caps.list())
 }
 
-/// What was used in one hour or on one day, on one account.
+/// Usage in one hour or on one day, on one account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Which hour or day since the epoch.
+    /// Number of the hour or day since the Unix epoch.
     pub at: i64,
-    /// Who is billed for it.
+    /// The account that is billed.
     pub account: AccountName,
-    /// What was used.
+    /// The usage.
     pub usage: Usage,
 }
 
-/// What an agent used lately.
+/// An agent's recent usage.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Books {
-    /// By hour, oldest first.
+    /// Pages by hour, oldest first.
     pub hours: VecDeque<Page>,
-    /// By day, oldest first.
+    /// Pages by day, oldest first.
     pub days: VecDeque<Page>,
 }
 
 impl Books {
-    /// Whether nothing was used.
+    /// True if nothing was used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.days.is_empty()
     }
 
-    /// Whoever is billed for something that was used on a day.
+    /// Yields the accounts with usage on a day.
     pub fn accounts_of(&self, day: i64) -> impl Iterator<Item = &AccountName> {
         self.days.iter().rev().filter(move |page| page.at == day).map(|page| &page.account)
     }
 
-    /// Enters `usage`, which may take back dollars that were estimated too high.
+    /// Books `usage`, which may be negative in dollars if an estimate was too high.
     pub fn enter(&mut self, account: &AccountName, usage: Usage, at: Timestamp) {
         enter(&mut self.hours, HOURS_KEPT, hour(at), account, usage);
         enter(&mut self.days, DAYS_KEPT, day(at), account, usage);
     }
 
-    /// What was used in the hour of `now`.
+    /// Returns the usage in the hour of `now`.
     #[must_use]
     pub fn this_hour(&self, now: Timestamp, account: Option<&AccountName>) -> Usage {
         sum(&self.hours, hour(now), account)
     }
 
-    /// What was used on the day of `now`.
+    /// Returns the usage on the day of `now`.
     #[must_use]
     pub fn today(&self, now: Timestamp, account: Option<&AccountName>) -> Usage {
         sum(&self.days, day(now), account)
     }
 
-    /// What was used in a window; of a session nothing is known here.
+    /// Returns the usage in a window; zero for a session, which the books do not know.
     #[must_use]
     pub fn within(&self, window: Window, now: Timestamp, account: Option<&AccountName>) -> Usage {
         match window {
@@ -276,7 +278,7 @@ impl Books {
         }
     }
 
-    /// What is usual in an hour: the median of the hours with any use, before that of `now`.
+    /// Returns the usual amount in an hour: the median of the earlier hours with usage.
     fn usual_hour(&self, now: Timestamp, unit: Unit) -> Option<f64> {
         let mut hours: BTreeMap<i64, f64> = BTreeMap::new();
         for page in self.hours.iter().filter(|page| page.at < hour(now)) {
@@ -294,7 +296,7 @@ fn enter(pages: &mut VecDeque<Page>, kept: usize, at: i64, account: &AccountName
         page.usage.add(usage);
         return;
     }
-    // A clock that was set back leaves later pages behind; the order stays that of time.
+    // After the clock was set back there are later pages; the order by time is kept.
     let place = pages.iter().rposition(|page| page.at <= at).map_or(0, |index| index + 1);
     let mut first = Usage::default();
     first.add(usage);
@@ -307,7 +309,7 @@ fn enter(pages: &mut VecDeque<Page>, kept: usize, at: i64, account: &AccountName
 fn sum(pages: &VecDeque<Page>, at: i64, account: Option<&AccountName>) -> Usage {
     let mut sum = Usage::default();
     let fits = |page: &&Page| account.is_none_or(|account| page.account == *account);
-    // In the order of time: those of a moment are together, and most often the last.
+    // Pages are ordered by time: those of one hour or day are together, and most often last.
     let those = pages.iter().rev().skip_while(|page| page.at > at).take_while(|page| page.at == at);
     for page in those.filter(fits) {
         sum.add(page.usage);
@@ -318,19 +320,19 @@ fn sum(pages: &VecDeque<Page>, at: i64, account: Option<&AccountName>) -> Usage 
 /// A reading of a session's meter.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Since the session began; dollars as far as the runtime names them.
+    /// Usage since the session started, with dollars as far as the runtime reports them.
     pub usage: Usage,
-    /// The tokens of it that those dollars do not cover.
+    /// Tokens of it that those dollars do not cover.
     pub unpriced: Usage,
     /// The model, if the runtime names it.
     pub model: String,
-    /// What the last turn used of it; dollars only where the runtime names them for a turn. Nothing, if nobody can say.
+    /// Usage of the last turn; dollars only if the runtime reports them per turn. Zero if it is unknown.
     pub turn: Usage,
 }
 
 impl Reading {
-    /// What the last turn used of `usage`, which is the whole with its dollars: where nobody names dollars for a turn, its share
-    /// of them by what its tokens cost at `price`.
+    /// Returns the last turn's part of `usage`, the priced total. Without dollars per turn it gets the share of the
+    /// dollars that its tokens have at `price`.
     #[must_use]
     pub fn of_turn(&self, usage: Usage, price: Price) -> Usage {
         let turn = self.turn.sane();
@@ -341,55 +343,55 @@ impl Reading {
         let whole = price.of(usage);
         let part = if whole > 0.0 { (price.of(turn) / whole).clamp(0.0, 1.0) } else { 0.0 };
         let cost_usd = usage.cost_usd * part;
-        // What is all of it costs what all of it costs.
+        // A turn that is the whole session costs the whole amount.
         let estimated_usd = if part < 1.0 { cost_usd } else { usage.estimated_usd };
         Usage { cost_usd, estimated_usd, ..turn }
     }
 }
 
-/// A cap that a person let an agent go past, until the next multiple of it or the next window.
+/// A cap that a person waived, until its next multiple or the next window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Waived {
-    /// Which cap.
+    /// The cap.
     pub cap: Cap,
-    /// In which hour or on which day.
+    /// Number of the hour or day.
     pub at: i64,
-    /// What holds there instead.
+    /// The limit that applies there instead.
     pub limit: f64,
 }
 
-/// How far a cap was warned of.
+/// The highest level of a cap that was warned of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Warned {
-    /// Which cap.
+    /// The cap.
     pub cap: Cap,
-    /// In which hour, on which day, or in which session.
+    /// Number of the hour, day or session.
     pub at: i64,
-    /// Which limit.
+    /// The limit.
     pub limit: f64,
-    /// Up to which part.
+    /// The level, in percent.
     pub percent: u8,
 }
 
-/// How a cap stands.
+/// State of a cap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// Which cap.
+    /// The cap.
     pub cap: Cap,
-    /// What may be used: what was set, or what a person let it go on to.
+    /// The limit: as configured, or as raised by a waiver.
     pub limit: f64,
-    /// What is used.
+    /// The amount used.
     pub used: f64,
 }
 
 impl Standing {
-    /// Whether it is reached.
+    /// True if it is reached.
     #[must_use]
     pub fn is_reached(self) -> bool {
         self.used >= self.limit * AS_GOOD_AS
     }
 
-    /// The part of it that is used, of those that are warned at.
+    /// Returns the highest warning level that is reached.
     #[must_use]
     pub fn warning(self) -> Option<u8> {
         let reached = |percent: &&u8| self.used * 100.0 >= self.limit * f64::from(**percent);
@@ -397,7 +399,7 @@ impl Standing {
     }
 }
 
-/// The number of the window that `now` is in.
+/// Returns the number of the window that contains `now`.
 #[must_use]
 pub fn window(window: Window, now: Timestamp, session: u64) -> i64 {
     match window {
@@ -407,7 +409,7 @@ pub fn window(window: Window, now: Timestamp, session: u64) -> i64 {
     }
 }
 
-/// When a window of `now` is over; a session's end is not known.
+/// Returns the end of the window that contains `now`; `None` for a session.
 #[must_use]
 pub fn ends(of: Window, now: Timestamp) -> Option<Timestamp> {
     let (number, length) = match of {
@@ -418,7 +420,7 @@ pub fn ends(of: Window, now: Timestamp) -> Option<Timestamp> {
     Some(Timestamp::from_millis(number.saturating_add(1).saturating_mul(length)))
 }
 
-/// What holds in a window: what was set, or what a person let it go on to.
+/// Returns the limit that applies in a window: as configured, or as raised by a waiver.
 #[must_use]
 pub fn limit(waived: &[Waived], cap: Cap, set: f64, now: Timestamp) -> f64 {
     let at = window(cap.window, now, 0);
@@ -426,7 +428,7 @@ pub fn limit(waived: &[Waived], cap: Cap, set: f64, now: Timestamp) -> f64 {
     waived.iter().find(holds).map_or(set, |waived| waived.limit.max(set))
 }
 
-/// The next multiple of a cap above what is used: as far as a person's word carries.
+/// Returns the next multiple of a cap above the amount used, which is the limit after a waiver.
 #[must_use]
 pub fn next_limit(set: f64, used: f64) -> f64 {
     let times = (used / (set * AS_GOOD_AS)).floor().max(0.0) + 1.0;
@@ -434,7 +436,7 @@ pub fn next_limit(set: f64, used: f64) -> f64 {
 }
 
 impl Agent {
-    /// How its own caps stand. Those of a session count only while one runs.
+    /// Yields the state of its own caps. Those of a session count only while one runs.
     pub fn caps(&self, now: Timestamp) -> impl Iterator<Item = Standing> {
         let session = self.session();
         self.spec.iter().flat_map(caps_of).filter_map(move |(cap, set)| {
@@ -447,13 +449,14 @@ impl Agent {
         })
     }
 
-    /// The first of its own caps that is reached.
+    /// Returns the first of its own caps that is reached.
     #[must_use]
     pub fn capped(&self, now: Timestamp) -> Option<Standing> {
         self.caps(now).find(|standing| standing.is_reached())
     }
 
-    /// The dollars that its next session may cost by its own caps, for a runtime that minds them itself; 0: no cap.
+    /// Returns the dollars that the next session may cost by its own caps, for a runtime that enforces them itself;
+    /// 0: no cap.
     #[must_use]
     pub fn allowance(&self, now: Timestamp) -> f64 {
         let budget = self.spec.as_ref().map_or(0.0, |spec| spec.max_budget_usd);
@@ -464,7 +467,7 @@ impl Agent {
         left.chain((budget > 0.0).then_some(budget)).min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
-    /// Whether this hour is far above its usual ones: what was used, and what is usual.
+    /// Returns the unit, the amount used and the usual amount, if this hour is far above the usual.
     #[must_use]
     pub fn spike(&self, now: Timestamp) -> Option<(Unit, f64, f64)> {
         let used = self.books.this_hour(now, None);
@@ -475,7 +478,7 @@ impl Agent {
     }
 }
 
-/// How long until the next hour, for whoever looks at the books by the clock.
+/// Returns the time until the next hour.
 #[must_use]
 pub fn until_next_hour(now: Timestamp) -> Duration {
     ends(Window::Hour, now).map(|end| end.since(now)).unwrap_or_default()

@@ -1,55 +1,56 @@
-//! What the evaluator says of an agent's last turns, and why it said nothing.
+//! Verdicts of the evaluator on an agent's last turns, and reasons why there is none.
 //!
-//! A [`Verdict`] is a judgement, and [`Verdict::Ok`] is one: somebody looked and found nothing. Where nobody could look there
-//! is a [`Lapse`], for which herder's own detector stands in (but for an answer that is none) and which is counted and shown, so that an evaluator that has
-//! been broken for a week is never taken for a fleet that has been well for a week.
+//! A [`Verdict`] is a judgement, including [`Verdict::Ok`]: the turns were examined and nothing was found. If they
+//! could not be examined there is a [`Lapse`], for which herder's own detector stands in (except for an unreadable
+//! answer). Lapses are counted and shown, so that an evaluator that has been broken for a week is never mistaken for
+//! a fleet that has been well for a week.
 
 use serde::{Deserialize, Serialize};
 
 use super::cut::one_line;
 use super::watch::LAPSES_SAID_AT;
 
-/// The longest message of a verdict, in bytes: a few sentences. It is whispered to the agent as it is, and a person reads
-/// it in a call for help.
+/// Maximum length of a verdict's message, in bytes: a few sentences. It is whispered to the agent unchanged, and
+/// people read it in a call for a person.
 pub const MESSAGE_MAX: usize = 800;
 
-/// The longest reason of a lapse that is kept, in bytes: a line for a person.
+/// Maximum length of a lapse's reason, in bytes: a line for a person.
 pub const REASON_MAX: usize = 300;
 
-/// What is said of an agent's last turns.
+/// A judgement of an agent's last turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing is to be said.
+    /// Nothing was found.
     Ok,
-    /// It goes the wrong way: what to do instead.
+    /// The agent goes the wrong way; the message says what to do instead.
     Correction(String),
-    /// It stays on the surface, or does not see what is in front of it: what to look at.
+    /// The agent stays on the surface or overlooks something; the message says what to look at.
     ThinkDeeper(String),
-    /// A person is needed: why.
+    /// A person is needed; the message says why.
     Escalation(String),
 }
 
 impl Verdict {
-    /// [`Verdict::Correction`] with a message within its bounds.
+    /// Returns [`Verdict::Correction`] with a bounded message.
     #[must_use]
     pub fn correction(message: &str) -> Self {
         Self::Correction(one_line(message, MESSAGE_MAX))
     }
 
-    /// [`Verdict::ThinkDeeper`] with a message within its bounds.
+    /// Returns [`Verdict::ThinkDeeper`] with a bounded message.
     #[must_use]
     pub fn think_deeper(message: &str) -> Self {
         Self::ThinkDeeper(one_line(message, MESSAGE_MAX))
     }
 
-    /// [`Verdict::Escalation`] with a message within its bounds.
+    /// Returns [`Verdict::Escalation`] with a bounded message.
     #[must_use]
     pub fn escalation(message: &str) -> Self {
         Self::Escalation(one_line(message, MESSAGE_MAX))
     }
 
-    /// The word it is said with: the evaluator's first, and what stands in brackets before a whisper.
+    /// Returns the verdict's word: the first one of the evaluator's answer, and the one in brackets before a whisper.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -60,7 +61,7 @@ impl Verdict {
         }
     }
 
-    /// What is to be said, if anything is.
+    /// Returns the verdict's message, if it has one.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match self {
@@ -71,87 +72,88 @@ impl Verdict {
         }
     }
 
-    /// Whether something was found.
+    /// True if something was found.
     #[must_use]
     pub fn is_finding(&self) -> bool {
         self.message().is_some()
     }
 }
 
-/// Why there is no verdict.
+/// Reason why there is no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lapse {
-    /// It took longer than it may; its processes were ended.
+    /// It took too long; its processes were ended.
     TimedOut {
-        /// How long it may take, in milliseconds.
+        /// Its time limit, in milliseconds.
         after_ms: u64,
     },
-    /// So many others are being asked that its turn did not come in time.
+    /// Too many other evaluations were running, so that it did not start in time.
     Busy,
-    /// There is no such program.
+    /// The program does not exist.
     Missing {
-        /// Its name or its path, or the sentence that says where it was looked for.
+        /// Its name or path, or a sentence that says where it was searched.
         program: String,
     },
-    /// There is no credential for it, or it was refused.
+    /// There is no credential, or it was refused.
     LoggedOut {
-        /// What was said.
+        /// The message.
         why: String,
     },
-    /// A limit of its account, which passes, or its credit is used up.
+    /// A limit of its account was reached, which passes, or its credit is used up.
     Limited {
-        /// What was said.
+        /// The message.
         why: String,
     },
-    /// It could not be started, it crashed, or it reported an error.
+    /// It could not be started, crashed, or reported an error.
     Failed {
-        /// How.
+        /// The message.
         why: String,
     },
-    /// It answered, and its answer is no verdict.
+    /// Its answer is no verdict.
     Unparsable {
-        /// What it said, or the beginning of it.
+        /// The answer, or its beginning.
         said: String,
     },
-    /// Nobody waits for it any more: the agent was stopped or given other work, or herder ended. Nobody failed.
+    /// Its result is not needed any more: the agent was stopped or given other work, or herder ended. It is no
+    /// failure.
     Overtaken,
 }
 
 impl Lapse {
-    /// [`Lapse::Failed`] with a reason within its bounds.
+    /// Returns [`Lapse::Failed`] with a bounded reason.
     #[must_use]
     pub fn failed(why: &str) -> Self {
         Self::Failed { why: one_line(why, REASON_MAX) }
     }
 
-    /// [`Lapse::LoggedOut`] with a reason within its bounds.
+    /// Returns [`Lapse::LoggedOut`] with a bounded reason.
     #[must_use]
     pub fn logged_out(why: &str) -> Self {
         Self::LoggedOut { why: one_line(why, REASON_MAX) }
     }
 
-    /// [`Lapse::Limited`] with a reason within its bounds.
+    /// Returns [`Lapse::Limited`] with a bounded reason.
     #[must_use]
     pub fn limited(why: &str) -> Self {
         Self::Limited { why: one_line(why, REASON_MAX) }
     }
 
-    /// [`Lapse::Missing`] with a name within its bounds.
+    /// Returns [`Lapse::Missing`] with a bounded name.
     #[must_use]
     pub fn missing(program: &str) -> Self {
         Self::Missing { program: one_line(program, REASON_MAX) }
     }
 
-    /// [`Lapse::Unparsable`] with what was said within its bounds.
+    /// Returns [`Lapse::Unparsable`] with a bounded answer.
     #[must_use]
     pub fn unparsable(said: &str) -> Self {
         Self::Unparsable { said: one_line(said, REASON_MAX) }
     }
 
-    /// Whether it counts as an OK. An answer that is no verdict does (contract, section 7). Where there is nobody who could be
-    /// asked, herder's own detector judges alone: then an OK is that it has found `nothing`. A limit passes, so that it is
-    /// taken for such a place only after so many lapses `in_a_row` that people are told.
+    /// True if it counts as an OK. An unreadable answer does (contract, section 7); if no evaluator can be asked,
+    /// herder's detector judges alone, and its finding `nothing` is an OK. A limit passes, and counts as such only
+    /// from [`LAPSES_SAID_AT`] lapses `in_a_row` on.
     #[must_use]
     pub fn is_ok(&self, nothing: bool, in_a_row: u32) -> bool {
         match self {
@@ -162,7 +164,7 @@ impl Lapse {
         }
     }
 
-    /// As everybody may read it: an answer that is no verdict may hold words that are for the agent alone.
+    /// Returns it without an unreadable answer, which may contain words for the agent alone.
     #[must_use]
     pub fn hushed(&self) -> Self {
         match self {
@@ -177,7 +179,7 @@ impl Lapse {
         }
     }
 
-    /// Its name, for logs, counters and the choice of a sentence.
+    /// Returns its name, for logs, counters and the selection of a sentence.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -192,7 +194,7 @@ impl Lapse {
         }
     }
 
-    /// What more is to be said, if anything is.
+    /// Returns its message; empty if there is none.
     #[must_use]
     pub fn detail(&self) -> &str {
         match self {
@@ -208,7 +210,7 @@ impl Lapse {
 mod tests {
     use super::*;
 
-    /// It is in journals: another spelling would make them unreadable.
+    /// The name is in journals: another spelling would make them unreadable.
     #[test]
     fn what_is_on_disk_stays_what_it_is() {
         let verdicts = [

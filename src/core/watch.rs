@@ -1,4 +1,4 @@
-//! What the evaluator has seen of one agent, and how far it has gone up the ladder.
+//! The evaluator's state for one agent: turns, evaluations, and the position on the ladder.
 //!
 //! ```text
 //!   nothing found ──finding──► told once ──finding──► told twice ──finding──► a person is called, the agent is paused
@@ -6,11 +6,11 @@
 //!        └────────── OK ──────────┴───────────────────────┘        (also: other work, a pause, a person who resumes it)
 //! ```
 //!
-//! A finding is never a person's whisper, and nothing happens on a first one but a whisper, whatever the verdict says. Nor
-//! is one a step while the agent has not got what it was told before: that step waits. An agent that cannot be told goes on
-//! unnoticed no longer for it: after [`UNHEARD_MAX`] such findings a person is called, and told so.
+//! A finding is never a person's whisper, and a first one only leads to a whisper, whatever the verdict says. A
+//! finding is no step either while the agent's last whisper is undelivered: that step waits. After [`UNHEARD_MAX`]
+//! such findings a person is called, and told so.
 //!
-//! A person is called as well where a session ended in a way that trying again does not mend ([`Why::Ended`]).
+//! A person is also called if a session ended in a way that another try does not help ([`Why::Ended`]).
 
 mod counts;
 
@@ -31,155 +31,158 @@ use super::verdict::{Lapse, Verdict};
 use super::work::Actor;
 pub use counts::{Counts, Lapses};
 
-/// The most turns that are kept, whatever is configured: what one evaluation is shown is bounded in bytes as well.
+/// Maximum number of turns that are kept, whatever is configured. The text shown to one evaluation is bounded in
+/// bytes as well.
 pub const WINDOW_MAX: usize = 100;
 
-/// Whispers of the evaluator that are remembered, to be marked right or wrong and to be shown to the next evaluation.
+/// Number of the evaluator's whispers that are kept, to be marked right or wrong and shown to the next evaluation.
 pub const TOLD_KEPT: usize = 20;
 
-/// Words of people that are remembered, to be shown to the next evaluation.
+/// Number of people's messages that are kept, to be shown to the next evaluation.
 pub const SAID_KEPT: usize = 20;
 
-/// The most of them, in bytes: far more than is shown, so that a secret which is cut here is not shown at all.
+/// Maximum length of such a message, in bytes: far more than is shown, so that a secret that is cut here is not shown
+/// at all.
 pub const SAID_TEXT_MAX: usize = 2 * 1024;
 
-/// Lapses in a row after which people are told (contract of the evaluator: never taken for OK in silence).
+/// Number of lapses in a row after which people are told (contract of the evaluator: a lapse is never taken for OK in
+/// silence).
 pub const LAPSES_SAID_AT: u32 = 5;
 
-/// Evaluations whose end is waited for though nobody listens to it: one ends a moment after it was overtaken.
+/// Maximum number of overtaken evaluations whose end is awaited for their cost; one ends soon after it was overtaken.
 const OVERTAKEN_MAX: usize = 16;
 
-/// Findings in a row while a whisper waits, with which a person is called: each is an interval of turns apart, and whatever
-/// can be told is told within one.
+/// Number of findings in a row with an undelivered whisper after which a person is called. They are an interval of
+/// turns apart, within which a whisper is delivered if it can be.
 pub const UNHEARD_MAX: u32 = 2;
 
-/// The evaluator as this agent knows it.
+/// The evaluator's state for this agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watch {
     /// The last turns, oldest first.
     pub window: VecDeque<Arc<Turn>>,
-    /// Turns since the last evaluation began.
+    /// Number of turns since the last evaluation started.
     pub since: u32,
-    /// Findings in a row, each of which the agent was told of.
+    /// Number of findings in a row of which the agent was told.
     pub findings: u32,
-    /// Findings in a row, since the last of those, while what it was told had not reached it.
+    /// Number of findings in a row since then during which a whisper was undelivered.
     pub unheard: u32,
-    /// The evaluation that runs.
+    /// The running evaluation.
     pub open: Option<Open>,
-    /// Those that were overtaken and are not over yet: what they cost counts all the same.
+    /// Numbers of overtaken evaluations that have not ended; their cost counts all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overtaken: Vec<u32>,
-    /// The number of the last one.
+    /// Number of the last evaluation.
     pub last: u32,
-    /// Whether the last one was begun because of a finding of the built-in detector: it is not begun for one again and
-    /// again while another evaluator says that all is well.
+    /// True if the last evaluation was started by a finding of the built-in detector. Such findings do not start
+    /// another one as long as the evaluator sees no problem.
     pub hinted: bool,
-    /// Lapses in a row.
+    /// Number of lapses in a row.
     pub lapses: u32,
-    /// What became of evaluations.
+    /// Counts of evaluations by result.
     pub counts: Counts,
-    /// What came of the last one.
+    /// Result of the last evaluation.
     pub judged: Option<Judged>,
     /// Its last whispers, oldest first.
     pub told: VecDeque<Told>,
-    /// What people have said to it at its work, oldest first.
+    /// Messages of people that reached the agent at work, oldest first.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub said: VecDeque<Said>,
-    /// The call for a person that stands.
+    /// The open call for a person.
     pub escalation: Option<Escalation>,
-    /// The last one that was answered.
+    /// The last call that was answered.
     pub answered: Option<Answered>,
 }
 
-/// An evaluation that runs.
+/// A running evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Open {
     /// Its number.
     pub number: u32,
-    /// What the built-in detector has found.
+    /// Finding of the built-in detector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
-    /// What the agent was told before had not reached it when this began: the turns that are judged say nothing of whether it
-    /// helped.
+    /// True if the agent's last whisper was undelivered when it started, so that the judged turns do not show whether
+    /// the whisper helped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold: bool,
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation, with its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// When.
+    /// Time of the result.
     pub at: Timestamp,
-    /// What.
+    /// The result.
     pub what: Judgement,
 }
 
-/// What an evaluation comes to.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// Somebody looked.
+    /// The turns were examined.
     Verdict(Verdict),
-    /// Nobody could.
+    /// The turns could not be examined.
     Lapse(Lapse),
 }
 
 /// A whisper of the evaluator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// Its id.
+    /// Its number.
     pub id: WorkId,
-    /// When.
+    /// Time at which it was sent.
     pub at: Timestamp,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// When the agent has got it.
+    /// Time of its delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Timestamp>,
-    /// Whether all was well when its turns were judged after that, or something was found again.
+    /// True if the next evaluation after its delivery found nothing, false if it found something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<bool>,
-    /// What an operator says of it.
+    /// An operator's mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
 
-/// Words of a person that have reached the agent while it worked: a message or a whisper.
+/// A person's message or whisper that reached the agent at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// The work that it had; none: a round of its loop.
+    /// The agent's work at that time; `None`: a round of its loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// When.
+    /// Time of its delivery.
     pub at: Timestamp,
     /// The words, at most [`SAID_TEXT_MAX`] bytes.
     pub text: String,
 }
 
-/// Whether a whisper was called for.
+/// An operator's mark on a whisper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// It was.
+    /// The whisper was justified.
     Right,
     /// It was not.
     Wrong,
 }
 
-/// Why a person is called.
+/// Reason for calling a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// What the built-in detector has found.
+    /// A finding of the built-in detector.
     Found(Finding),
-    /// In the evaluator's own words.
+    /// The evaluator's own words.
     Said(String),
-    /// Its session ended so, and the same again would not help.
+    /// The session ended with this category, and another try would not help.
     Ended {
-        /// How.
+        /// The category.
         category: Category,
-        /// Why, and what was tried.
+        /// The reason, and what was tried.
         detail: Detail,
     },
 }
@@ -187,44 +190,44 @@ pub enum Why {
 /// A call for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Its id, of the same numbers as works'.
+    /// Its number, from the same sequence as works.
     pub id: WorkId,
-    /// When.
+    /// Time of the call.
     pub at: Timestamp,
     /// The work it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// That work, in a line.
+    /// Excerpt of that work's text, on one line.
     pub text: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// How often a person was called for the same work, this time included.
+    /// Number of calls for the same work, including this one.
     pub times: u32,
-    /// What the agent was told has not reached it.
+    /// True if the agent's last whisper was not delivered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold: bool,
-    /// How often it was repeated because nobody answered.
+    /// Number of reminders so far.
     #[serde(default)]
     pub reminded: u32,
-    /// When that is due next.
+    /// Time of the next reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_at: Option<Timestamp>,
-    /// Who has seen to it and not answered yet.
+    /// The person who acknowledged it and has not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acked: Option<Actor>,
 }
 
-/// What a person answers.
+/// A person's answer to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The agent goes on with the same work.
+    /// The agent continues with the same work.
     Resume,
     /// Its work is given up.
     Abort,
-    /// The agent is gone.
+    /// The agent is removed.
     Remove,
-    /// Its task goes to somebody else, or is done in parts.
+    /// Its task goes to another agent, or is split.
     Moved,
 }
 
@@ -233,35 +236,35 @@ pub enum Answer {
 pub struct Answered {
     /// The call.
     pub escalation: Escalation,
-    /// What was answered.
+    /// The answer.
     pub answer: Answer,
-    /// By whom.
+    /// The person.
     pub by: Actor,
-    /// When.
+    /// Time of the answer.
     pub at: Timestamp,
 }
 
-/// Whether a finding is a step up the ladder.
+/// Relation of a finding to the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// The agent is there to be told of it.
+    /// The agent is at work and is told of it: a step.
     Yes,
-    /// It has not got what it was told before.
+    /// The agent's last whisper is undelivered.
     NotYet,
-    /// It has got that by now, but not before what was judged.
+    /// The last whisper was delivered, but only after the judged turns.
     Since,
-    /// Nobody is there to be told.
+    /// The agent is not at work.
     Nobody,
 }
 
 impl Watch {
-    /// Whether nothing was ever seen or said.
+    /// True if nothing was ever recorded.
     #[must_use]
     pub fn is_new(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A turn was seen; as many as `keep` are kept.
+    /// Adds a turn; at most `keep` are kept.
     pub(super) fn see(&mut self, turn: Arc<Turn>, keep: usize) {
         self.since = self.since.saturating_add(1);
         self.window.push_back(turn);
@@ -270,7 +273,8 @@ impl Watch {
         }
     }
 
-    /// What was seen so far says nothing of what comes. Counters, whispers and calls stay.
+    /// Drops the turns and the position on the ladder, because what follows is judged by itself. Counters, whispers
+    /// and calls stay.
     pub(super) fn start_afresh(&mut self) {
         self.window.clear();
         self.since = 0;
@@ -279,7 +283,7 @@ impl Watch {
         self.hinted = false;
     }
 
-    /// Nobody listens any more to the evaluation that runs.
+    /// Marks the running evaluation as overtaken: its verdict is ignored.
     fn overtake(&mut self) {
         let Some(open) = self.open.take() else { return };
         if self.overtaken.len() >= OVERTAKEN_MAX {
@@ -288,7 +292,7 @@ impl Watch {
         self.overtaken.push(open.number);
     }
 
-    /// An evaluation begins.
+    /// Starts an evaluation.
     pub(super) fn begin(&mut self, open: Open) {
         self.overtake();
         self.since = 0;
@@ -297,32 +301,33 @@ impl Watch {
         self.open = Some(open);
     }
 
-    /// A number is given.
+    /// Records that a number is in use.
     pub(super) fn number(&mut self, number: u32) {
         self.last = self.last.max(number);
     }
 
-    /// Nobody can say what an evaluation has cost, or what more.
+    /// Counts an evaluation whose cost is unknown in part or whole.
     pub(super) fn count_unmetered(&mut self, unmetered: bool) {
         self.counts.unmetered = self.counts.unmetered.saturating_add(u64::from(unmetered));
     }
 
-    /// What stays of it when an agent of the same name is added again: numbers are never given twice, and sums go on.
+    /// Returns the state that an agent added again under the same name keeps: numbers are never used twice, and sums
+    /// continue.
     pub(super) fn added_again(&self) -> Self {
         Self { last: self.last, counts: self.counts, ..Self::default() }
     }
 
-    /// Evaluations that are not over, by their numbers.
+    /// Yields the numbers of evaluations that have not ended.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> {
         self.overtaken.iter().copied().chain(self.open.as_ref().map(|open| open.number))
     }
 
-    /// The ladder begins anew.
+    /// Resets the ladder.
     fn all_is_well(&mut self) {
         (self.findings, self.unheard) = (0, 0);
     }
 
-    /// Something was found.
+    /// Records a finding.
     pub(super) fn found(&mut self, heard: Heard) {
         match heard {
             Heard::Yes => {
@@ -335,7 +340,7 @@ impl Watch {
         }
     }
 
-    /// The turns since it was told were judged.
+    /// Records whether delivered whispers were followed, once the turns after them were judged.
     fn followed(&mut self, followed: bool) {
         let Some(since) = self.window.front().map(|turn| turn.at) else { return };
         for told in self.told.iter_mut().filter(|told| told.heard.is_some_and(|heard| heard >= since)) {
@@ -343,7 +348,7 @@ impl Watch {
         }
     }
 
-    /// An evaluation is over.
+    /// Ends an evaluation.
     pub(super) fn close(&mut self, number: u32, judgement: &Judgement, heard: Heard, at: Timestamp) {
         let Some(open) = self.open.take_if(|open| open.number == number) else {
             return self.close_overtaken(number);
@@ -376,7 +381,7 @@ impl Watch {
         }
     }
 
-    /// An evaluation that nobody listens to is over: whatever it says, nobody has judged.
+    /// Ends an overtaken evaluation. It counts as a lapse, whatever its verdict is.
     fn close_overtaken(&mut self, number: u32) {
         if let Some(index) = self.overtaken.iter().position(|overtaken| *overtaken == number) {
             self.overtaken.remove(index);
@@ -384,7 +389,7 @@ impl Watch {
         }
     }
 
-    /// The agent has got whispers. It is judged by the turns after that.
+    /// Records the delivery of whispers. The agent is judged by the turns after that.
     pub(super) fn heard(&mut self, whispers: &[WorkId], at: Timestamp) {
         for told in self.told.iter_mut().filter(|told| whispers.contains(&told.id)) {
             told.heard = Some(at);
@@ -392,7 +397,7 @@ impl Watch {
         }
     }
 
-    /// A whisper of the evaluator is on its way.
+    /// Records a whisper of the evaluator.
     pub(super) fn tell(&mut self, told: Told) {
         self.told.push_back(told);
         while self.told.len() > TOLD_KEPT {
@@ -400,7 +405,7 @@ impl Watch {
         }
     }
 
-    /// A person has said something.
+    /// Records a person's message.
     pub(super) fn hear_people(&mut self, said: Said) {
         self.said.push_back(said);
         while self.said.len() > SAID_KEPT {
@@ -408,7 +413,7 @@ impl Watch {
         }
     }
 
-    /// An operator says whether a whisper was called for; another word counts instead of the one before.
+    /// Records an operator's mark on a whisper; a later mark replaces an earlier one.
     pub(super) fn mark(&mut self, id: WorkId, mark: Mark) {
         let Some(told) = self.told.iter_mut().find(|told| told.id == id) else { return };
         let before = told.mark.replace(mark);
@@ -424,7 +429,7 @@ impl Watch {
         }
     }
 
-    /// When people are reminded of the call that stands.
+    /// Returns the time of the next reminder of the open call.
     #[must_use]
     pub fn remind_at(&self) -> Option<Timestamp> {
         self.escalation.as_ref().filter(|call| call.acked.is_none())?.remind_at
@@ -432,8 +437,7 @@ impl Watch {
 }
 
 impl Agent {
-    /// Whether it is there to be told of what is found, now or with its next session: one that is paused or has nothing to do
-    /// is not.
+    /// True if it can be told of a finding, now or in its next session: it is neither paused nor without work.
     pub(super) fn is_at_work(&self) -> bool {
         let loops = || self.spec.as_ref().is_some_and(|spec| spec.looping);
         match self.phase {
@@ -447,7 +451,7 @@ impl Agent {
         }
     }
 
-    /// What people have said to it about the work at hand; of its loop, since the turns that are remembered.
+    /// Yields people's messages about the current work; for a loop, those since the oldest turn that is kept.
     pub fn said(&self) -> impl Iterator<Item = &str> {
         let work = self.current.as_ref().or_else(|| self.held()).and_then(subject);
         let since = self.watch.window.front().map(|turn| turn.at);
@@ -456,7 +460,7 @@ impl Agent {
         said.map(|said| said.text.as_str())
     }
 
-    /// Whether something that was found waits to be told.
+    /// True if a whisper about a finding is undelivered.
     pub(super) fn is_untold(&self) -> bool {
         self.whispers.iter().any(|whisper| whisper.tone.is_finding())
     }

@@ -1,10 +1,10 @@
-//! Private words of a person or of the evaluator for an agent: who got what, and how.
+//! Whispers: private words of a person or of the evaluator for an agent, and their delivery.
 //!
-//! A whisper waits in the agent's state until it was handed over in one of these ways, whichever comes first: with the
-//! result of a call of herder's own tools, into the running turn, or at the head of the next prompt, which is the next
-//! session's. A runtime that takes nothing into a running turn, but can be asked for another one in the same session, is: once
-//! a whisper is [overdue](Agent::overdue), the turn is cut short, and the next one begins with it. That a whisper was handed
-//! over is one event; after it the whisper is in the history alone. It is never posted.
+//! A whisper waits in the agent's state until it is delivered in one of these ways, whichever comes first: with the
+//! result of a call of herder's own tools, into the running turn, or at the head of the next session's prompt. If a
+//! runtime accepts nothing during a turn, but can start another turn in the same session, the turn is interrupted
+//! once a whisper is [overdue](Agent::overdue), and the next one starts with it. The delivery is one event; after it
+//! the whisper is in the history alone. It is never posted.
 
 use std::time::Duration;
 
@@ -15,40 +15,40 @@ use super::id::{SessionId, WorkId};
 use super::time::Timestamp;
 use super::work::Actor;
 
-/// The most whispers that wait for one agent: a person types far fewer before an agent does anything.
+/// Maximum number of whispers that wait for one agent; a person types far fewer before an agent does anything.
 pub const WHISPERS_MAX: usize = 50;
 
-/// The longest whisper, in bytes: a few paragraphs. All that wait together stay far below one prompt.
+/// Maximum length of a whisper, in bytes: a few paragraphs. All that wait together stay far below one prompt.
 pub const WHISPER_TEXT_MAX: usize = 4 * 1024;
 
-/// Turns that end while a whisper waits, after which it is overdue: the agent has had a turn to call a tool of herder's, and
-/// is told before the next evaluation.
+/// Number of turns that end while a whisper waits, after which it is overdue: the agent has had a turn to call a tool
+/// of herder, and is told before the next evaluation.
 pub const OVERDUE_TURNS: u32 = 2;
 
-/// A whisper that has waited so long when a turn ends is overdue, however few turns that are.
+/// Waiting time after which a whisper is overdue at the end of a turn, however few turns that are.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(60);
 
-/// Words that wait to be handed over.
+/// A whisper that waits for delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whisper {
-    /// Its id, of the same numbers as works'.
+    /// Its number, from the same sequence as works.
     pub id: WorkId,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// Whose words they are.
+    /// The person, or herder for the evaluator.
     pub by: Actor,
-    /// When they were said.
+    /// Time at which it was sent.
     pub at: Timestamp,
-    /// Whether they are a person's, or how the evaluator means them.
+    /// A person's words, or the evaluator's intention.
     #[serde(default, skip_serializing_if = "Tone::is_person")]
     pub tone: Tone,
-    /// The last session whose prompt they are part of: once that session has its prompt they are handed over.
+    /// The last session whose prompt contains it; it is delivered when that session has its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompted: Option<SessionId>,
 }
 
 impl Whisper {
-    /// As the agent reads it.
+    /// Returns its text in the agent's form.
     #[must_use]
     pub fn words(&self) -> String {
         match self.tone {
@@ -61,8 +61,8 @@ impl Whisper {
 }
 
 impl Agent {
-    /// What waits for longer than it should while the agent works; asked when a turn ends. What is part of the session's own
-    /// prompt is on its way.
+    /// Returns the whispers that are overdue at the end of a turn. Those in the session's own prompt are on their
+    /// way.
     #[must_use]
     pub fn overdue(&self, now: Timestamp) -> Vec<&Whisper> {
         let Phase::Running { session } = self.phase else { return Vec::new() };
@@ -78,29 +78,29 @@ impl Agent {
     }
 }
 
-/// How a whisper is meant.
+/// Intention of a whisper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// A person's words.
     #[default]
     Person,
-    /// The agent goes the wrong way.
+    /// The evaluator: the agent goes the wrong way.
     Correction,
-    /// It stays on the surface.
+    /// The evaluator: the agent stays on the surface.
     ThinkDeeper,
-    /// It was paused, and a person let it go on.
+    /// The agent was paused, and a person resumed it.
     Escalation,
 }
 
 impl Tone {
-    /// Whether it is a person's.
+    /// True if it is a person's.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to it")]
     fn is_person(&self) -> bool {
         *self == Self::Person
     }
 
-    /// Whether it is of the evaluator, about what the agent does.
+    /// True if it is a finding of the evaluator.
     #[must_use]
     pub fn is_finding(self) -> bool {
         match self {
@@ -110,7 +110,7 @@ impl Tone {
     }
 }
 
-/// How a whisper was handed over.
+/// Way in which a whisper was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -120,6 +120,6 @@ pub enum Way {
     Turn,
     /// With a session's prompt.
     Prompt,
-    /// The running turn was cut short, and the next one of the session began with it.
+    /// With the next turn of the session, after the running one was interrupted.
     Anew,
 }

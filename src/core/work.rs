@@ -1,4 +1,4 @@
-//! What an agent is given to do, and by whom.
+//! Works of agents, and the people who give them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,40 +7,41 @@ use super::detail::Detail;
 use super::id::{NetworkName, WorkId};
 use super::time::Timestamp;
 
-/// Who said something, for the record: resolved and authorised at the edge, never used to authorise again.
+/// The author of a command or message, for the record. It was resolved and authorised at the edge, and is never used
+/// to authorise again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// The network, `local` for the shell's socket, `console` for the demo's terminal, `herder` for herder itself.
+    /// The network: `local` for the shell's socket, `console` for the demo's terminal, `herder` for herder itself.
     pub network: NetworkName,
-    /// What people call them there (nick, display name).
+    /// Name there (nick, display name).
     pub name: String,
-    /// The proof they were known by: services account, mask or user id.
+    /// The proof of identity: services account, mask or user id.
     #[serde(default)]
     pub identity: Option<String>,
 }
 
-/// The network of what herder does on its own account.
+/// The network of herder's own actions.
 const HERDER: &str = "herder";
 
 impl Actor {
-    /// herder itself.
+    /// Returns herder itself.
     #[must_use]
     pub fn herder() -> Self {
         Self { network: NetworkName::from(HERDER), name: HERDER.to_owned(), identity: None }
     }
 
-    /// Whether it is herder itself.
+    /// True if it is herder itself.
     #[must_use]
     pub fn is_herder(&self) -> bool {
         self.network.as_str() == HERDER
     }
 }
 
-/// Kinds of work.
+/// Kind of a work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkKind {
-    /// What a person said to the agent. Steered into a running turn if the runtime can.
+    /// A person's message to the agent. It is steered into a running turn if the runtime can.
     Message,
     /// A unit of work with a state of its own, listed by `task list`.
     Task,
@@ -51,39 +52,39 @@ pub enum WorkKind {
 /// One piece of work in an agent's queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Its id.
+    /// Its number.
     pub id: WorkId,
     /// Its kind.
     pub kind: WorkKind,
-    /// What to do.
+    /// Its text.
     pub text: String,
-    /// Who gave it.
+    /// The person who gave it, or herder.
     pub by: Actor,
-    /// When.
+    /// Time at which it was given.
     pub at: Timestamp,
-    /// Sessions that tried it and failed.
+    /// Number of sessions that tried it and failed.
     #[serde(default)]
     pub attempts: u32,
-    /// What is written on it, if anything is.
+    /// Its card; `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Box<Card>>,
 }
 
 impl Work {
-    /// What is written on it.
+    /// Returns its card.
     #[must_use]
     pub fn card(&self) -> &Card {
         static PLAIN: Card = Card::PLAIN;
         self.card.as_deref().unwrap_or(&PLAIN)
     }
 
-    /// The same, to write on.
+    /// Returns its card for writing.
     pub fn card_mut(&mut self) -> &mut Card {
         self.card.get_or_insert_default()
     }
 }
 
-/// How a task ended.
+/// The end of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskEnd {
@@ -93,32 +94,32 @@ pub enum TaskEnd {
     Failed,
     /// A person cancelled it.
     Cancelled,
-    /// Its agent says that it cannot go on without something that only somebody else can do.
+    /// Its agent reported that it cannot continue without something that only someone else can do.
     Blocked,
 }
 
-/// What an agent says of its own task, by its tools.
+/// An agent's own report on its task, made with a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReport {
-    /// Done, failed or blocked; never cancelled, which is a person's.
+    /// Done, failed or blocked; only a person can cancel.
     pub end: TaskEnd,
-    /// In its own words, bounded.
+    /// The agent's words, bounded.
     pub note: String,
-    /// Whether it is blocked by what its own sandbox or permissions deny it, so that an agent that may do more could do it;
-    /// `None`: it does not say.
+    /// True if the agent's own sandbox or permissions block it, so that an agent with more could do it; `None` if the
+    /// report does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<bool>,
 }
 
-/// A task that is over, kept for `task list` and `task show`.
+/// A task that has ended, kept for `task list` and `task show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedTask {
     /// The task.
     pub work: Work,
-    /// How it ended.
+    /// The end.
     pub end: TaskEnd,
-    /// When.
+    /// Time of the end.
     pub at: Timestamp,
-    /// Its result or the reason, bounded.
+    /// The result or the reason, bounded.
     pub note: Detail,
 }

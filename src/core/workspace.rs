@@ -1,16 +1,16 @@
-//! How an agent's workspace stands, as far as `git` knows.
+//! State of an agent's workspace, as `git` reports it.
 
 use serde::{Deserialize, Serialize};
 
 use super::recap::{bounded, one_line};
 
-/// The longest name of a branch that is kept.
+/// Maximum length of a branch's name, in bytes.
 const BRANCH_MAX: usize = 100;
 
-/// The most changed files that are counted; more are "at least so many".
+/// Maximum number of changed files that are counted; it then means "at least".
 pub const CHANGED_MAX: u32 = 10_000;
 
-/// Something that `git` was asked for and that is not finished.
+/// An operation of `git` that is not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
@@ -27,7 +27,7 @@ pub enum Unfinished {
 }
 
 impl Unfinished {
-    /// As it is spelled after `git`.
+    /// Returns its name after `git`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,21 +40,21 @@ impl Unfinished {
     }
 }
 
-/// What was seen.
+/// The state of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// The branch; `None`: none is checked out.
+    /// The branch; `None` if none is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Files that are changed, new or in conflict, at most [`CHANGED_MAX`].
+    /// Number of files that are changed, new or in conflict, at most [`CHANGED_MAX`].
     pub changed: u32,
-    /// What is under way.
+    /// The operation under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
 }
 
 impl Workspace {
-    /// With a name that fits on a line.
+    /// Returns the state within its bounds.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.branch = self.branch.map(|branch| bounded(&one_line(&branch), BRANCH_MAX));
@@ -62,13 +62,13 @@ impl Workspace {
         self
     }
 
-    /// Whether people who follow the agent are told.
+    /// True if people are told of it.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.changed > 0 || self.unfinished.is_some()
     }
 
-    /// For the agent, at the head of its prompt.
+    /// Returns it as text for the head of the agent's prompt.
     #[must_use]
     pub fn words(&self) -> String {
         let branch = self.branch.as_ref().map_or_else(

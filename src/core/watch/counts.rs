@@ -1,4 +1,4 @@
-//! How many evaluations there were, and what became of them.
+//! Counts of evaluations by result.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use crate::core::verdict::Lapse;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// With a verdict.
+    /// Evaluations with a verdict.
     pub judged: u64,
-    /// Of those, with a finding.
+    /// Verdicts with a finding.
     pub findings: u64,
-    /// Without one, for whatever reason.
+    /// Evaluations without a verdict, for any reason.
     pub lapses: u64,
-    /// Of those, how many of each kind; what was counted before kinds were told apart is in none of them.
+    /// Lapses by kind; those counted before kinds were distinguished are in none of them.
     #[serde(skip_serializing_if = "Lapses::is_empty")]
     pub kinds: Lapses,
-    /// Those whose cost nobody can say.
+    /// Evaluations with an unknown cost.
     #[serde(skip_serializing_if = "is_zero")]
     pub unmetered: u64,
     /// Calls for a person.
@@ -28,7 +28,7 @@ pub struct Counts {
     pub wrong: u64,
 }
 
-/// How many evaluations there were without a verdict, by [`Lapse`].
+/// Number of evaluations without a verdict, by [`Lapse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each is the kind of lapse of its name")]
@@ -62,7 +62,7 @@ impl Lapses {
         *kind = kind.saturating_add(1);
     }
 
-    /// Those that there were, by [`Lapse::name`].
+    /// Yields the counts that are not zero, by [`Lapse::name`].
     pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("timed-out", self.timed_out),
