@@ -10,10 +10,11 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Button, Control};
 use crate::core::notice::Refusal;
 
-/// How long an `abort` that was late is remembered, so that it is meant when it is said again.
+/// Time for which a late `abort` is remembered: a repeated one is meant.
 const SAID_AGAIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// As many people as that are late at once; a late `abort` of more is not remembered, and works once the call is older.
+/// Maximum number of people with a late `abort`; one of further people is not remembered, and works once the call is
+/// older.
 const LATE_MAX: usize = 64;
 
 pub(super) const COMMAND: Command = Command {
@@ -43,7 +44,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 impl Desk<'_> {
-    /// The call of which they were told a moment ago that somebody else has answered it.
+    /// Returns the call that this person was told of a moment ago, as answered by someone else.
     fn late_abort(&self, agent: &AgentName) -> Option<WorkId> {
         let key = (self.who.clone(), agent.clone());
         let (call, at) = self.inner.memory().late_aborts.remove(&key)?;

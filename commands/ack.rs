@@ -1,4 +1,4 @@
-//! `ack`: somebody takes care of a call for a person, so that nobody is reminded of it any more.
+//! `ack`: a person takes care of a call, so that no more reminders are posted.
 
 use super::desk::{Desk, Done};
 use super::grammar::Call;

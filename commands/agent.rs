@@ -1,4 +1,4 @@
-//! `agent add · edit · remove · list · show`: which agents there are and what they are.
+//! `agent add · edit · remove · list · show`: manages and shows the agents and their configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::core::notice::Refusal;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::runtime::folder;
 
-/// How long a folder is asked whether it is there: one whose server is gone never answers.
+/// Maximum wait for the check that a folder exists; one on a server that is gone never answers.
 const ANSWERS: Duration = Duration::from_secs(6);
 
-/// How often an edit is made again because the configuration was read meanwhile.
+/// Maximum number of tries of an edit if the configuration is read meanwhile.
 const TRIES: u32 = 5;
 
 pub(super) const ADD: Command = Command {
@@ -111,7 +111,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
             None
         }
     };
-    // The first word after the runtime may be the folder by itself.
+    // The first word after the runtime may be the workspace without a key.
     let (folder, pairs) = match call.rest.split_first() {
         Some((first, rest)) if !first.contains('=') => (Some(first), rest),
         _ => (None, call.rest.as_slice()),
@@ -138,7 +138,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
 
 pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
     let agent = desk.agent(call)?;
-    // Nothing that is said of this agent after the edit overtakes it while its folder is asked.
+    // A later command about this agent must not overtake the edit while its folder is checked.
     let _turn = desk.inner.turn(agent).await;
     let voice = desk.voice();
     for _ in 1..TRIES {
@@ -150,7 +150,7 @@ pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
     try_edit(desk, call, voice).await
 }
 
-/// Changes the agent as it is seen now. What it was meanwhile changed to is not lost: then this is refused.
+/// Edits the agent as it is now. It is refused if the agent was changed meanwhile.
 async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     let view = desk.view(call)?;
     let Some(spec) = view.agent.spec.clone() else {
@@ -167,8 +167,8 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Applies the settings and checks the result, the folder on the disk included if it is another one than `before`'s: what
-/// becomes of a session whose folder is gone is that session's matter, and the other settings are none of it.
+/// Applies the settings and checks the result, including the folder on disk if it differs from `before`'s. An
+/// unchanged folder that is gone concerns only the next session.
 async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentSpec>) -> Vec<Problem> {
     let mut problems = settings::apply(spec, pairs);
     let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
@@ -265,7 +265,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     let (voice, data) = (desk.voice(), shown(spec));
     let mut first = vec![format!("{}: {}", spec.name, voice.locale.runtime(spec.runtime))];
     let mut second = Vec::new();
-    // What is at its default says nothing; the keys are those that `agent edit` takes.
+    // Settings at their default are left out; the keys are those of `agent edit`.
     let defaults = shown(&AgentSpec::new(spec.name.clone(), spec.runtime, PathBuf::new()));
     let pairs = data.as_object().into_iter().flatten();
     for (key, value) in pairs.filter(|(key, value)| {
@@ -283,7 +283,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// A spec as it may be shown.
+/// Returns a spec as it may be shown.
 fn shown(spec: &AgentSpec) -> serde_json::Value {
     serde_json::Value::Object(settings::shown(spec))
 }

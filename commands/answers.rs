@@ -1,4 +1,4 @@
-//! Answers to lines that cannot be carried out, and reading back what was recorded.
+//! Replies to lines that cannot be carried out, and reading back the journal.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use crate::core::time::Timestamp;
 use crate::journal::{Entry, Recorded};
 use crate::l10n::Value;
 
-/// What somebody is told whose line cannot be carried out: what was wrong, and what to do.
+/// Returns the reply to a line that cannot be carried out: the mistake, and the way to correct it.
 pub(super) fn problem(voice: Voice<'_>, problem: &Problem) -> Vec<String> {
     match problem {
         Problem::Unknown { word, nearest } => {
@@ -75,7 +75,7 @@ fn no_such_agent(
     text
 }
 
-/// Why a command does not fit, its usage line, and how to give the line as work if it was meant so.
+/// Returns the reason why a command does not fit, its usage line, and the form that gives the line as work.
 fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&AgentName>) -> Vec<String> {
     let reason = match why {
         Misfit::Missing(what) => voice.text("cmd-misfit-missing", &[("what", (*what).into())]),
@@ -96,34 +96,34 @@ fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&Age
     vec![line]
 }
 
-/// Entries looked at before giving up: a filter that fits nothing must not read archives for minutes.
+/// Maximum number of entries that are examined: a filter that matches nothing must not read archives for minutes.
 const SCAN_MAX: usize = 20_000;
 
-/// The most of what is found for one answer, in bytes of JSON: more than anybody reads, and well below the longest answer that
-/// a shell takes from herder.
+/// Maximum size of the entries for one reply, in bytes of JSON: more than anyone reads, and well below the longest
+/// reply that a shell accepts from herder.
 const FOUND_MAX: usize = 16 * 1024 * 1024;
 
-/// How far somebody looked back who did not come to the beginning, and wanted more.
+/// Extent of a search that stopped before the beginning of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Short {
-    /// Entries that were looked at.
+    /// Number of entries that were examined.
     pub(super) seen: usize,
-    /// The oldest of them.
+    /// Time of the oldest of them.
     pub(super) since: Timestamp,
 }
 
-/// What was found by looking back, oldest first.
+/// Entries found in the history, oldest first.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) entries: Vec<Recorded>,
-    /// More may be found further back.
+    /// Set if more may be found further back.
     pub(super) short: Option<Short>,
-    /// Entries among those that were looked at that cannot be read.
+    /// Number of unreadable entries among those examined.
     pub(super) unreadable: u64,
 }
 
 impl Found {
-    /// What is said beside the entries, so that nobody takes them for all there are.
+    /// Returns the remarks about entries that are missing in the reply.
     pub(super) fn remarks(&self, voice: Voice<'_>) -> Vec<String> {
         let short = self.short.map(|short| short.line(voice, self.entries.len()));
         let left_out = ("count", self.unreadable.into());
@@ -132,7 +132,7 @@ impl Found {
     }
 }
 
-/// The last entries that fit, gathered from the newest back.
+/// Collects the last matching entries, from the newest back.
 pub(super) struct Last<F> {
     wanted: usize,
     fits: F,
@@ -142,12 +142,12 @@ pub(super) struct Last<F> {
 }
 
 impl<F: Fn(&Recorded) -> bool> Last<F> {
-    /// At most `wanted` of those that `fits`.
+    /// Collects at most `wanted` entries that match `fits`.
     pub(super) fn new(wanted: usize, fits: F) -> Self {
         Self { wanted, fits, looked: Short::default(), size: 0, found: Vec::new() }
     }
 
-    /// The next older entry; whether more are wanted.
+    /// Takes the next older entry; returns whether more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
         if self.found.len() < self.wanted && (self.fits)(&recorded) {
             self.size += size(&recorded);
@@ -166,7 +166,7 @@ impl<F: Fn(&Recorded) -> bool> Last<F> {
         }
     }
 
-    /// What was found; `whole`: there is nothing further back.
+    /// Returns the result; `whole`: there are no older entries.
     pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && self.found.len() < self.wanted;
@@ -174,7 +174,7 @@ impl<F: Fn(&Recorded) -> bool> Last<F> {
     }
 }
 
-/// How long an entry is as JSON.
+/// Returns the length of an entry as JSON, in bytes.
 fn size(recorded: &Recorded) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
@@ -187,20 +187,22 @@ fn size(recorded: &Recorded) -> usize {
         }
     }
     let mut count = Count(0);
-    // What was read from JSON is JSON again.
+    // An entry that was read from JSON can be written as JSON.
     let _ = serde_json::to_writer(&mut count, recorded);
     count.0
 }
 
-/// The most text of one session that is read: more than anybody reads in a chat, and little enough to hold in memory.
+/// Maximum length of one session's text, in bytes: more than anyone reads in a chat, and small enough to hold in
+/// memory.
 const SESSION_MAX: usize = 4 * 1024 * 1024;
 
-/// The turns and the end of a session, gathered from the newest back; the last ones if they are too long together.
+/// Collects the turns and the end of a session, from the newest back; only the last ones if they are too long
+/// together.
 pub(super) struct WholeSession {
     session: SessionId,
     looked: Short,
     size: usize,
-    /// Its beginning was seen, or that of an earlier one.
+    /// True if its beginning was seen, or that of an earlier session.
     begun: bool,
     found: Vec<Recorded>,
 }
@@ -210,7 +212,7 @@ impl WholeSession {
         Self { session, looked: Short::default(), size: 0, begun: false, found: Vec::new() }
     }
 
-    /// The next older entry; whether more are wanted.
+    /// Takes the next older entry; returns whether more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
         let more = |looked: Short| {
             if looked.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -239,7 +241,7 @@ impl WholeSession {
         more(self.looked)
     }
 
-    /// What was found; `whole`: there is nothing further back.
+    /// Returns the result; `whole`: there are no older entries.
     pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && !self.begun;
@@ -253,7 +255,7 @@ impl Short {
         self.since = recorded.at;
     }
 
-    /// What is said beside the `found` entries.
+    /// Returns the remark beside `found` entries.
     fn line(self, voice: Voice<'_>, found: usize) -> String {
         let seen = voice.locale.number(u64::try_from(self.seen).unwrap_or(u64::MAX));
         let since = voice.locale.time(self.since);
@@ -270,7 +272,7 @@ mod tests {
     use crate::core::work::{Actor, Work, WorkKind};
     use crate::journal::Stream;
 
-    /// A stream of `count` entries, newest first.
+    /// Returns a stream of `count` entries, newest first.
     fn stream(count: u64) -> impl Iterator<Item = Recorded> {
         (1..=count).rev().map(|rev| Recorded {
             seq: rev,
@@ -327,7 +329,7 @@ mod tests {
         let mut last = Last::new(500, |_: &Recorded| true);
         let _ = stream(100).map(long).try_for_each(|recorded| last.take(recorded));
         let found = last.found(false, 0);
-        // Two bytes of JSON for each of text.
+        // Each character of the text takes two bytes of JSON.
         assert_eq!((found.entries.len(), found.short.expect("cut").seen), (7, 7));
         assert!(serde_json::to_string(&found.entries).expect("JSON").len() <= FOUND_MAX);
     }

@@ -1,4 +1,4 @@
-//! `approve`, `deny`, `answer` and `rule list · remove`: what agents ask of people.
+//! `approve`, `deny`, `answer` and `rule list · remove`: agents' questions to people, and rules.
 
 use serde_json::json;
 
@@ -89,7 +89,7 @@ pub(super) async fn answer(desk: &Desk<'_>, call: &Call) -> Done {
     settle(desk, call, AskAnswer::Text { text: call.text.trim().to_owned() }).await
 }
 
-/// The first answer counts; a later one is told whose that was.
+/// Answers a question. The first answer counts; a later one is told who gave that.
 async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     let ask = match call.ask {
         Some(ask) => ask,
@@ -100,20 +100,20 @@ async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     let control = Control::Answer { ask, answer };
     let notice = desk.ask(&asked.name, control, desk.asked_for(&asked.name)).await?;
     if let Some(words) = words {
-        // It was told no; this is why.
+        // The denial itself had no room for the reason.
         let silent = Asked { answer: None, message: None, ..desk.asked_for(&asked.name) };
         desk.fleet.give(&asked.name, WorkKind::Message, words, silent).await?;
     }
     Ok(desk.accepted(&notice))
 }
 
-/// Whether a plan is refused in a protocol that has no room for words: they follow as a message.
+/// True if the answer denies a plan in a protocol that has no room for words: these follow as a message.
 fn is_sent_back_mute(agent: &Agent, ask: AskId) -> bool {
     let is_plan = agent.open_ask(ask).is_some_and(|ask| matches!(ask.about, About::Plan { .. }));
     is_plan && agent.spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Acp)
 }
 
-/// The one open question that such an answer can be for: of the agent that it was said to, else of any.
+/// Returns the only open question that such an answer can be for: of the addressed agent, else of any.
 fn only_one(desk: &Desk<'_>, call: &Call, answer: &AskAnswer) -> Result<AskId, Refusal> {
     let by_words = answer.words().is_some();
     let fits = |about: &About| match about {

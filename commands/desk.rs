@@ -1,4 +1,4 @@
-//! What a command works with: one line of one person, and the ways to answer it.
+//! The context of a command: one line of one person, and the ways to reply.
 
 use std::time::Duration;
 
@@ -23,24 +23,24 @@ use crate::journal::{Looked, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
 use crate::supervisor::{Asked, Fleet, View};
 
-/// Lines of a list in a chat; more say how many more.
+/// Maximum number of lines of a list in a chat; a last line counts the rest.
 const LIST_MAX: usize = 10;
 
-/// Entries of a log or history in a chat. The shell gets as many as it asks for.
+/// Maximum number of entries of a log or history in a chat. The shell gets as many as it asks for.
 const ENTRIES_MAX: usize = 20;
 
-/// The most of one text in a chat's answer, and in the shell's.
+/// Maximum length of one text in a reply to a chat, and to the shell, in characters.
 const TEXT_MAX: (usize, usize) = (1200, 64 * 1024);
 
-/// How long a removal can be confirmed.
+/// Time within which a removal can be confirmed.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a command answers.
+/// The reply of a command.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) lines: Vec<String>,
     pub(super) data: Option<Data>,
-    /// What it says is worth nothing once this herder is gone.
+    /// True if it is of no use once this herder is gone.
     pub(super) is_fleeting: bool,
 }
 
@@ -58,12 +58,12 @@ impl Answer {
     }
 }
 
-/// Why a command was not carried out.
+/// Reason why a command was not carried out.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// As things are it cannot be.
+    /// A refusal of the core.
     Refusal(Refusal),
-    /// In the words of the command.
+    /// A reason in the command's own words.
     Lines(Vec<String>),
 }
 
@@ -73,27 +73,27 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 pub(super) type Done = Result<Answer, Failure>;
 
-/// What a command works with: one line of one person.
+/// The context of a command: one line of one person.
 pub(super) struct Desk<'a> {
     pub(super) inner: &'a Inner,
     pub(super) fleet: &'a Fleet,
-    /// The language of the answer.
+    /// Language of the reply.
     pub(super) locale: &'a Locale,
     pub(super) asked: Asked,
     pub(super) role: Role,
     pub(super) now: Timestamp,
-    /// The answer goes to a terminal, not to a chat.
+    /// True if the reply goes to a terminal, not to a chat.
     pub(super) long: bool,
-    /// Who asks, as rates and confirmations know them.
+    /// Key of the person for rates and confirmations.
     pub(super) who: String,
-    /// Who asks, as their network vouches for them.
+    /// The person as authenticated by the network.
     pub(super) author: &'a Author,
-    /// Nobody else sees the answer.
+    /// True if only this person sees the reply.
     pub(super) private: bool,
-    /// It is a button under a post of that moment.
+    /// Time of the post whose button was pressed.
     pub(super) under: Option<Timestamp>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Carries out what only looks without a record; everything else as always.
+    /// Carries out a command that only reads without a record; others as usual.
     pub(super) async fn look(&self, heard: Heard) -> Done {
         match heard {
             Heard::Command(call) if call.command.effect == super::Effect::Looks => self.call(&call).await,
@@ -163,7 +163,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The agent that the evaluator's number belongs to.
+    /// Returns the agent that a number of the evaluator belongs to.
     pub(super) fn one_of(
         &self,
         id: WorkId,
@@ -178,12 +178,12 @@ impl<'a> Desk<'a> {
         self.inner.voice(self.locale, self.now)
     }
 
-    /// The agent of a call.
+    /// Returns the agent of a call.
     pub(super) fn agent<'c>(&self, call: &'c Call) -> Result<&'c AgentName, Failure> {
         call.agent.as_ref().ok_or_else(|| Failure::Lines(vec![format!("!{}", call.command.usage())]))
     }
 
-    /// What that agent looks like now.
+    /// Returns the view of that agent.
     pub(super) fn view(&self, call: &Call) -> Result<View, Failure> {
         let agent = self.agent(call)?;
         let unseen = || match self.fleet.is_deserted(agent) {
@@ -193,7 +193,7 @@ impl<'a> Desk<'a> {
         Ok(self.fleet.view(agent).ok_or_else(unseen)?)
     }
 
-    /// The record with another agent than the line named.
+    /// Returns the record with another agent than the line names.
     pub(super) fn asked_for(&self, agent: &AgentName) -> Asked {
         let mut asked = self.asked.clone();
         asked.audit.agent = Some(agent.clone());
@@ -205,7 +205,7 @@ impl<'a> Desk<'a> {
         Ok(self.accepted(&notice))
     }
 
-    /// Asks an agent for something, after what was said of it before.
+    /// Gives an agent a command, after earlier lines about the same agent.
     pub(super) async fn ask(
         &self,
         agent: &AgentName,
@@ -222,7 +222,7 @@ impl<'a> Desk<'a> {
         Ok(self.accepted(&notice))
     }
 
-    /// The answer to an accepted change: said by the outbox, or here if nobody is to be posted to.
+    /// Returns the reply to an accepted change: empty if the outbox posts it.
     pub(super) fn accepted(&self, notice: &Notice) -> Answer {
         let lines = if self.posted() {
             Vec::new()
@@ -232,12 +232,12 @@ impl<'a> Desk<'a> {
         Answer::lines(lines).with(json!(notice))
     }
 
-    /// Whether the answer to a change is posted, and not given back to whoever brought the command here.
+    /// True if the reply to a change is posted, and not given back to the caller.
     pub(super) fn posted(&self) -> bool {
         self.asked.answer.as_ref().is_some_and(|answer| answer.posted)
     }
 
-    /// As many lines as a chat can bear, and how many more there are.
+    /// Returns as many lines as fit a chat, and a line that counts the rest.
     pub(super) fn first(&self, lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
         let all = lines.len();
         if self.long || all <= LIST_MAX {
@@ -248,18 +248,18 @@ impl<'a> Desk<'a> {
         lines
     }
 
-    /// How many entries are shown.
+    /// Returns the number of entries to show.
     pub(super) fn wanted(&self, call: &Call, usual: usize) -> usize {
         let count = call.count.map_or(usual, |count| usize::try_from(count).unwrap_or(usize::MAX));
         if self.long { count } else { count.min(ENTRIES_MAX) }
     }
 
-    /// The most of one text.
+    /// Returns the maximum length of one text.
     pub(super) fn text_max(&self) -> usize {
         if self.long { TEXT_MAX.1 } else { TEXT_MAX.0 }
     }
 
-    /// The last entries of a stream that fit.
+    /// Returns the last entries of a stream that match `fits`.
     pub(super) async fn history(
         &self,
         stream: Stream,
@@ -271,7 +271,7 @@ impl<'a> Desk<'a> {
         Ok(gathered.found(whole, unreadable))
     }
 
-    /// The turns and the end of one session.
+    /// Returns the turns and the end of one session.
     pub(super) async fn session(&self, agent: &AgentName, session: SessionId) -> Result<Found, Failure> {
         let stream = Stream::Agent(agent.clone());
         let looked =
@@ -280,7 +280,7 @@ impl<'a> Desk<'a> {
         Ok(gathered.found(whole, unreadable))
     }
 
-    /// Reads from the journal, which blocks.
+    /// Runs a blocking read of the journal.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> Result<T, ReadError> + Send + 'static,
@@ -294,7 +294,7 @@ impl<'a> Desk<'a> {
         Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
     }
 
-    /// Asks for a removal to be confirmed: records that it was asked, and draws a code.
+    /// Records that a removal was requested, and returns a code that confirms it.
     pub(super) async fn ask_removal(&self, agent: &AgentName) -> Result<String, Failure> {
         self.fleet.record(&self.asked_for(agent)).await?;
         let code = code::<4>().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
@@ -306,15 +306,15 @@ impl<'a> Desk<'a> {
         Ok(code)
     }
 
-    /// Whether `word` confirms a removal that the same person asked for. A code is good for one try, which nobody else can use
-    /// up.
+    /// True if `word` confirms a removal that the same person requested. A code is good for one try, which nobody
+    /// else can use up.
     pub(super) async fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
         let taken = self.inner.removal_taken(agent, |removal| removal.who == self.who).await;
         taken.is_some_and(|removal| removal.until > self.now && removal.code == word)
     }
 }
 
-/// So many characters that nobody confuses when typing them.
+/// Returns a random code of characters that are not easily confused.
 pub(super) fn code<const LENGTH: usize>() -> Option<String> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = [0_u8; LENGTH];

@@ -1,8 +1,9 @@
-//! The one way in: whoever speaks, from wherever, is checked, recorded and answered here.
+//! The single entry point: every line of every person is checked, recorded and answered here.
 //!
-//! A line becomes a [`Heard`] ([`super::parse`]), its author a role ([`crate::access`]). What only looks
-//! is answered at once and recorded soon after; what changes something carries its record into the decision ([`Asked`]), so that both are one
-//! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
+//! A line becomes a [`Heard`] ([`super::parse`]), its author a role ([`crate::access`]). A command that only reads is
+//! answered at once and recorded soon after; one that changes something carries its record into the decision
+//! ([`Asked`]), so that both are one transaction. The reply to a change is in the outbox by then; every other reply
+//! is returned to the caller.
 
 mod late;
 mod request;
@@ -46,45 +47,45 @@ pub use late::{Handled, Over};
 use late::{Handling, InHand, LATE_MAX};
 pub use request::Reply;
 
-/// The most of somebody's words in the record.
+/// Maximum length of a line in the record, in characters.
 const AUDIT_MAX: usize = 400;
 
-/// How long a line is waited for before whoever said it is told that it takes longer, and before what was said after it in
-/// the same place is answered.
+/// Time after which the author of a line is told that it takes longer, and after which later lines in the same place
+/// are answered.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
+/// Reply if herder itself fails over a line; no text of a locale, because the locale may be what failed.
 pub(crate) const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
-/// What a [`Dispatcher`] is made of.
+/// Parts of a [`Dispatcher`].
 pub struct Setup {
-    /// The agents.
+    /// The fleet.
     pub fleet: Fleet,
-    /// Where logs and histories are read.
+    /// The journal, for logs and histories.
     pub journal: Journal,
-    /// Who may do what.
+    /// The access rules.
     pub access: Access,
-    /// The language of answers.
+    /// Language of replies.
     pub locale: Locale,
-    /// Takes secrets out of records and answers.
+    /// Removes secrets from records and replies.
     pub redactor: Redactor,
-    /// Control channels, by network.
+    /// Control channels by network.
     pub control: Vec<(NetworkName, String)>,
-    /// Channels of the fleet, as they are on every network: no agent can be called so.
+    /// Channels of the fleet, the same on every network: no agent can have such a name.
     pub channels: Vec<String>,
-    /// Other bots that are listened to, by network and nick or, on Discord, user id.
+    /// Other bots that are allowed to speak, by network and nick or, on Discord, user id.
     pub bots: Vec<(NetworkName, String)>,
-    /// Exchanges of another bot with one agent in an hour, unless a person speaks.
+    /// Maximum number of exchanges per hour between another bot and one agent without a person.
     pub bot_exchanges: usize,
-    /// Reads the configuration again, where there is one.
+    /// Reads the configuration again, if there is a file.
     pub reloader: Option<Reloader>,
-    /// Logs people in to the page, where there is one.
+    /// Logs people in to the web page, if it is enabled.
     pub page: Option<Logins>,
-    /// [`PATIENCE`] but in tests.
+    /// [`PATIENCE`], except in tests.
     pub patience: Duration,
 }
 
-/// Checks, records and carries out what people ask. Cheap to clone.
+/// Checks, records and carries out people's lines. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher {
     inner: Arc<Inner>,
@@ -100,11 +101,11 @@ pub(super) struct Inner {
     pub(super) fleet: Fleet,
     pub(super) journal: Journal,
     pub(super) access: Access,
-    /// All languages, the one of the posts first.
+    /// All languages, with that of the posts first.
     locales: Vec<Locale>,
-    /// The same with commands as they are given on Discord.
+    /// The same, with commands in the form of Discord.
     on_discord: Vec<Locale>,
-    /// The language of the posts, as it is typed in a shell.
+    /// The language of the posts, with commands in the form of a shell.
     typed: Locale,
     redactor: Redactor,
     control: Vec<(NetworkName, String)>,
@@ -116,36 +117,37 @@ pub(super) struct Inner {
     memory: Mutex<Memory>,
     turns: Turns,
     patience: Duration,
-    /// Places for lines that take longer.
+    /// Permits for lines that take longer.
     late: Arc<Semaphore>,
-    /// Those lines.
+    /// The tasks of those lines.
     tasks: TaskTracker,
-    /// The same, and the last ones that are over.
+    /// Those lines, and the last ones that are finished.
     in_hand: Mutex<InHand>,
 }
 
-/// What is remembered between lines. Across a restart only removals that wait to be confirmed are, in the journal: the
-/// buttons of the question are still there then.
+/// State kept between lines. Only removals that wait for confirmation survive a restart, in the journal, because the
+/// question's buttons still exist then.
 pub(super) struct Memory {
     pub(super) refusals: Rate,
-    /// For lines that may just be talk among people.
+    /// For lines that may be talk among people.
     talk: Rate,
     pub(super) viewers: Rate,
-    /// That it was too much, said once.
+    /// For the remark that the rate is exceeded, which is made once.
     viewers_told: Rate,
     bots: Rate,
-    /// That a bot has had its share, said once.
+    /// For the remark that a bot has used its exchanges, which is made once.
     bots_told: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
-    /// Who was told that an `abort` came after somebody else's answer to a call: which one, and when. Said again it is meant.
+    /// People who were told that their `abort` came after another person's answer to a call, with the call and the
+    /// time. A repeated one is meant.
     pub(super) late_aborts: HashMap<(String, AgentName), (WorkId, Timestamp)>,
     /// Codes that were given on Discord.
     pub(super) links: HashMap<String, Pending>,
-    /// Codes that were said, right or wrong.
+    /// Rate of codes that people type, right or wrong.
     pub(super) link_tries: Rate,
 }
 
-/// A removal that waits to be confirmed.
+/// A removal that waits for confirmation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Removal {
     pub(super) code: String,
@@ -154,15 +156,15 @@ pub(super) struct Removal {
 }
 
 impl Dispatcher {
-    /// Made once, shared by all networks and the local socket.
+    /// Creates the dispatcher that all networks and the local socket share.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let minute = Duration::from_secs(60);
         let memory = Memory {
-            // A stranger gets a word, a crowd of them does not get a flood.
+            // A stranger gets a reply, but a crowd does not cause a flood.
             refusals: Rate::new(minute, 3, 20),
             talk: Rate::new(minute * 10, 1, 20),
-            // With `viewers = ["*"]` anybody can ask; an answer is many times longer than a question.
+            // With `viewers = ["*"]` anybody can ask, and a reply is many times longer than a question.
             viewers: Rate::new(minute, 12, 60),
             viewers_told: Rate::new(minute, 1, 20),
             bots: Rate::new(minute * 60, setup.bot_exchanges, usize::MAX),
@@ -201,24 +203,24 @@ impl Dispatcher {
         &self.inner
     }
 
-    /// Handles a live line. Answers the lines to give back where it was said; `None`: nothing is to be said, or the answer
-    /// is already in the outbox.
+    /// Handles a live line. Returns the lines to reply in the same place; `None` if there is no reply or it is
+    /// already in the outbox.
     pub async fn handle(&self, inbound: Inbound) -> Option<Vec<String>> {
         self.handle_at(inbound, clock::now()).await
     }
 
-    /// [`Dispatcher::handle`] at a given time.
+    /// Does the same as [`Dispatcher::handle`] at a given time.
     pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
         self.handled_at(inbound, now).await.said()
     }
 
-    /// [`Dispatcher::handle`] for a network that notes what became of each line.
+    /// Does the same as [`Dispatcher::handle`] for a network that notes the result of each line.
     pub async fn handled(&self, inbound: Inbound) -> Handled {
         self.handled_at(inbound, clock::now()).await
     }
 
-    /// Whoever says something that takes long is told so and answered later: one line that hangs, on a folder or on a
-    /// supervisor that is ending what will not end, must not keep a whole place from being heard.
+    /// Tells the author of a line that takes long, and replies later: one line that hangs, on a folder or on a
+    /// supervisor that is ending a process, must not block a whole place.
     async fn handled_at(&self, inbound: Inbound, now: Timestamp) -> Handled {
         if let Some(in_hand) = self.in_hand(&inbound) {
             return in_hand;
@@ -233,7 +235,7 @@ impl Dispatcher {
 
     async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Handled {
         let inner = &*self.inner;
-        // Whoever has read what became of an agent means the agent as it is since.
+        // The author may have read a post about an agent, and means the agent as it is since.
         inner.fleet.catch_up().await;
         let (heard, room) = inner.read(&inbound);
         if heard == Heard::Nothing {
@@ -280,14 +282,14 @@ impl Dispatcher {
     }
 }
 
-/// All languages, the one of the posts first.
+/// Returns all languages, with that of the posts first.
 fn all_locales(posts: Locale) -> Vec<Locale> {
     let others = LOCALES.iter().filter(|(name, _)| *name != posts.name());
     let others: Vec<Locale> = others.filter_map(|(name, _)| posts.other(name).ok()).collect();
     std::iter::once(posts).chain(others).collect()
 }
 
-/// Whom a rate counts for: whatever costs most to change.
+/// Returns the key that a person's rate is counted by: the part of their identity that is hardest to change.
 pub(super) fn person_key(author: &Author) -> String {
     let host = author.mask.as_deref().and_then(|mask| mask.rsplit_once('@')).map(|(_, host)| host);
     let who = author.account.as_deref().or(host).unwrap_or(&author.nick);
@@ -297,7 +299,7 @@ pub(super) fn person_key(author: &Author) -> String {
 impl Roster for Inner {
     fn knows(&self, agent: &AgentName) -> bool {
         let view = self.fleet.view(agent);
-        // One whose entries cannot be read is there, and cannot be seen.
+        // An agent whose entries cannot be read exists, but has no view.
         view.map_or_else(|| self.fleet.is_deserted(agent), |view| view.agent.phase != Phase::Removed)
     }
 
@@ -316,29 +318,29 @@ impl Inner {
         Voice { locale, now, redactor: &self.redactor }
     }
 
-    /// Waits until what was said of `agent` before is on its way to it: see [`Turns`].
+    /// Waits until earlier lines about `agent` are on their way to it: see [`Turns`].
     pub(super) async fn turn(&self, agent: &AgentName) -> Turn {
         self.turns.of(agent).await
     }
 
-    /// The language of the posts.
+    /// Returns the language of the posts.
     pub(super) fn default_locale(&self) -> &Locale {
         self.locales.first().expect("the language of the posts is always there")
     }
 
-    /// The language of the posts, with commands as they are given on a network.
+    /// Returns the language of the posts, with commands in the form of a network.
     pub(super) fn locale_on(&self, network: &NetworkName) -> &Locale {
         let of_discord = self.on_discord.first().filter(|_| network.as_str() == DISCORD_NETWORK);
         of_discord.unwrap_or_else(|| self.default_locale())
     }
 
-    /// The language that somebody's Discord has; the posts' if there are no texts in it.
+    /// Returns the language set in a person's Discord client; that of the posts if there are no texts in it.
     pub(super) fn locale_on_discord(&self, name: &str) -> &Locale {
         let found = self.on_discord.iter().find(|locale| locale.speaks(name));
         found.or(self.on_discord.first()).unwrap_or_else(|| self.default_locale())
     }
 
-    /// The language that `name` asks for; the posts' if there are no texts in it.
+    /// Returns the language with this name; that of the posts if there are no texts in it.
     pub(super) fn locale(&self, name: &str) -> &Locale {
         self.locales.iter().find(|locale| locale.speaks(name)).unwrap_or_else(|| self.default_locale())
     }
@@ -347,7 +349,7 @@ impl Inner {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a line means, and in which room it was said.
+    /// Returns the meaning of a line, and the room in which it was said.
     pub(super) fn read(&self, inbound: &Inbound) -> (Heard, Room) {
         let room = self.room(inbound);
         let scene =
@@ -369,7 +371,7 @@ impl Inner {
         if control { Room::Control } else { Room::Other }
     }
 
-    /// Whether the author may have this done. `Err`: no, and what they are told, if anything.
+    /// Checks that the author may have this done. The error is the reply, if there is one.
     pub(super) fn admit(
         &self,
         author: &Author,
@@ -415,14 +417,14 @@ impl Inner {
         Ok(standing)
     }
 
-    /// Whether an agent's channel of this name is one of the fleet's.
+    /// True if an agent's channel with this name would be one of the fleet's.
     pub(super) fn is_channel(&self, name: &AgentName) -> bool {
         let own = |channel: &String| channel.trim_start_matches('#').eq_ignore_ascii_case(name.as_str());
         self.channels.iter().any(own)
     }
 
     fn is_bot(&self, author: &Author) -> bool {
-        // On Discord a name can be chosen, an id cannot.
+        // On Discord a name can be chosen, but an id cannot.
         let by_id = author.network.as_str() == DISCORD_NETWORK;
         let named = |bot: &str| {
             if by_id {
@@ -434,7 +436,7 @@ impl Inner {
         self.bots.iter().any(|(network, bot)| *network == author.network && named(bot))
     }
 
-    /// A person's words let the bots of that agent speak again.
+    /// Resets the exchanges of that agent's bots after a person spoke.
     fn person_spoke(&self, heard: &Heard) {
         if self.bots.is_empty() {
             return;
@@ -456,7 +458,7 @@ impl Inner {
         }
     }
 
-    /// The record of a line, and where its answer goes.
+    /// Returns the record of a line, and the destination of its reply.
     pub(super) fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
         let author = &inbound.author;
         let verb = match heard {
@@ -488,7 +490,7 @@ impl Inner {
         }
     }
 
-    /// The data with every text in it redacted.
+    /// Returns the data with every text in it redacted.
     fn without_secrets(&self, data: Data) -> Data {
         match data {
             Data::String(text) => Data::String(self.redactor.redact(&text).into_owned()),
@@ -500,7 +502,7 @@ impl Inner {
         }
     }
 
-    /// What was done, in lines without secrets.
+    /// Returns the result as lines without secrets.
     pub(super) fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
         let (lines, data) = match done {
             Ok(answer) => (answer.lines, answer.data),
@@ -514,7 +516,7 @@ impl Inner {
     }
 }
 
-/// What a place is called in the record, and where what is said there is answered.
+/// Returns the name of a place in the record, and the destination of replies there.
 fn answer_goes_to(inbound: &Inbound, room: &Room) -> (String, Target) {
     match (&inbound.place, room) {
         (Place::Channel(name), Room::Agent(agent)) => (name.clone(), Target::Agent(agent.clone())),
@@ -525,8 +527,8 @@ fn answer_goes_to(inbound: &Inbound, room: &Room) -> (String, Target) {
     }
 }
 
-/// Whether a line may not have been meant for herder: people also talk in an agent's channel, and a refusal under each
-/// of their lines would drown them.
+/// True if a line may not have been meant for herder: people also talk in an agent's channel, and a refusal below
+/// each of their lines would drown them.
 fn is_talk(heard: &Heard) -> bool {
     match heard {
         Heard::Work { .. } | Heard::Problem(Problem::NoSuchAgent { .. } | Problem::AskBack { .. }) => true,
@@ -535,7 +537,7 @@ fn is_talk(heard: &Heard) -> bool {
     }
 }
 
-/// The role that a line needs.
+/// Returns the role that a line needs.
 pub(super) fn needed(heard: &Heard) -> Role {
     match heard {
         Heard::Command(call) => call.command.role,
@@ -544,7 +546,7 @@ pub(super) fn needed(heard: &Heard) -> Role {
     }
 }
 
-/// The agent that a line is about.
+/// Returns the agent that a line is about.
 fn agent_of(heard: &Heard) -> Option<&AgentName> {
     match heard {
         Heard::Command(call) => call.agent.as_ref(),

@@ -1,66 +1,67 @@
-//! Whether a line fits a command: its words against the command's arguments.
+//! Fits a line to a command: its words to the command's arguments.
 
 use super::words::{self, Words, fold, fold_end};
 use super::{Arg, COMMANDS, Command, Scope, Verb};
 use crate::core::card::{Needs, Priority};
 use crate::core::id::{AgentName, AskId, WorkId};
 
-/// The highest count that can be asked for; answers have bounds of their own.
+/// Maximum count that can be asked for; replies have bounds of their own.
 pub(super) const COUNT_MAX: u64 = 1000;
 
-/// Stands for whichever agent is next.
+/// The word for the next free agent.
 pub(super) const AUTO: &str = "auto";
 
-/// What agents there are, as far as a line's meaning depends on it.
+/// The agents that exist, as far as a line's meaning depends on them.
 pub trait Roster {
-    /// Whether there is an agent of this name.
+    /// True if an agent of this name exists.
     fn knows(&self, agent: &AgentName) -> bool;
-    /// All names, for the nearest one to a mistyped name.
+    /// Returns all names, to find the one nearest to a mistyped name.
     fn names(&self) -> Vec<AgentName>;
-    /// Whether there was an agent of this name, which is removed.
+    /// True if an agent of this name existed and was removed.
     fn remembers(&self, agent: &AgentName) -> bool;
 }
 
 /// A command with its arguments, ready to be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Which.
+    /// The command.
     pub command: &'static Command,
-    /// The agent it is for, if it is for one.
+    /// The agent that it is for, if any.
     pub agent: Option<AgentName>,
-    /// The flag was said: `now`, `always`.
+    /// True if the flag was given: `now`, `always`.
     pub now: bool,
-    /// A count.
+    /// The count.
     pub count: Option<u32>,
-    /// A session.
+    /// The session's number.
     pub session: Option<u32>,
-    /// A page.
+    /// The page's number.
     pub page: Option<u32>,
-    /// A task.
+    /// The task.
     pub task: Option<WorkId>,
-    /// How urgent a task is.
+    /// Priority of a new task.
     pub priority: Priority,
-    /// Who can do it.
+    /// Requirements of a new task.
     pub needs: Needs,
-    /// The number of something that an agent asks, of a call for a person, or of a whisper.
+    /// Number of a question, of a call for a person, or of a whisper.
     pub ask: Option<AskId>,
     /// A code or another single word.
     pub word: Option<String>,
-    /// The word that had to be one of several.
+    /// The word chosen from a fixed set.
     pub choice: Option<&'static str>,
-    /// The rest of the line, as it was written.
+    /// The rest of the line as it was written.
     pub text: String,
-    /// The rest of the line in words, quotes resolved.
+    /// The rest of the line as words, with quotes resolved.
     pub rest: Vec<String>,
 }
 
 impl Call {
-    /// Whether it answers whatever is asked, in words: among people that may be said to somebody, and to an agent it is work.
+    /// True if it answers an unnamed question in words: such a line may be talk among people, and to an agent it is
+    /// work.
     pub(super) fn is_loose_answer(&self) -> bool {
         self.command.verb == Verb::Answer && self.ask.is_none()
     }
 
-    /// A command without any argument.
+    /// Returns a command without any argument.
     pub(super) fn of(command: &'static Command) -> Self {
         Self {
             command,
@@ -81,25 +82,25 @@ impl Call {
     }
 }
 
-/// Why a line that begins with a command does not fit it.
+/// Reason why a line that begins with a command does not fit it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misfit {
-    /// An argument is missing: how the usage line calls it.
+    /// An argument is missing, by its name in the usage line.
     Missing(&'static str),
-    /// This word has no place.
+    /// A word that fits no argument.
     Extra(String),
-    /// No agent of this name.
+    /// No agent has this name.
     NoSuchAgent {
-        /// As it was written.
+        /// The word as it was written.
         word: String,
-        /// The nearest there is.
+        /// The most similar name.
         nearest: Option<AgentName>,
     },
-    /// A word is not what belongs there.
+    /// A word of the wrong form.
     Wrong {
-        /// As it was written.
+        /// The word as it was written.
         word: String,
-        /// What belongs there, as in the usage line.
+        /// The expected form, as in the usage line.
         wanted: String,
     },
     /// A quote is not closed.
@@ -111,13 +112,13 @@ pub enum Misfit {
 /// A command that a line begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// Which.
+    /// The command.
     pub(super) command: &'static Command,
-    /// How many words its name took.
+    /// Number of words of its name.
     pub(super) used: usize,
 }
 
-/// The command a line begins with, the longest name first.
+/// Returns the command that a line begins with; the longest name wins.
 pub(super) fn find(line: &Words) -> Option<Found> {
     let one = fold_end(line.get(0)?);
     let two =
@@ -132,7 +133,7 @@ pub(super) fn find(line: &Words) -> Option<Found> {
     two.and_then(|two| by_name(&two, 2)).or_else(|| by_name(&one, 1))
 }
 
-/// The agent a word names, with the punctuation that people put around a name.
+/// Returns the agent that a word names, without the punctuation that people put around a name.
 pub(super) fn agent_of(word: &str) -> Option<AgentName> {
     let word = fold_end(word);
     let word = word.strip_prefix('@').unwrap_or(&word).trim_end_matches([':', ',']);
@@ -141,7 +142,7 @@ pub(super) fn agent_of(word: &str) -> Option<AgentName> {
 
 /// Fits the words of `line` after the command's name to its arguments.
 ///
-/// `addressed` is the agent that was spoken to, `here` the agent whose channel it was said in.
+/// `addressed` is the agent that the line was addressed to, `here` the agent whose channel it was said in.
 pub(super) fn fit(
     found: Found,
     line: &Words,
@@ -175,7 +176,7 @@ struct Fitting<'a> {
     addressed: Option<&'a AgentName>,
     here: Option<&'a AgentName>,
     roster: &'a dyn Roster,
-    /// Where an agent could have stood and another word did: if nothing else takes it, it was meant for one.
+    /// Index of a word where an agent could be named: if no other argument takes it, it was meant as a name.
     unknown_agent: Option<usize>,
 }
 
@@ -246,7 +247,7 @@ impl Fitting<'_> {
     fn agent(&mut self, arg: Arg, required: bool) -> Result<(), Misfit> {
         if let Some(addressed) = self.addressed {
             self.call.agent = Some(addressed.clone());
-            // `@spark pause spark`: said twice, meant once.
+            // `@spark pause spark` names the agent twice and means it once.
             if self.peek().and_then(agent_of).as_ref() == Some(addressed) && self.call.command.takes_no_text()
             {
                 self.next += 1;
@@ -275,7 +276,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// A call's number says most; without one it is the call about the agent that is named, addressed or here.
+    /// Takes a call for a person: by its number, else the one about the agent that is named, addressed or here.
     fn standing_call(&mut self, arg: Arg) -> Result<(), Misfit> {
         let about = self.peek().and_then(agent_of).filter(|agent| is_meant(arg, agent, self.roster));
         let number = self.peek().filter(|_| about.is_none()).map(ask_of).transpose()?;
@@ -288,7 +289,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// A number says which; without one it is the only one that is open. A lone number where words are due is the words.
+    /// Takes a question: by its number, else the only open one. A lone number where words are expected is the answer.
     fn open_ask(&mut self) {
         self.call.agent = self.addressed.or(self.here).cloned();
         let alone = self.next + 1 == self.line.len();
@@ -303,14 +304,14 @@ impl Fitting<'_> {
             return Ok(());
         }
         self.agent(arg, false)?;
-        // A name that is nearly an agent's was meant for that agent, and is no text for whoever is next.
+        // A word similar to an agent's name was meant as that agent, and is no text for the next free one.
         match self.peek().filter(|_| self.call.agent.is_none()) {
             Some(word) if nearest_agent(word, self.roster).is_some() => Err(no_such_agent(word, self.roster)),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// What is given by name, in any order.
+    /// Takes named arguments, in any order.
     fn named(&mut self) -> Result<(), Misfit> {
         while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
             match fold(name).as_str() {
@@ -381,7 +382,7 @@ impl Fitting<'_> {
         match self.peek() {
             None => Ok(self.call),
             Some(word) if self.unknown_agent == Some(self.next) => match no_such_agent(word, self.roster) {
-                // In an agent's channel a stray word is just that, unless it is nearly a name.
+                // In an agent's channel a stray word is no name, unless it is similar to one.
                 Misfit::NoSuchAgent { nearest: None, word } if self.here.is_some() => {
                     Err(Misfit::Extra(word))
                 }
@@ -393,7 +394,7 @@ impl Fitting<'_> {
 }
 
 impl Call {
-    /// Keeps a number that came with its name.
+    /// Stores a number that followed its name.
     pub(super) fn set_number(&mut self, name: &str, number: u32) {
         match name {
             "session" => self.session = Some(number),
@@ -402,71 +403,71 @@ impl Call {
     }
 }
 
-/// Whether a name can be meant where this argument stands.
+/// True if a name can be meant for this argument.
 pub(super) fn is_meant(arg: Arg, agent: &AgentName, roster: &dyn Roster) -> bool {
     roster.knows(agent) || (matches!(arg, Arg::PastAgent | Arg::PastAgentOrAll) && roster.remembers(agent))
 }
 
 impl Command {
-    /// Whether a word after the agent can only be one of a few, so that a name repeated there is no text.
+    /// True if no free text follows the agent, so that a repeated name there is no text.
     fn takes_no_text(&self) -> bool {
         !self.args.contains(&Arg::Text)
     }
 }
 
-/// The one of `words` that a word is.
+/// Returns the one of `words` that a word equals.
 pub(super) fn choice(word: &str, words: &'static [&'static str]) -> Result<&'static str, Misfit> {
     let folded = fold_end(word);
     let known = words.iter().find(|known| **known == folded);
     known.copied().ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: words.join("|") })
 }
 
-/// Whether a word says that whoever is next is meant. An agent that is called so goes before.
+/// True if a word means the next free agent. An agent of that name takes precedence.
 pub(super) fn is_auto(word: &str, roster: &dyn Roster) -> bool {
     fold_end(word) == AUTO && agent_of(word).is_none_or(|agent| !roster.knows(&agent))
 }
 
-/// How urgent a task is.
+/// Parses a priority.
 pub(super) fn priority_of(word: &str) -> Result<Priority, Misfit> {
     let wanted = || format!("priority={}", Priority::WORDS.join("|"));
     Priority::of(&fold_end(word)).ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: wanted() })
 }
 
-/// What an agent must be to be given a task.
+/// Parses the requirements of a task.
 pub(super) fn needs_of(words: &str) -> Result<Needs, Misfit> {
     Needs::parse(words).map_err(|word| Misfit::Wrong { word, wanted: "needs=full,rust".to_owned() })
 }
 
-/// A count from 1.
+/// Parses a count from 1.
 pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
-    // Digits that are too many for a number are a number that is too high.
+    // Digits that overflow count as a number that is too high.
     let count = fold_end(word).parse::<u64>().unwrap_or(u64::MAX);
     let count = u32::try_from(count).ok().filter(|count| (1..=COUNT_MAX).contains(&u64::from(*count)));
     count
         .ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") })
 }
 
-/// A number from 1.
+/// Parses a number from 1.
 pub(super) fn numbered(word: &str, name: &str) -> Result<u32, Misfit> {
     let number = fold_end(word).parse::<u32>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} 12") })
 }
 
-/// A task's number, with or without `#`.
+/// Parses a task's number, with or without `#`.
 pub(super) fn task_of(word: &str) -> Result<WorkId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
     id.map(WorkId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "#12".to_owned() })
 }
 
-/// The number of a question or rule, with or without `#`.
+/// Parses the number of a question or rule, with or without `#`.
 pub(super) fn ask_of(word: &str) -> Result<AskId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
     id.map(AskId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "3".to_owned() })
 }
 
-/// The name of a command or a group, with or without the `!` it is shown with.
+/// Parses the name of a command or a group, with or without the `!` that it is shown with.
 pub(super) fn topic_of(text: &str) -> Result<String, Misfit> {
     let text = text.trim_start_matches(['!', '/', '！']);
     let topic = Words::of_line(text);
@@ -482,7 +483,7 @@ pub(super) fn no_such_agent(word: &str, roster: &dyn Roster) -> Misfit {
     Misfit::NoSuchAgent { word: word.to_owned(), nearest: nearest_agent(word, roster) }
 }
 
-/// The agent whose name is nearest to a word.
+/// Returns the agent whose name is most similar to a word.
 pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName> {
     let names = roster.names();
     let word = fold_end(word);
@@ -491,7 +492,7 @@ pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName
     AgentName::new(near).ok()
 }
 
-/// How an argument is called where it is missing.
+/// Returns the name of an argument for the reply that it is missing.
 pub(super) fn wanted(arg: Arg) -> &'static str {
     match arg {
         Arg::Agent | Arg::AgentOrAll | Arg::AgentOrAuto | Arg::PastAgent | Arg::PastAgentOrAll => "agent",

@@ -1,4 +1,4 @@
-//! `help`: what can be asked, from the same table as everything else.
+//! `help`: lists the commands, from the same table as everything else.
 
 use serde_json::json;
 
@@ -49,7 +49,7 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(json!(data)))
 }
 
-/// The list, one line per role, so that it fits a chat; and how to speak to herder.
+/// Returns the list of commands, one line per role, so that it fits a chat, and the ways to address herder.
 fn overview(voice: Voice<'_>, role: Role) -> Vec<String> {
     let mut lines = vec![voice.text("cmd-help-how", &[])];
     for needed in [Role::Anybody, Role::Viewer, Role::Operator, Role::Admin] {
@@ -72,7 +72,7 @@ fn short(voice: Voice<'_>, command: &Command) -> String {
     format!("!{} – {}", command.usage(), voice.text(command.about, &[]))
 }
 
-/// Everything about one command.
+/// Returns everything about one command.
 fn about(voice: Voice<'_>, command: &Command) -> Vec<String> {
     let mut lines = vec![short(voice, command)];
     if !command.aliases.is_empty() {

@@ -1,4 +1,4 @@
-//! `history`: what happened to an agent or to the fleet, from the journal and its archives.
+//! `history`: lists the events of an agent or of the fleet, from the journal and its archives.
 
 use std::time::Duration;
 
@@ -35,13 +35,13 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-history",
 };
 
-/// Events shown when no number is given.
+/// Number of events if none is given.
 const EVENTS: usize = 10;
 
-/// The most of somebody's or an agent's words in one line.
+/// Maximum length of a person's or an agent's words in one line, in characters.
 const DETAIL_MAX: usize = 160;
 
-/// The most of a line but for its detail; names and numbers are far below it.
+/// Maximum length of a line without its detail, in characters; names and numbers are far below it.
 const LINE_MAX: usize = 300;
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
@@ -51,7 +51,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let found = desk.history(stream, wanted, is_told).await?;
     let remarks = found.remarks(voice);
     let Found { mut entries, .. } = found;
-    // Private words are shown to those who may give them, where nobody else reads the answer.
+    // Whispers are shown to people who may send them, if nobody else reads the reply.
     if desk.role < Role::Operator || !desk.private {
         entries.iter_mut().for_each(hide_whisper);
     }
@@ -76,7 +76,7 @@ fn hide_whisper(recorded: &mut Recorded) {
             {
                 "…".clone_into(said);
             }
-            // What was no verdict may be words for the agent all the same.
+            // An unreadable answer may contain words for the agent alone.
             if let Judgement::Lapse(lapse) = judgement.as_mut() {
                 *lapse = lapse.hushed();
             }
@@ -85,7 +85,7 @@ fn hide_whisper(recorded: &mut Recorded) {
     }
 }
 
-/// Turns are what `log` is for.
+/// True if an event is listed; turns are left to `log`.
 fn is_told(recorded: &Recorded) -> bool {
     !matches!(recorded.entry, Entry::Agent(Event::TurnObserved { .. }))
 }
@@ -98,9 +98,9 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     }
 }
 
-/// `what` happened, by whom, and the detail; the pieces that an event lacks are empty.
+/// Formats an event with its author and detail; parts that it lacks are empty.
 fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail: &str) -> String {
-    // An event without a subject leaves a gap where it would stand.
+    // An event without a subject would leave a double blank.
     let mut text =
         bounded(&voice.text("cmd-event", &[("what", what.into()), ("subject", subject.into())]), LINE_MAX);
     if let Some(by) = by {
@@ -115,7 +115,7 @@ fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail
     text
 }
 
-/// A cap that agents share.
+/// Returns the name of a shared cap.
 fn scope(voice: Voice<'_>, account: Option<&AccountName>, cap: Cap) -> String {
     let cap = voice.locale.cap(cap);
     account.map_or_else(|| cap.clone(), |account| format!("{account} {cap}"))
@@ -286,14 +286,14 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
     }
 }
 
-/// By how much, with the way that it went.
+/// Formats the amount by which the clock was set, with its sign.
 fn clock_set(voice: Voice<'_>, by: i64) -> String {
     let sign = if by < 0 { '−' } else { '+' };
     let length = voice.locale.duration(Duration::from_millis(by.unsigned_abs()));
     say(voice, "clock-set", format!("{sign}{length}"), None, "")
 }
 
-/// What an evaluation came to: which kind of line, and its detail.
+/// Returns the kind of line for an evaluation's result, and its detail.
 fn judged(voice: Voice<'_>, judgement: &Judgement) -> (&'static str, String) {
     match judgement {
         Judgement::Verdict(Verdict::Ok) => ("judged-ok", String::new()),

@@ -1,5 +1,5 @@
-//! Commands that a network delivers by name, with options: checked, recorded and carried out as a line is, but the answer
-//! is given back, in the language of whoever asked.
+//! Commands with options that a network delivers by name: checked, recorded and carried out like a line, but the
+//! reply is returned, in the author's language.
 
 use std::collections::BTreeSet;
 
@@ -19,38 +19,38 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
-/// A command by name.
+/// A command given by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structured {
-    /// Who gives it.
+    /// The author.
     pub author: Author,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Its name, e.g. `agent add`.
+    /// Name of the command, e.g. `agent add`.
     pub command: String,
-    /// Its options.
+    /// The options.
     pub given: Given,
-    /// The language of the answer, as the network names it; the posts' if there are no texts in it.
+    /// Language of the reply, as the network names it; that of the posts if there are no texts in it.
     pub language: String,
-    /// When the post was decided under which it is a button.
+    /// Time of the post whose button was pressed.
     pub under: Option<Timestamp>,
-    /// Whether the answer is shown where it was given: then what would say the same there is left out.
+    /// True if the reply is shown in the same place: then posts with the same content are left out there.
     pub shown: bool,
-    /// As what the answer to a change is owed on disk until it was given ([`Fleet::given`]); `None`: herder may be gone before
-    /// it is.
+    /// Key under which the reply to a change is stored until it was given ([`Fleet::given`]); `None` if herder may be
+    /// gone before it is given.
     ///
     /// [`Fleet::given`]: crate::supervisor::Fleet::given
     pub owed_under: Option<String>,
 }
 
-/// The answer to a [`Structured`].
+/// The reply to a [`Structured`] command.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answered {
-    /// It was not done.
+    /// True if it was not carried out.
     pub refused: bool,
-    /// For people, in neutral markup.
+    /// Lines for people, in neutral markup.
     pub lines: Vec<String>,
-    /// For programs.
+    /// Data for programs.
     pub data: Option<Data>,
 }
 
@@ -61,12 +61,12 @@ impl Answered {
 }
 
 impl Dispatcher {
-    /// Carries a command out and gives its answer back. What it changes is posted as if it had been said in a channel.
+    /// Carries a command out and returns its reply. Its effects are posted as if it had been said in a channel.
     pub async fn interact(&self, structured: &Structured) -> Answered {
         self.interact_at(structured, clock::now()).await
     }
 
-    /// [`Dispatcher::interact`] at a given time.
+    /// Does the same as [`Dispatcher::interact`] at a given time.
     pub async fn interact_at(&self, structured: &Structured, now: Timestamp) -> Answered {
         let inner = self.inner();
         let locale = inner.locale_on_discord(&structured.language);
@@ -100,24 +100,24 @@ impl Dispatcher {
             under: structured.under,
             private,
         };
-        // Boxed: whoever waits for an interaction has room for the way it came, not for every command.
+        // Boxed, so that a task waiting for an interaction reserves no room for the largest command.
         let done = Box::pin(desk.carry_out(heard)).await;
         let refused = done.is_err();
         let (lines, data) = inner.lines(voice, done);
         Answered { refused, lines, data }
     }
 
-    /// Whether the author could have this done if what a form asks for were given too: asked before somebody fills one in.
-    /// Asking is not having it done, and counts towards no rate.
+    /// Checks, before a form is shown, that the author could have this done if the form were filled in. The check
+    /// counts towards no rate.
     ///
     /// # Errors
-    /// What they are told instead.
+    /// The reply instead.
     pub fn may(&self, structured: &Structured) -> Result<(), Vec<String>> {
         let inner = self.inner();
         let mut complete = structured.clone();
         if let Some(command) = named(&structured.command) {
             let missing = command.form().iter().filter(|field| structured.given.get(field.name).is_none());
-            // Stands for whatever will be filled in.
+            // Stands for the values that will be filled in.
             let filled = missing.map(|field| (field.name.to_owned(), "=".to_owned()));
             complete.given.0.retain(|(_, value)| !value.trim().is_empty());
             complete.given.0.extend(filled);
@@ -135,19 +135,19 @@ impl Dispatcher {
         }
     }
 
-    /// The ids of everybody on Discord who is named by theirs in the rules.
+    /// Returns the ids of all Discord users that the access rules name by id.
     #[must_use]
     pub fn discord_users(&self) -> BTreeSet<String> {
         self.inner().access.discord_users()
     }
 
-    /// The role of somebody, if they have one.
+    /// Returns the role of an author, if they have one.
     #[must_use]
     pub fn role(&self, author: &Author) -> Option<Role> {
         self.inner().access.role(author)
     }
 
-    /// The language that `name` asks for; the posts' if there are no texts in it.
+    /// Returns the language with this name; that of the posts if there are no texts in it.
     #[must_use]
     pub fn locale(&self, name: &str) -> &Locale {
         self.inner().locale(name)
@@ -158,7 +158,7 @@ fn named(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().copied().find(|command| command.name == name)
 }
 
-/// What the command means, in the same terms as a line.
+/// Returns the meaning of the command, in the same terms as a line.
 fn heard(inner: &Inner, structured: &Structured) -> Heard {
     let Some(command) = named(&structured.command) else {
         return Heard::Problem(Problem::Unknown { word: structured.command.clone(), nearest: None });
@@ -177,7 +177,7 @@ fn here(room: &Room) -> Option<&AgentName> {
     }
 }
 
-/// The line that would have said the same.
+/// Returns the line that would have the same meaning.
 fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
     let text = match named(&structured.command) {
         Some(command) => structured.given.said(command),
@@ -195,7 +195,7 @@ fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
     }
 }
 
-/// Who it is, if they may; else what they are told. Nobody but they see it, so that it is never left out.
+/// Returns the author's standing; the error is the reply. The reply is always given, as only the author sees it.
 fn admitted(
     inner: &Inner,
     structured: &Structured,
@@ -208,7 +208,7 @@ fn admitted(
         .map_err(|told| told.unwrap_or_else(|| vec![voice.text("cmd-too-often", &[])]))
 }
 
-/// Whether their role is enough for the command; else what they are told.
+/// Checks that the author's role suffices for the command; the error is the reply.
 fn suffices(
     inner: &Inner,
     structured: &Structured,
@@ -216,7 +216,8 @@ fn suffices(
     voice: Voice<'_>,
 ) -> Result<(), Vec<String>> {
     let author = &structured.author;
-    // What a command needs is needed to be told why it does not fit, too: a stranger learns nothing by trying.
+    // The command's role is also needed for the reason why it does not fit, so that a stranger learns nothing by
+    // trying.
     let command = named(&structured.command);
     let needs = command.map_or_else(|| needed(heard), |command| command.role);
     if inner.access.anybody(author).role >= needs {
@@ -233,7 +234,7 @@ fn suffices(
     }])
 }
 
-/// Whether somebody of that role is answered once more, by the rates that [`Inner::admit`] counts.
+/// True if an author of that role gets one more reply, by the rates that [`Inner::admit`] counts.
 fn has_room(inner: &Inner, author: &Author, role: Role, now: Timestamp) -> bool {
     let (key, mut memory) = (person_key(author), inner.memory());
     match role {

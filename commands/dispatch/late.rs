@@ -1,4 +1,4 @@
-//! Lines that take long: whoever said one is told so, and answered later.
+//! Lines that take long: their authors are told so, and answered later.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -18,38 +18,38 @@ use crate::core::time::Timestamp;
 use crate::journal::{Batch, Heard};
 use crate::outbox::{Body, Lane, Post};
 
-/// Lines that take longer and are waited for all the same. What hangs must not pile up.
+/// Maximum number of lines that take longer and are still waited for, so that hanging ones do not pile up.
 pub(super) const LATE_MAX: usize = 64;
 
-/// Lines that took longer and are known: all that do still, and as many of the last ones that are over.
+/// Maximum number of lines that took longer and are known: all unfinished ones, and the last finished ones.
 const KNOWN_MAX: usize = 2 * LATE_MAX;
 
-/// Resolves when a line that takes longer is over. What became of it is on disk then, and its answer in the outbox; but to a
-/// network that notes its lines with their answers it gives what is to be said and must not be kept for the next herder.
+/// Resolves when a line that takes longer is finished. Its result is on disk then, and its reply in the outbox. For a
+/// network that notes its lines with their replies it returns the reply that must not be kept for the next herder.
 pub type Over = Shared<oneshot::Receiver<Vec<String>>>;
 
-/// What a line came to.
+/// The result of a line.
 #[derive(Debug)]
 pub enum Handled {
-    /// Nothing is to be said, or the answer is already in the outbox.
+    /// There is no reply, or it is already in the outbox.
     Silently,
-    /// This is to be said where the line was.
+    /// The reply for the place of the line.
     Lines(Vec<String>),
-    /// The same, of a line that only looked: whoever does not get it asks again.
+    /// The reply to a line that only read: an author who does not get it asks again.
     Looked(Vec<String>),
-    /// The same, and it is worth nothing once this herder is gone: it is not to be kept for the next one.
+    /// The reply that is of no use once this herder is gone, and is not kept for the next one.
     Fleeting(Vec<String>),
-    /// It takes longer.
+    /// The line takes longer.
     Late {
-        /// What is to be said of that; `None`: it was said when the line came before. It is no answer.
+        /// The remark about that, which is no reply; `None` if it was made when the line came before.
         told: Option<String>,
-        /// When it is over.
+        /// Resolves when the line is finished.
         over: Over,
     },
 }
 
 impl Handled {
-    /// What is to be said now.
+    /// Returns the lines to say now.
     #[must_use]
     pub fn said(self) -> Option<Vec<String>> {
         match self {
@@ -60,12 +60,12 @@ impl Handled {
     }
 }
 
-/// A line that is being worked on.
+/// A line that is being handled.
 pub(super) type Handling = Pin<Box<dyn Future<Output = Handled> + Send>>;
 
-/// Lines that take longer, by their networks and ids, the oldest first. Whoever brought one can be gone before it is over, and
-/// bring it again: it is done once. What is over stays known for a while, because what became of it may have been looked up
-/// just before it was on disk.
+/// Lines that take longer, by network and id, oldest first. The adapter that brought a line may be gone before it is
+/// finished, and bring it again: it is carried out once. Finished lines stay known for a while, because their result
+/// may have been looked up just before it was on disk.
 #[derive(Default)]
 pub(super) struct InHand(VecDeque<((NetworkName, String), Over)>);
 
@@ -86,7 +86,7 @@ impl InHand {
 }
 
 impl Dispatcher {
-    /// A line that comes again while it is in hand.
+    /// Returns the pending result of a line that comes again while it is being handled.
     pub(super) fn in_hand(&self, inbound: &Inbound) -> Option<Handled> {
         let message = inbound.message.as_deref()?;
         let in_hand = self.inner.in_hand.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,7 @@ impl Dispatcher {
         Some(Handled::Late { told: None, over })
     }
 
-    /// Goes on with a line that takes longer. Nobody waits for it when herder ends.
+    /// Continues a line that takes longer. It is not waited for when herder ends.
     pub(super) fn go_on(&self, inbound: Inbound, now: Timestamp, handling: Handling) -> Handled {
         let inner = &self.inner;
         let voice = inner.voice(inner.locale_on(&inbound.author.network), now);
@@ -118,9 +118,9 @@ impl Dispatcher {
                 Handled::Lines(vec![FAULT.to_owned()])
             });
             drop(place);
-            // Not every network wants to know.
+            // Not every network waits for it.
             let _ = done.send(inner.answer_late(&inbound, handled).await);
-            // It is known to be over, also if nobody waits for it.
+            // This marks it as finished, even if nobody waits for it.
             let _ = known.now_or_never();
         });
         Handled::Late { told: Some(voice.text("cmd-still-working", &[])), over }
@@ -128,8 +128,8 @@ impl Dispatcher {
 }
 
 impl Inner {
-    /// Says what a line came to that took long: through the outbox, because whoever brought it there waits no more. Answers
-    /// what is left to be said: see [`Over`].
+    /// Posts the reply to a line that took long through the outbox, because its adapter does not wait any more.
+    /// Returns the rest to say: see [`Over`].
     async fn answer_late(&self, inbound: &Inbound, handled: Handled) -> Vec<String> {
         let body = match handled {
             Handled::Fleeting(lines) if notes_lines_with_answers(&inbound.author.network) => return lines,
@@ -139,7 +139,7 @@ impl Inner {
         };
         let (place, to) = answer_goes_to(inbound, &self.room(inbound));
         let network = &inbound.author.network;
-        // A network that notes its lines with their answers must not hear one again that is answered.
+        // A network that notes its lines with their replies must not deliver an answered one again.
         let message = inbound.message.as_deref().filter(|_| notes_lines_with_answers(network));
         let heard = Heard { agent: None, work: None, place: Some(place) };
         let memos = message.map(|message| heard.memo(network, message)).into_iter().collect();

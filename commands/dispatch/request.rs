@@ -1,4 +1,4 @@
-//! Requests that are no lines of a chat: from the shell, the page and the API.
+//! Requests that are no chat lines: from the shell, the web page and the API.
 
 use serde_json::Value as Data;
 
@@ -12,7 +12,7 @@ use crate::core::id::NetworkName;
 use crate::l10n::Locale;
 
 impl Dispatcher {
-    /// Answers a request of the shell: the user herder runs as, an admin.
+    /// Answers a request of the shell: its author is the user that herder runs as, an admin.
     pub async fn request(&self, name: &str, args: &[String]) -> Reply {
         let inner = &*self.inner;
         inner.fleet.catch_up().await;
@@ -24,11 +24,11 @@ impl Dispatcher {
         self.carry_out(asking, (name, args), heard, true).await
     }
 
-    /// Answers a request that came over HTTP, in `language` if herder has it. What only looks is recorded if `is_recorded`:
-    /// a page that is left open looks again and again.
+    /// Answers a request over HTTP, in `language` if herder has it. One that only reads is recorded if `is_recorded`:
+    /// an open page repeats it again and again.
     ///
     /// # Errors
-    /// The author may not have this done: what they are told.
+    /// The reply, if the author may not have this done.
     pub(crate) async fn request_of(
         &self,
         author: &Author,
@@ -91,27 +91,27 @@ impl Dispatcher {
     }
 }
 
-/// Whose request it is, and how it is answered.
+/// The author of a request, and the form of the reply.
 struct Asking<'a> {
     author: &'a Author,
     standing: &'a Standing,
-    /// Where it was said, in the audit trail.
+    /// Place of the request in the audit trail.
     place: &'static str,
     locale: &'a Locale,
 }
 
-/// An answer to the shell.
+/// A reply to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// Whether it was done.
+    /// True if it was carried out.
     pub ok: bool,
-    /// For people.
+    /// Lines for people.
     pub lines: Vec<String>,
-    /// For programs.
+    /// Data for programs.
     pub data: Option<Data>,
 }
 
-/// Who speaks over the local socket.
+/// Returns the author of requests over the local socket.
 fn local_author() -> Author {
     let nick = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
     Author {

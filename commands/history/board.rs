@@ -1,11 +1,11 @@
-//! What happened on the task board.
+//! Events of the task board.
 
 use super::{say, task};
 use crate::commands::say::Voice;
 use crate::core::board::BoardEvent;
 use crate::core::id::AgentName;
 
-/// One event of the board.
+/// Formats one event of the board.
 pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
     let next = |to: &Option<AgentName>| to.as_ref().map(AgentName::to_string).unwrap_or_default();
     match event {

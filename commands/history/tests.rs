@@ -1,4 +1,4 @@
-//! Every event has its words, in every locale.
+//! Tests that every event has its text in every locale.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -370,7 +370,7 @@ fn every_event_has_its_words() {
 
 #[test]
 fn no_locale_falls_back_to_the_name_of_an_event() {
-    // A name that the message does not know would stand in the text as it is.
+    // A variable that the message does not know would appear in the text as it is.
     for locale in ["en-US", "de", "ja"] {
         for line in told(locale) {
             let first = line.split([' ', ':']).next().unwrap_or_default();
