@@ -1,4 +1,4 @@
-//! Where a network keeps what was said: lines that are read late, and lines that people change or take back.
+//! Networks that store messages: lines that are read late, and lines that people edit or delete.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::supervisor::{Asked, Holder, View};
 
-/// A command that is older than this when it is read may not be meant any more.
+/// Age from which a command may not be meant any more when it is read.
 const LATE: Duration = Duration::from_secs(5 * 60);
 
-/// The question whether a command that was read late is still meant: nothing is done until it is said again. Work is taken
-/// however old it is, and what only looks does no harm.
+/// Returns the question whether a command that was read late is still meant; it is carried out only when repeated.
+/// Work is accepted at any age, and commands that only read do no harm.
 pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Option<String> {
-    // A line without an id is heard when it is said, or never.
+    // A line without an id is read when it is said, or never.
     inbound.message.as_ref()?;
     let age = voice.now.since(inbound.at);
     if age <= LATE || heard.only_looks() || matches!(heard, Heard::Work { .. }) {
@@ -32,7 +32,7 @@ pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Optio
     Some(voice.text("cmd-late", &[line, ("age", age.into())]))
 }
 
-/// What a changed line asks of the agent that it was for; `None`: of the board.
+/// Returns the text of an edited line that is still work for the same agent; `None` as the agent: for the board.
 fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str> {
     match heard {
         Heard::Work { agent: of, text } if Some(of) == agent => Some(text),
@@ -43,14 +43,14 @@ fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str>
     }
 }
 
-/// The record of a line that was changed.
+/// Returns the record of a line that was edited.
 fn changed(mut asked: Asked) -> Asked {
     "edit".clone_into(&mut asked.audit.verb);
     asked
 }
 
 impl Dispatcher {
-    /// Whether what is attached to a line goes with it: it is work for an agent.
+    /// True if a line is work, so that its attachments go with it.
     #[must_use]
     pub fn is_work(&self, inbound: &Inbound) -> bool {
         match self.inner().read(inbound).0 {
@@ -60,11 +60,12 @@ impl Dispatcher {
         }
     }
 
-    /// A line that became `work` was changed: the work is, if it still waits for an agent or on the board. `agent` is whom it
-    /// was given to, if it was not for the board; it may be somebody else's by now. Answers whether it has other words now.
+    /// Changes the work that a line became after the line was edited, if the work still waits for an agent or on the
+    /// board. `agent`: the agent it was given to, unless it was for the board; another agent may have it by now.
+    /// Returns true if its text changed.
     ///
     /// # Errors
-    /// What is said where it was changed; it may be nothing.
+    /// The reply in the place of the edit, which may be empty.
     pub async fn reword(
         &self,
         inbound: Inbound,
@@ -86,7 +87,7 @@ impl Dispatcher {
         };
         let holder = match (inner.fleet.holder(work), agent) {
             (Some(Holder::Agent(holder)), _) => holder,
-            // It says itself what has become of it.
+            // That agent's refusal tells what became of it.
             (Some(Holder::Over(_)) | None, Some(agent)) => agent.clone(),
             (Some(Holder::Over(end)), None) => {
                 return Err(vec![voice.locale.refusal(&Refusal::TaskOver { task: work, end })]);
@@ -107,7 +108,7 @@ impl Dispatcher {
                 return reworded.map(|_| true).map_err(|refusal| vec![voice.locale.refusal(&refusal)]);
             }
         };
-        // What was fetched may have been changed before it was queued.
+        // A line may have been edited between its retrieval and its queueing.
         let view = inner.fleet.view(&holder);
         let is_same = |view: &View| {
             let mut works = view.agent.queue.iter().chain(&view.agent.current);
@@ -126,8 +127,8 @@ impl Dispatcher {
         }
     }
 
-    /// A line that became `work` was deleted: the work is taken back, if it still waits, for an agent or on the board. A
-    /// deleted line cannot be answered, so a refusal is for the caller alone.
+    /// Takes back the work that a line became after the line was deleted, if the work still waits for an agent or on
+    /// the board. A deleted line cannot be answered, so that a refusal is for the caller alone.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -139,7 +140,7 @@ impl Dispatcher {
         let inbound = Inbound { text: waiting.text.clone(), message: None, ..inbound };
         let voice = inner.voice(inner.locale_on(&inbound.author.network), clock::now());
         let heard = agent.clone().map_or(Heard::Nothing, |agent| Heard::Work { agent, text: waiting.text });
-        // Whoever could not take it back cannot have given it either: their role was taken from them since.
+        // A person without the role to take it back has lost that role since giving it.
         let standing = inner.admit(&inbound.author, &heard, voice).ok();
         let standing = standing.filter(|standing| standing.role >= Role::Operator).ok_or_else(gone)?;
         let mut asked = inner.asked(&inbound, &heard, &inner.room(&inbound), &standing);

@@ -1,14 +1,14 @@
-//! How often somebody is answered: so that no stranger and no other bot can make herder flood a channel.
+//! Rates of replies, so that no stranger and no other bot can make herder flood a channel.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::core::time::Timestamp;
 
-/// The most people that are remembered; with more of them in one window nobody new is answered.
+/// Maximum number of people whose rates are kept; with more of them in one window no new one gets a reply.
 const PEOPLE_MAX: usize = 1024;
 
-/// At most so many in a sliding window, for each key and for all together.
+/// A limit per sliding window, for each key and for all together.
 #[derive(Debug)]
 pub(super) struct Rate {
     window: Duration,
@@ -23,7 +23,7 @@ impl Rate {
         Self { window, each, together, by_key: HashMap::new(), all: VecDeque::new() }
     }
 
-    /// Whether one more is within the rate; counts it if so.
+    /// True if one more is within the rate, which is then counted.
     pub(super) fn allows(&mut self, key: &str, now: Timestamp) -> bool {
         let window = self.window;
         trim(&mut self.all, now, window);
@@ -49,7 +49,7 @@ impl Rate {
         true
     }
 
-    /// Whether one more would be within the rate; counts nothing.
+    /// True if one more would be within the rate, without counting it.
     pub(super) fn has_room(&mut self, key: &str, now: Timestamp) -> bool {
         trim(&mut self.all, now, self.window);
         let room = self.by_key.get_mut(key).is_none_or(|times| {
@@ -59,13 +59,13 @@ impl Rate {
         room && self.all.len() < self.together
     }
 
-    /// Forgets what the keys with this ending have used.
+    /// Resets the keys with this ending.
     pub(super) fn reset(&mut self, ending: &str) {
         self.by_key.retain(|key, _| !key.ends_with(ending));
     }
 }
 
-/// Forgets what is out of the window, and what a clock that was set back has put into the future.
+/// Drops times outside of the window, and times in the future after the clock was set back.
 fn trim(times: &mut VecDeque<Timestamp>, now: Timestamp, window: Duration) {
     times.retain(|at| *at <= now && now.since(*at) < window);
 }

@@ -1,9 +1,9 @@
-//! `link`: shows that a Discord user and a services account are one person, by a code that is given on Discord and said
-//! on the account's network.
+//! `link`: proves that a Discord user and a services account are one person, by a code that is given on Discord and
+//! typed on the account's network.
 //!
-//! A code is good once, for ten minutes, and is used up by being said, whatever comes of it: in a channel others have read
-//! it by then. It is only ever given in private. Whoever says it must be logged in to services; who guesses has a few
-//! tries among a million million.
+//! A code is valid once, for ten minutes, and is used up when it is typed, whatever the result: in a channel others
+//! have read it by then. It is only ever given in private. The person who types it must be logged in to services; a
+//! guess has a few tries among a million million.
 
 use std::time::Duration;
 
@@ -31,19 +31,19 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-link",
 };
 
-/// How long a code is good.
+/// Validity of a code.
 const GOOD_FOR: Duration = Duration::from_secs(600);
 
-/// Letters and digits of a code.
+/// Length of a code, in letters and digits.
 const CODE_LENGTH: usize = 8;
 
-/// Codes that wait to be said: far more than people who link at the same time.
+/// Maximum number of pending codes: far more than people who link at the same time.
 const PENDING_MAX: usize = 256;
 
-/// What undoes a link, in place of a code.
+/// The word that undoes a link, in place of a code.
 const REMOVE: &str = "remove";
 
-/// Somebody on Discord who was given a code.
+/// A Discord user who was given a code.
 #[derive(Debug)]
 pub(super) struct Pending {
     user: String,
@@ -59,7 +59,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     }
 }
 
-/// The Discord user who asks, or the owner of an account.
+/// The person who asks: a Discord user, or the owner of an account.
 enum Who<'a> {
     User(&'a str),
     Owner(&'a str),
@@ -98,7 +98,7 @@ async fn offer(desk: &Desk<'_>) -> Done {
     Ok(Answer::lines(vec![line]).with(json!({ "code": code })).fleeting())
 }
 
-/// Keeps a code until it is said. Somebody's last one is the one that counts.
+/// Stores a code until it is typed. A person's last code is the valid one.
 fn keep(desk: &Desk<'_>, code: String, pending: Pending) -> bool {
     let mut memory = desk.inner.memory();
     memory.links.retain(|_, known| known.until > desk.now && known.user != pending.user);
@@ -109,7 +109,7 @@ fn keep(desk: &Desk<'_>, code: String, pending: Pending) -> bool {
     room
 }
 
-/// Uses a code up, if there is one like it; counts the try.
+/// Uses a code up, if it exists; counts the try.
 fn taken(desk: &Desk<'_>, code: &str) -> Result<Option<Pending>, Failure> {
     let mut memory = desk.inner.memory();
     if !memory.link_tries.allows(&desk.who, desk.now) {

@@ -1,4 +1,4 @@
-//! `log`: an agent's last turns in brief, or all that was said in one session.
+//! `log`: shows an agent's last turns in brief, or the whole text of one session.
 
 use std::borrow::Cow;
 
@@ -34,16 +34,16 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-log",
 };
 
-/// Turns shown when no number is given.
+/// Number of turns if none is given.
 const TURNS: usize = 5;
 
-/// The most of one turn's text in a line.
+/// Maximum length of one turn's text in a line, in characters.
 const TURN_MAX: usize = 300;
 
-/// Lines of a session on one page in a chat: about what a screen shows. A terminal gets all of them.
+/// Number of lines of a session on one page in a chat: about a screen. A terminal gets all of them.
 const PAGE_LINES: usize = 20;
 
-/// The longest line of a page, in bytes: nearly what fits into one line of IRC.
+/// Maximum length of a line of a page, in bytes: nearly a line of IRC.
 const LINE_MAX: usize = 340;
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
@@ -56,7 +56,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let found = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
     let remarks = found.remarks(desk.voice());
     let Found { entries, .. } = found;
-    // Who wants one turn, or a page, wants to read it.
+    // A request for one turn, or for a page, gets the whole text.
     if let Some(last) = entries.last().and_then(session_of).filter(|_| wanted == 1 || call.page.is_some()) {
         return whole(desk, call, &agent, last).await;
     }
@@ -77,7 +77,7 @@ fn is_turn(recorded: &Recorded) -> bool {
     session_of(recorded).is_some()
 }
 
-/// The session whose turn or end it is.
+/// Returns the session that a turn or an end belongs to.
 pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { session, .. } | Event::SessionEnded { session, .. }) => {
@@ -110,7 +110,7 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// What a session said last, or why it ended without a word.
+/// Returns the last text of a session, or the reason why it ended without one.
 fn last_words<'a>(voice: Voice<'_>, outcome: &'a Outcome) -> Cow<'a, str> {
     match &outcome.text {
         Some(text) => Cow::Borrowed(text),
@@ -128,7 +128,7 @@ fn ended(voice: Voice<'_>, session: SessionId, outcome: &Outcome) -> String {
     voice.text("cmd-log-ended", &[("session", session.0.into()), ("how", how.into())])
 }
 
-/// All that was said in one session, a page of it in a chat.
+/// Returns the whole text of one session; in a chat one page of it.
 async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: SessionId) -> Done {
     let voice = desk.voice();
     let found = desk.session(agent, session).await?;
@@ -174,7 +174,7 @@ async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: Session
     Ok(Answer::lines(shown).with(json!(entries)))
 }
 
-/// What the entries of a session say, in order and once, without secrets.
+/// Returns the text of a session's entries, in order, without repetitions and secrets.
 fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
     let (mut turns, mut end) = (String::new(), Cow::Borrowed(""));
     for recorded in entries {
@@ -191,7 +191,7 @@ fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
         }
     }
     let (turns, end) = (turns.trim_end(), end.trim_end());
-    // What a program printed is its turns and its result: the longer one has all of it.
+    // A program's output is both its turns and its result: the longer one has all of it.
     let again = !end.is_empty() && turns.lines().next_back() == end.lines().next_back();
     let text = match again {
         true if turns.len() >= end.len() => turns.to_owned(),

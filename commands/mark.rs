@@ -1,4 +1,4 @@
-//! `mark`: whether a whisper of the evaluator was called for, so that one sees how far it can be trusted.
+//! `mark`: marks a whisper of the evaluator as right or wrong, which shows how far the evaluator can be trusted.
 
 use super::desk::{Desk, Done};
 use super::grammar::Call;

@@ -1,15 +1,16 @@
-//! What people can ask of herder: one file per command, the list, and the parsing of text forms.
+//! Commands of people: one file per command, the list, and the parsing of text forms.
 //!
-//! [`COMMANDS`] is the only list. Help, the parsing of text forms ([`parse`]), the manual's table ([`table_markdown`]),
-//! the completion of verbs in a shell and the registration with networks that have commands of their own derive from it.
-//! A command knows its grammar, the role it needs, its scope and what it does; it knows no network. A line becomes a
-//! [`parse::Heard`], [`dispatch::Dispatcher`] checks who said it, records it, and calls the command's file.
+//! [`COMMANDS`] is the only list. Help, the parsing of text forms ([`parse`]), the manual's table
+//! ([`table_markdown`]), the completion of verbs in a shell and the registration with networks that have commands of
+//! their own derive from it. A command knows its grammar, the role it needs, its scope and its effect; it knows no
+//! network. A line becomes a [`parse::Heard`]; [`dispatch::Dispatcher`] checks its author, records it, and calls the
+//! command's file.
 //!
-//! # What is a command and what is work
+//! # Commands and work
 //!
 //! In an agent's channel plain text is work for that agent, and so is `@agent text` anywhere. That makes one mistake
-//! costly: a command that is taken for work, because then nobody pauses what was to be paused and the agent reads words
-//! that were not meant for it. Therefore, in this order:
+//! costly: a command that is taken for work is not carried out, and the agent reads words that were not meant for it.
+//! Therefore, in this order:
 //!
 //! 1. `!word …`, `herder: word …` and a private message that names no agent are **always** a command attempt. What is
 //!    not known gets the nearest known word, and never reaches an agent. `@herder …` is one too, but in an agent's channel.
@@ -121,53 +122,53 @@ pub enum Verb {
     Page,
 }
 
-/// What a command is about.
+/// The target of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// One agent, which may be left out in its channel.
     Agent,
     /// The fleet, or one agent of it.
     Either,
-    /// The fleet; an agent that is addressed makes no difference.
+    /// The fleet; addressing an agent makes no difference.
     Fleet,
-    /// The whole fleet, so that addressing one agent is a misunderstanding.
+    /// The whole fleet, so that addressing one agent is a mistake.
     WholeFleet,
 }
 
-/// How a line is taken that begins with a command and does not fit it.
+/// Treatment of a line that begins with a command and does not fit it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// It steers: such a line is never work.
+    /// The command steers: such a line is never work.
     Never,
-    /// People begin ordinary sentences with it: such a line is work if enough follows.
+    /// The word also begins ordinary sentences: such a line is work if enough words follow.
     Sentence,
 }
 
-/// Whether a command changes anything.
+/// The effect of a command on the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks: it is answered from state at once, its record follows within 50 ms, its answer is not stored.
+    /// It only reads: it is answered from state at once, its record follows within 50 ms, its reply is not stored.
     Looks,
-    /// It changes something: its record, its decision and its answer are one transaction.
+    /// It changes something: its record, its decision and its reply are one transaction.
     Changes,
 }
 
-/// One argument.
+/// One argument of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arg {
     /// An agent that exists. May be left out in its channel.
     Agent,
     /// An agent that exists, or `all`.
     AgentOrAll,
-    /// An agent that exists, or `auto`: whoever is next. May be left out.
+    /// An agent that exists, or `auto`: the next free one. May be left out.
     AgentOrAuto,
     /// An agent that exists or existed. May be left out in its channel.
     PastAgent,
     /// An agent that exists or existed, or `all`.
     PastAgentOrAll,
-    /// The name of an agent to come.
+    /// The name of a new agent.
     NewAgent,
-    /// A word that must be one of these.
+    /// A word from a fixed set.
     OneOf {
         /// The name in the usage line.
         name: &'static str,
@@ -179,43 +180,43 @@ pub enum Arg {
         /// The name in the usage line.
         name: &'static str,
     },
-    /// A word that is there or not.
+    /// A word that is given or not.
     Flag(&'static str),
     /// A count from 1.
     Count {
         /// The name in the usage line.
         name: &'static str,
     },
-    /// A number from 1 behind its name; may be left out.
+    /// A number from 1 after its name; may be left out.
     Number {
-        /// The name, in the usage line and in front of the number.
+        /// The name, in the usage line and before the number.
         name: &'static str,
     },
     /// A task's number, with or without `#`.
     Task,
     /// `priority=high`; may be left out.
     Priority,
-    /// `needs=full,rust`: what an agent must be to be given a task; may be left out.
+    /// `needs=full,rust`: requirements for an agent; may be left out.
     Needs,
-    /// The number of something that an agent asks, with or without `#`.
+    /// Number of a question, with or without `#`.
     Ask,
-    /// The same, where it may be left out if only one is open.
+    /// The same; may be left out if only one question is open.
     OpenAsk,
-    /// The number of a call for a person, or the agent that it is about. May be left out where that is clear.
+    /// Number of a call for a person, or the agent that it is about. May be left out if that is clear.
     Call,
     /// The number of a whisper of the evaluator.
     Told,
-    /// A code that confirms; may be left out.
+    /// A confirmation code; may be left out.
     Code,
     /// The rest of the line, which must not be empty.
     Text,
     /// The parts of a task: the rest of the line, which must not be empty.
     Parts,
-    /// `key=value` pairs: the rest of the line in words, of which there must be one.
+    /// `key=value` pairs: the rest of the line as words, at least one.
     Settings {
         /// The name in the usage line.
         name: &'static str,
-        /// As it stands in the usage line.
+        /// The argument in the usage line.
         usage: &'static str,
     },
     /// A command's name; may be left out.
@@ -223,7 +224,7 @@ pub enum Arg {
 }
 
 impl Arg {
-    /// As it stands in the usage line.
+    /// Returns the argument in the usage line.
     fn usage(self) -> String {
         match self {
             Self::Agent | Self::PastAgent => "[agent]".to_owned(),
@@ -253,9 +254,9 @@ impl Arg {
 /// One command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Which.
+    /// The command as a value.
     pub verb: Verb,
-    /// Its name: one word, or two for the commands of a group.
+    /// Its name: one word, or two in a group.
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [&'static str],
@@ -263,18 +264,18 @@ pub struct Command {
     pub args: &'static [Arg],
     /// The role it needs.
     pub role: Role,
-    /// What it is about.
+    /// Its target.
     pub scope: Scope,
-    /// Whether it changes anything.
+    /// Its effect on the state.
     pub effect: Effect,
-    /// What becomes of a line that begins with it and does not fit.
+    /// Treatment of a line that begins with it and does not fit.
     pub strictness: Strictness,
-    /// The locale message that says what it does.
+    /// Id of the locale message that describes it.
     pub about: &'static str,
 }
 
 impl Command {
-    /// Its usage: `pause [agent] [now]`.
+    /// Returns its usage line: `pause [agent] [now]`.
     #[must_use]
     pub fn usage(&self) -> String {
         let mut usage = self.name.to_owned();
@@ -284,14 +285,14 @@ impl Command {
         usage
     }
 
-    /// Whether it needs an agent.
+    /// True if it needs an agent.
     #[must_use]
     pub fn needs_agent(&self) -> bool {
         self.args.contains(&Arg::Agent) || self.args.contains(&Arg::PastAgent)
     }
 }
 
-/// Every command there is, in the order help shows them.
+/// All commands, in the order of help.
 pub static COMMANDS: [&Command; 37] = [
     &pause::COMMAND,
     &resume::COMMAND,
@@ -332,16 +333,16 @@ pub static COMMANDS: [&Command; 37] = [
     &page::COMMAND,
 ];
 
-/// First words of the commands whose name has two.
+/// First words of the commands with two.
 pub const GROUPS: [&str; 3] = ["agent", "task", "rule"];
 
-/// The command of a verb.
+/// Returns the command of a verb.
 #[must_use]
 pub fn command(verb: Verb) -> &'static Command {
     COMMANDS.iter().copied().find(|command| command.verb == verb).unwrap_or(&help::COMMAND)
 }
 
-/// Every single word that begins a command: names, aliases, groups.
+/// Yields every single word that begins a command: names, aliases, groups.
 pub fn first_words() -> impl Iterator<Item = &'static str> {
     COMMANDS
         .iter()
@@ -350,7 +351,7 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
         .chain(GROUPS)
 }
 
-/// Whether a word means something to herder, so that no agent can have it as its name.
+/// True if herder uses a word itself, so that no agent can have it as its name.
 #[must_use]
 pub fn is_word(word: &str) -> bool {
     let word = words::fold(word);
@@ -358,7 +359,7 @@ pub fn is_word(word: &str) -> bool {
     first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
 }
 
-/// The manual's table of commands, between its markers; a test holds the manual to it.
+/// Returns the manual's table of commands; a test compares it with the manual.
 #[must_use]
 pub fn table_markdown(locale: &Locale) -> String {
     let mut table = String::from("| command | does | needs |\n|---|---|---|\n");

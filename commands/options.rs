@@ -1,8 +1,8 @@
-//! Commands with named options, for networks that have commands of their own: which options a command has, which of them
-//! can be filled into a form, and what they mean together.
+//! Commands with named options, for networks that have commands of their own: the options of a command, the fields of
+//! its form, and their meaning together.
 //!
-//! Both derive from the same arguments as the text form ([`super::Arg`]), and the result is the same [`Call`], so that
-//! nothing after this knows how a command was given.
+//! Both derive from the same arguments as the text form ([`super::Arg`]), and the result is the same [`Call`], so
+//! that later code does not depend on how a command was given.
 
 use super::grammar::{self, Call, Misfit, Roster};
 use super::settings::KEYS;
@@ -12,7 +12,7 @@ use crate::access::Role;
 use crate::core::card::Priority;
 use crate::core::id::AgentName;
 
-/// What a value of an option is.
+/// Kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An agent that exists.
@@ -33,7 +33,7 @@ pub enum Kind {
     Command,
     /// One of these.
     Choice(&'static [&'static str]),
-    /// There or not.
+    /// True or false.
     Flag,
     /// A whole number from 1 to [`COUNT_MAX`].
     Count,
@@ -50,49 +50,49 @@ pub enum Kind {
 pub struct Opt {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of its value.
     pub kind: Kind,
-    /// Whether the command cannot be carried out without it, also where a form can ask for it.
+    /// True if the command needs it, even if a form can ask for it.
     pub required: bool,
 }
 
 /// One field of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// The option that it fills; for settings a key of them.
+    /// The option that it fills, or a settings key.
     pub name: &'static str,
-    /// Whether it has room for several lines.
+    /// True if it has room for several lines.
     pub long: bool,
-    /// Whether it must be filled.
+    /// True if it must be filled.
     pub required: bool,
 }
 
-/// The longest text that a form or an option takes, in characters: what networks allow in one field.
+/// Maximum length of a text in a form or an option, in characters: the limit of one field on the networks.
 pub const TEXT_MAX: usize = 4000;
 
-/// The longest single word that is worth taking, in characters.
+/// Maximum length of a single word, in characters.
 pub const WORD_MAX: usize = 100;
 
-/// The highest count.
+/// Maximum count.
 pub const COUNT_MAX: u64 = grammar::COUNT_MAX;
 
-/// The name of the option for `key=value` pairs.
+/// Name of the option for `key=value` pairs.
 const SETTINGS: &str = "settings";
 
 impl Command {
-    /// Its options, those that are required first.
+    /// Returns its options, required ones first.
     #[must_use]
     pub fn options(&self) -> Vec<Opt> {
         let mut options = Vec::new();
         for arg in self.args {
             options.extend(of_arg(*arg));
         }
-        // Stable, so that otherwise the order is that of the usage line.
+        // The sort is stable, so that the order is otherwise that of the usage line.
         options.sort_by_key(|option| !option.required);
         options
     }
 
-    /// Whether its answer is for whoever gave it alone, who has `role`: in a history operators read private words.
+    /// True if its reply is for the author with `role` alone: operators see whispers in a history.
     #[must_use]
     pub fn is_private(&self, role: Role) -> bool {
         match self.verb {
@@ -102,7 +102,7 @@ impl Command {
         }
     }
 
-    /// The fields of the form that asks for what is long, where a network has forms and it was not given.
+    /// Returns the fields of the form for long values, if a network has forms and they were not given.
     #[must_use]
     pub fn form(&self) -> &'static [Field] {
         const TASK: [Field; 1] = [Field { name: "text", long: true, required: true }];
@@ -188,7 +188,7 @@ pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
     }
 }
 
-/// The option for what can stand by itself before the `key=value` pairs, if anything can.
+/// Returns the option for the value without a key before the `key=value` pairs, if there is one.
 fn folder(name: &'static str) -> Option<&'static str> {
     (!name.contains('=')).then_some(name)
 }
@@ -198,14 +198,14 @@ fn folder(name: &'static str) -> Option<&'static str> {
 pub struct Given(pub Vec<(String, String)>);
 
 impl Given {
-    /// The value of an option, if it was given and says something.
+    /// Returns the value of an option, if it was given and is not blank.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(given, _)| given == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.trim().is_empty())
     }
 
-    /// As somebody would have typed it, for the record.
+    /// Returns the command as a person would have typed it, for the record.
     #[must_use]
     pub fn said(&self, command: &Command) -> String {
         let mut said = command.name.to_owned();
@@ -230,7 +230,7 @@ impl Given {
     }
 }
 
-/// The names of the options in the order of the usage line.
+/// Returns the names of the options in the order of the usage line.
 fn in_order(command: &Command) -> Vec<&'static str> {
     command.args.iter().flat_map(|arg| of_arg(*arg)).map(|option| option.name).collect()
 }
@@ -240,7 +240,7 @@ impl Command {
         self.args.iter().any(|arg| matches!(arg, Arg::Settings { .. }))
     }
 
-    /// Whether an option is this command's.
+    /// True if this command has an option.
     fn knows_option(&self, name: &str) -> bool {
         self.options().iter().any(|option| option.name == name)
             || (self.has_settings() && KEYS.contains(&name))
@@ -250,7 +250,7 @@ impl Command {
 /// Fits options to a command's arguments; `here` is the agent whose channel it was given in.
 ///
 /// # Errors
-/// Why they do not fit.
+/// The reason why they do not fit.
 pub fn fit(
     command: &'static Command,
     given: &Given,
@@ -353,7 +353,7 @@ fn agent(
     named.map(Some).ok_or_else(|| grammar::no_such_agent(word, roster))
 }
 
-/// The words that stand for settings: what comes first by itself, then every pair.
+/// Returns the words for settings: first the value without a key, then every pair.
 fn settings(command: &Command, name: &'static str, given: &Given) -> Result<Vec<String>, Misfit> {
     let folder = folder(name);
     let mut words: Vec<String> =
@@ -504,7 +504,7 @@ mod tests {
             let call = fit(command(verb), &given(&[]), spark.as_ref(), &Two).expect("it fits");
             assert_eq!(call.agent, spark);
         }
-        // A text that is an agent's name is a text.
+        // A text may equal an agent's name.
         let task = fit(command(Verb::TaskAdd), &given(&[("text", "quick")]), spark.as_ref(), &Two);
         let task = task.expect("it fits");
         assert_eq!((task.agent, task.text.as_str()), (spark, "quick"));

@@ -1,4 +1,4 @@
-//! `page`: a link that logs whoever asks in to the page, with the role that they have; `page revoke` ends their sessions.
+//! `page`: gives the author a link that logs in to the web page with their role; `page revoke` ends their sessions.
 
 use serde_json::json;
 

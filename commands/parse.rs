@@ -1,7 +1,7 @@
-//! What a line means: a command, work for an agent, something to answer, or nothing.
+//! The meaning of a line: a command, work for an agent, a mistake to answer, or nothing.
 //!
-//! The rules, and why they are so, are in the module's head ([`super`]). Parsing is pure: it knows the line, where it was
-//! said, and which agents there are. Who said it is looked at afterwards.
+//! The rules, with their reasons, are in the module's head ([`super`]). Parsing is pure: it depends on the line, its
+//! place, and the existing agents. The author is checked afterwards.
 
 use super::grammar::{self, Call, Misfit, Roster};
 use super::words::{self, Words, fold, fold_end};
@@ -9,8 +9,8 @@ use super::{COMMANDS, Command, Effect, GROUPS, Strictness, Verb, command, first_
 use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
 
-/// Words that people use for one of the commands without its being one: what they may mean. Asked back rather than
-/// guessed, because the answers differ in what becomes of the task.
+/// Words that people use for one of the commands, with their possible meanings. herder asks back, because the
+/// meanings differ in what happens to the task.
 pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
     ("stop", &["pause now", "abort", "stop-all"]),
     ("halt", &["pause now", "stop-all"]),
@@ -27,33 +27,33 @@ pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
 /// The word that stops an agent at once in its channel, and all agents in the control channel.
 const STOP: &str = "stop";
 
-/// Where a line was said.
+/// The place of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Room {
-    /// In an agent's channel.
+    /// An agent's channel.
     Agent(AgentName),
-    /// In the control channel.
+    /// The control channel.
     Control,
-    /// In another channel.
+    /// Another channel.
     Other,
-    /// In private.
+    /// A private conversation.
     Private,
 }
 
-/// What a line's meaning depends on beside the line.
+/// Context that a line's meaning depends on.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// Where.
+    /// The place.
     pub room: &'a Room,
     /// herder's own nick there.
     pub own_nick: &'a str,
-    /// Who is mentioned by id: a line that begins so is addressed to them, whatever they call themselves.
+    /// People mentioned by id: a line that begins with such a mention is addressed to them, whatever name they use.
     pub mentions: &'a [Mention],
     /// The agents.
     pub roster: &'a dyn Roster,
 }
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// Talk among people.
@@ -62,63 +62,63 @@ pub enum Heard {
     Command(Call),
     /// Work for an agent.
     Work {
-        /// Which.
+        /// The agent.
         agent: AgentName,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// It was meant for herder, but cannot be carried out as it stands.
+    /// Text that was meant for herder, but cannot be carried out.
     Problem(Problem),
 }
 
-/// Why a line that was meant for herder cannot be carried out. Nothing is done, and nothing reaches an agent.
+/// Reason why a line that was meant for herder cannot be carried out. Nothing is done, and nothing reaches an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// No such command; the nearest.
+    /// No such command.
     Unknown {
-        /// As it was written.
+        /// The word as it was written.
         word: String,
-        /// The nearest command.
+        /// The most similar command.
         nearest: Option<&'static str>,
     },
     /// The command does not fit.
     Usage {
-        /// Which.
+        /// The command.
         command: &'static Command,
-        /// Why.
+        /// The reason.
         why: Misfit,
-        /// The agent that the line may have been work for.
+        /// The agent that the line may be work for.
         or_work: Option<AgentName>,
     },
     /// A group's name without one of its commands.
     Group {
         /// The group.
         group: &'static str,
-        /// The command of the group that is nearest to what was written.
+        /// The most similar command of the group.
         nearest: Option<&'static str>,
     },
-    /// It sounds like a command: which it may be.
+    /// A word that sounds like a command, with its possible meanings.
     AskBack {
-        /// As it was written.
+        /// The word as it was written.
         word: String,
-        /// Commands, as they would be typed.
+        /// Commands as they would be typed.
         options: Vec<&'static str>,
-        /// For which agent, if it is clear.
+        /// The agent that it is for, if that is clear.
         agent: Option<AgentName>,
     },
-    /// No agent of this name is here.
+    /// No agent of this name exists.
     NoSuchAgent {
-        /// As it was written.
+        /// The word as it was written.
         word: String,
-        /// The nearest there is.
+        /// The most similar name.
         nearest: Option<AgentName>,
-        /// The agent whose channel it is: the line is not taken as work for it.
+        /// The agent whose channel it is; the line is not taken as work for it.
         here: Option<AgentName>,
     },
 }
 
 impl Heard {
-    /// Whether it changes nothing: it is answered from state, and whoever asked a herder that was killed asks again.
+    /// True if it changes nothing: it is answered from state, and its author repeats it if herder was killed.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl Heard {
         }
     }
 
-    /// With what was attached to it, if it is work.
+    /// Returns it with the attachments of its message, if it is work.
     #[must_use]
     pub fn with(self, attached: &str) -> Self {
         let joined = |text: String| if attached.is_empty() { text } else { format!("{text}\n\n{attached}") };
@@ -141,7 +141,7 @@ impl Heard {
         }
     }
 
-    /// With the names of those who are mentioned by id in what is handed on and repeated.
+    /// Returns it with names in place of ids for mentioned people, in texts that are passed on or repeated.
     #[must_use]
     pub fn spelled_out(self, spell: impl Fn(&str) -> String) -> Self {
         match self {
@@ -182,7 +182,7 @@ impl Problem {
     }
 }
 
-/// What a chat line means.
+/// Returns the meaning of a chat line.
 #[must_use]
 pub fn line(text: &str, scene: Scene<'_>) -> Heard {
     let (first, rest) = words::head(text);
@@ -198,22 +198,22 @@ pub fn line(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// What a request from the shell means: never work, since the shell knows the command from its arguments.
+/// Returns the meaning of a request from the shell; it is never work, since the shell tells the command apart.
 #[must_use]
 pub fn request(name: &str, args: &[String], roster: &dyn Roster) -> Heard {
     let items = name.split_whitespace().map(str::to_owned).chain(args.iter().cloned()).collect();
     attempt(&Words::of_args(items), None, roster)
 }
 
-/// `!…`: always a command attempt.
+/// Parses `!…`, which is always a command attempt.
 fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(rest, None, scene) {
         return Heard::Command(call);
     }
     let begins = |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '@' || !c.is_ascii());
     if !begins(rest) {
-        // `!!!` and `! ` are no attempt at a command among people, but in an agent's channel saying nothing would leave it
-        // open what became of the line.
+        // Among people `!!!` and `! ` are no command attempts, but in an agent's channel silence would leave the
+        // line's fate open.
         return match scene.room {
             Room::Control | Room::Other => Heard::Nothing,
             Room::Agent(_) | Room::Private if !begins(rest.trim_start()) => unknown(&format!("!{rest}")),
@@ -223,7 +223,7 @@ fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
     attempt(&Words::of_line(rest), scene.here(), scene.roster)
 }
 
-/// A line that is a command or a mistake.
+/// Parses a line that is either a command or a mistake.
 fn attempt(line: &Words, here: Option<&AgentName>, roster: &dyn Roster) -> Heard {
     let Some(word) = line.get(0) else { return help() };
     if let Some(found) = grammar::find(line) {
@@ -235,7 +235,7 @@ fn attempt(line: &Words, here: Option<&AgentName>, roster: &dyn Roster) -> Heard
     if let Some(problem) = group(line) {
         return Heard::Problem(problem);
     }
-    // `!spark pause` for `!pause spark`.
+    // `!spark pause` in place of `!pause spark`.
     if let Some(agent) = grammar::agent_of(word).filter(|agent| roster.knows(agent)) {
         let rest = Words::of_line(&line.text_from(1));
         if let Some(found) = grammar::find(&rest) {
@@ -261,14 +261,14 @@ fn sounds_like(word: &str) -> Option<&'static [&'static str]> {
     SOUNDS_LIKE.iter().find(|(sound, _)| *sound == word).map(|(_, options)| *options)
 }
 
-/// `@name …`.
+/// Parses `@name …`.
 fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
     let name_end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
     let (name, said) = rest.split_at(name_end);
     let name = name.trim_end_matches([':', ',', '：', '、']);
     if scene.is_herder(name) {
         return match scene.room {
-            // Mentioning the bot is how people on Discord speak to whatever is in a channel.
+            // On Discord, people mention the bot to address the agent of a channel.
             Room::Agent(agent) if !said.trim().is_empty() && !said.trim_start().starts_with('!') => {
                 spoken(agent.clone(), said.trim(), None, scene)
             }
@@ -281,7 +281,7 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
         return addressed(agent, said.trim(), scene);
     }
     match scene.room {
-        // It would be wrong to give one agent what is addressed to somebody else, and wrong to drop it.
+        // A line addressed to someone else must neither be given to an agent nor dropped.
         Room::Agent(here) if looks_like_name(name) => no_such_agent(name, Some(here.clone()), scene),
         Room::Agent(here) => work(here.clone(), words::seen(whole)),
         Room::Private => no_such_agent(name, None, scene),
@@ -296,7 +296,7 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Said to somebody else, who is mentioned by id.
+/// Handles a line addressed to another person, who is mentioned by id.
 fn to_other(other: &Mention, scene: Scene<'_>) -> Heard {
     let word = other.shown.trim_start_matches('@').to_owned();
     match scene.room {
@@ -307,7 +307,7 @@ fn to_other(other: &Mention, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// `name: …`, `name, …`, or plain text.
+/// Parses `name: …`, `name, …`, or plain text.
 fn named(text: &str, scene: Scene<'_>) -> Heard {
     let end = text.find([':', ',', '：', '、']).filter(|end| *end <= AGENT_NAME_MAX.max(64));
     if let Some(end) = end {
@@ -322,7 +322,7 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
             if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
                 return addressed(agent, said.trim(), scene);
             }
-            // `sprak: pause` is a slip; `note: the tests fail` is plain text.
+            // `sprak: pause` is a typing mistake; `note: the tests fail` is plain text.
             if grammar::nearest_agent(name, scene.roster).is_some() && fits_something(said, scene) {
                 return no_such_agent(name, scene.here().cloned(), scene);
             }
@@ -336,7 +336,8 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// A request in plain words: `stop`, which stops what the channel is about, or a command with polite words around it.
+/// Parses a request in plain words: `stop` for the channel's agent or fleet, or a command with polite words around
+/// it.
 fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
     let bare = words::without_courtesy(text);
     let line = Words::of_line(bare.as_deref().unwrap_or(text));
@@ -351,8 +352,7 @@ fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) ->
     bare.and_then(|_| whole_command(&line, addressed, scene))
 }
 
-/// The command that a whole line is, where all of it is the command's own words. Free text is none of them: "please whisper
-/// …" is a sentence.
+/// Returns the command that a whole line is, without free text: "please whisper …" is a sentence.
 fn whole_command(line: &Words, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
     let found = grammar::find(line)?;
     let here = if addressed.is_some() { None } else { scene.here() };
@@ -360,7 +360,7 @@ fn whole_command(line: &Words, addressed: Option<&AgentName>, scene: Scene<'_>) 
     call.text.is_empty().then_some(call)
 }
 
-/// In the control channel a whole line that fits is a command; people also talk there.
+/// Parses a line in the control channel: it is a command if all of it fits; people also talk there.
 fn in_control(text: &str, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(text, None, scene) {
         return Heard::Command(call);
@@ -387,7 +387,7 @@ fn in_control(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// What was said to an agent by name.
+/// Parses the text that was addressed to an agent by name.
 fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
     if said.is_empty() {
         let call = grammar::fit(
@@ -399,7 +399,7 @@ fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
         );
         return call.map_or(Heard::Nothing, Heard::Command);
     }
-    // `@spark !pause`: the mark is unneeded, but there is no doubt what it says.
+    // In `@spark !pause` the mark is superfluous, but the meaning is clear.
     if let (Some('!'), rest) = words::head(said) {
         let line = Words::of_line(rest);
         return match grammar::find(&line) {
@@ -413,7 +413,8 @@ fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
     spoken(agent.clone(), said, Some(&agent), scene)
 }
 
-/// Text that is work unless it is a command: rules 2 to 6. `addressed`: the agent was named, not just its channel.
+/// Parses text that is work unless it is a command: rules 2 to 6. `addressed`: the agent was named, not only its
+/// channel.
 fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(text, addressed, scene) {
         return Heard::Command(call);
@@ -422,7 +423,7 @@ fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Sc
     let here = if addressed.is_some() { None } else { Some(&agent) };
     if let Some(found) = grammar::find(&line) {
         let why = match grammar::fit(found, &line, addressed, here, scene.roster) {
-            // While a question is open it is the answer, as any other words are.
+            // While a question is open it is the answer, like any other words.
             Ok(call) if call.is_loose_answer() => return work(agent, text),
             Ok(call) => return Heard::Command(call),
             Err(why) => why,
@@ -441,7 +442,7 @@ fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Sc
     asked_back(&agent, &line).unwrap_or_else(|| work(agent, text))
 }
 
-/// A short line that sounds like a command.
+/// Asks back about a short line that sounds like a command.
 fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
     let word = line.get(0)?;
     let options = match sounds_like(word).filter(|_| line.len() <= 2) {
@@ -457,7 +458,7 @@ fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
     Some(Heard::Problem(Problem::AskBack { word: word.to_owned(), options, agent: Some(agent.clone()) }))
 }
 
-/// A group's name without one of its commands.
+/// Returns the problem of a group's name without one of its commands.
 fn group(line: &Words) -> Option<Problem> {
     let first = fold_end(line.get(0)?);
     let group = GROUPS.into_iter().find(|group| *group == first)?;
@@ -476,7 +477,7 @@ fn near_group(problem: &Problem) -> bool {
     matches!(problem, Problem::Group { nearest: Some(_), .. })
 }
 
-/// The command whose first word is nearest, as it would be typed.
+/// Returns the command whose first word is most similar, as it would be typed.
 fn nearest_command(word: &str) -> Option<&'static str> {
     let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().copied()));
     let whole = words::nearest(word, names.clone()).map(|near| {
@@ -485,7 +486,7 @@ fn nearest_command(word: &str) -> Option<&'static str> {
     whole.or_else(|| words::nearest(word, first_words()))
 }
 
-/// Whether the words are a command by themselves: then a name in front of them was meant for an agent.
+/// True if the words are a command by themselves: then a name before them was meant as an agent.
 fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     let line = Words::of_line(said);
     let Some(found) = grammar::find(&line) else { return false };
@@ -493,14 +494,14 @@ fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     matches!(fitted, Ok(_) | Err(Misfit::Missing("agent"))) || line.len() == found.used
 }
 
-/// Whether a text after `@` can be somebody's name, unlike `@types/node` or `@param`'s braces.
+/// True if a text after `@` can be a person's name, unlike `@types/node` or `@param`'s braces.
 fn looks_like_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= 64
         && !name.contains(['/', '(', ')', '{', '}', '<', '>', '"', '.', '='])
 }
 
-/// `/pause`, which a client has let through. A path is none.
+/// True for a command such as `/pause` that a client has passed on; a path is none.
 fn is_slash_command(rest: &str) -> bool {
     let word = rest.split_whitespace().next().unwrap_or_default();
     !word.contains('/') && (first_words().any(|known| known == fold(word)) || nearest_command(word).is_some())
@@ -532,7 +533,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Whom a line is addressed to that begins with somebody's id.
+    /// Returns the person that a line is addressed to by a leading mention.
     fn other(self, text: &str) -> Option<&'a Mention> {
         self.mentions.iter().find(|mention| mention.addresses && text.starts_with(&mention.written))
     }

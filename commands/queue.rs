@@ -1,4 +1,4 @@
-//! `queue`: what waits for an agent, in order.
+//! `queue`: lists the work that waits for an agent, in order.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `reload`: reads the configuration again and says what has changed.
+//! `reload`: reads the configuration again and reports the changes.
 
 use super::desk::{Desk, Done, Failure};
 use super::{Command, Effect, Scope, Strictness, Verb};
@@ -21,7 +21,7 @@ pub(super) async fn run(desk: &Desk<'_>) -> Done {
     let Some(reloader) = &desk.inner.reloader else { return Err(Refusal::NoConfiguration.into()) };
     match reloader.reload_for(&desk.asked).await {
         Ok(notice) => Ok(desk.accepted(&notice)),
-        // A terminal has room for all of them, each in a line of its own.
+        // A terminal has room for all of them, one per line.
         Err(Refusal::NotReloaded { problems, count }) if desk.long && count > 1 => {
             let mut lines = vec![desk.voice().text("cmd-not-reloaded", &[("count", count.into())])];
             lines.extend(problems);

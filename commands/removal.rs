@@ -1,4 +1,4 @@
-//! Removals that wait to be confirmed: by the code, or by the buttons of the question, which are still there after a restart.
+//! Removals that wait for confirmation: by the code, or by the question's buttons, which still exist after a restart.
 
 use tracing::warn;
 
@@ -9,14 +9,14 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
 
-/// Removals that wait for their confirmation; a person has one or two.
+/// Maximum number of pending removals; a person has one or two.
 const PENDING_MAX: usize = 64;
 
-/// Under which keys they are remembered, one for each agent.
+/// Prefix of their keys in the journal, one per agent.
 const PREFIX: &str = "commands/removal/";
 
 impl Inner {
-    /// Somebody asked for a removal. Answers whether there is room for one more.
+    /// Stores a requested removal; returns false if there are too many.
     pub(super) async fn removal_asked(&self, agent: &AgentName, removal: Removal, now: Timestamp) -> bool {
         let value = serde_json::to_string(&removal).ok();
         {
@@ -31,7 +31,7 @@ impl Inner {
         true
     }
 
-    /// The removal that waits, if it is `wanted`; it does not wait any more then.
+    /// Takes the pending removal, if `wanted` accepts it.
     pub(super) async fn removal_taken(
         &self,
         agent: &AgentName,
@@ -49,7 +49,7 @@ impl Inner {
         taken
     }
 
-    /// Brings back what was asked before herder was started.
+    /// Loads a removal that was requested before herder was started.
     async fn recall(&self, agent: &AgentName) {
         if self.memory().removals.contains_key(agent) {
             return;
@@ -83,7 +83,7 @@ fn key(agent: &AgentName) -> String {
 }
 
 impl Dispatcher {
-    /// Whether the removal of an agent with that code can still be confirmed.
+    /// True if the removal of an agent with that code can still be confirmed.
     pub async fn removal_waits(&self, agent: &AgentName, code: &str) -> bool {
         let inner = self.inner();
         inner.recall(agent).await;
@@ -91,10 +91,10 @@ impl Dispatcher {
         memory.removals.get(agent).is_some_and(|removal| removal.code == code && removal.until > now)
     }
 
-    /// Somebody does not want the agent of an `agent remove` to be removed: its code confirms nothing any more.
+    /// Cancels a requested removal: its code confirms nothing any more.
     ///
     /// # Errors
-    /// What somebody is told who may not.
+    /// The reply, if the author may not.
     pub async fn keep_agent(
         &self,
         structured: &Structured,

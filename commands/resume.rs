@@ -1,4 +1,4 @@
-//! `resume`: lets an agent go on, from any pause, the open breaker or degraded.
+//! `resume`: lets an agent continue, from any pause, the open breaker or degraded.
 
 use super::desk::{Desk, Done};
 use super::grammar::Call;

@@ -1,4 +1,4 @@
-//! `resume-all`: lets those go on that `stop-all` stopped.
+//! `resume-all`: resumes the agents that `stop-all` stopped.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-resume-all",
 };
 
-/// Who was paused by a person, by a failure or by a cap stays so: that was not `stop-all`.
+/// Leaves agents alone that were paused by a person, by a failure or by a cap, and not by `stop-all`.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
     let Resumed { agents, others } = desk.fleet.resume_all(desk.asked.clone()).await?;
     let voice = desk.voice();

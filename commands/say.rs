@@ -1,4 +1,4 @@
-//! The words of answers: pieces that several commands share, as texts of the locale.
+//! Pieces of text that several commands share, from the locale.
 
 use super::words::bounded;
 use crate::chat::{LinkReport, LinkState};
@@ -12,13 +12,13 @@ use crate::l10n::{Locale, Value};
 use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 
-/// The longest piece of a work's text in a list.
+/// Maximum length of a work's text in a list, in characters.
 pub(crate) const WORK_MAX: usize = 60;
 
-/// Between the pieces of one line.
+/// Separator of the pieces of a line.
 pub(crate) const DOT: &str = " · ";
 
-/// Says things in one language.
+/// Formats texts in one language.
 #[derive(Clone, Copy)]
 pub(crate) struct Voice<'a> {
     pub(crate) locale: &'a Locale,
@@ -27,18 +27,18 @@ pub(crate) struct Voice<'a> {
 }
 
 impl Voice<'_> {
-    /// A text of the locale.
+    /// Returns a text of the locale.
     pub(crate) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
         self.locale.text(id, variables)
     }
 
-    /// Somebody's or an agent's words in one line of at most `max` characters. Secrets are taken out of the whole text: half
-    /// of one that was cut would not be known any more.
+    /// Returns a person's or an agent's words on one line of at most `max` characters. The whole text is redacted
+    /// first, as half of a cut secret would not be recognised.
     pub(crate) fn short(self, text: &str, max: usize) -> String {
         bounded(&self.redactor.redact(&clean(text)), max)
     }
 
-    /// What an agent is doing, and on what; or what it waits for.
+    /// Returns the agent's phase with its work, or the reason for waiting.
     pub(crate) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
         let hold = hold.filter(|_| agent.wants().is_some());
         let phase =
@@ -53,7 +53,7 @@ impl Voice<'_> {
         }
     }
 
-    /// How a network stands.
+    /// Returns the state of a network.
     pub(crate) fn link(self, link: &LinkReport) -> String {
         let network: Value<'_> = bounded(link.network.as_str(), WORK_MAX).into();
         match &link.state {
@@ -94,7 +94,7 @@ impl Voice<'_> {
         }
     }
 
-    /// `#7 fix the tests (alice)`.
+    /// Formats a work: `#7 fix the tests (alice)`.
     pub(crate) fn work(self, work: &Work) -> String {
         match work.kind {
             WorkKind::Round => self.locale.work_kind(work.kind),
@@ -104,13 +104,13 @@ impl Voice<'_> {
         }
     }
 
-    /// `12k in, 3k out, $0.12`; `~$0.12` where a part is estimated.
+    /// Formats usage: `12k in, 3k out, $0.12`; `~$0.12` if a part is estimated.
     pub(crate) fn usage(self, usage: Usage) -> String {
         let variables =
             [("input", count(usage.input_tokens).into()), ("output", count(usage.output_tokens).into())];
         let tokens = self.text("cmd-tokens", &variables);
         if usage.cost_usd > 0.0 {
-            // What herder estimates is marked.
+            // Estimates of herder are marked.
             let about = if usage.estimated_usd > 0.0 { "~" } else { "" };
             format!("{tokens}{DOT}{about}{}", self.locale.money(usage.cost_usd))
         } else {
@@ -119,19 +119,19 @@ impl Voice<'_> {
     }
 }
 
-/// `#7`.
+/// Formats a number: `#7`.
 pub(crate) fn task(id: WorkId) -> String {
     format!("#{id}")
 }
 
-/// What a person is called, bounded: nicks are their own words.
+/// Returns a person's name, bounded, because nicks are chosen freely.
 pub(super) fn person(by: &Actor) -> String {
     bounded(&by.name, 32)
 }
 
-/// `950`, `12.3k`, `1.2M`.
+/// Formats a count: `950`, `12.3k`, `1.2M`.
 pub(crate) fn count(count: u64) -> String {
-    // Tenths in whole numbers, so that a huge count loses nothing on the way.
+    // Tenths are computed in whole numbers, so that a huge count loses no precision.
     let tenths = |unit: u64, name: &str| match (count / unit, count % unit * 10 / unit) {
         (whole, 0) => format!("{whole}{name}"),
         (whole, tenth) => format!("{whole}.{tenth}{name}"),
@@ -143,7 +143,7 @@ pub(crate) fn count(count: u64) -> String {
     }
 }
 
-/// The name of a task's end in data.
+/// Returns the name of a task's end in data.
 pub(super) const fn end_key(end: TaskEnd) -> &'static str {
     match end {
         TaskEnd::Done => "done",

@@ -1,4 +1,4 @@
-//! `key=value` settings of an agent, for `agent add` and `agent edit`: every problem is told at once.
+//! `key=value` settings of an agent, for `agent add` and `agent edit`: all problems are reported at once.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,57 +43,59 @@ pub(super) const KEYS: [&str; 27] = [
     "tags",
 ];
 
-/// Texts that are longer make the journal's entries unwieldy; a file in the workspace has room for them.
+/// Maximum length of a value, in bytes. Longer texts make the journal's entries unwieldy; a file in the workspace has
+/// room for them.
 const VALUE_MAX: usize = 8 * 1024;
 
-/// Parts of a variable's name that say its value is a secret.
+/// Parts of a variable's name that mark its value as a secret.
 const SECRET_PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
-/// What is wrong with one setting, in the user's terms.
+/// A problem with one setting, in the user's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Where: the key, or the word that is none.
+    /// The key, or the word that is no key.
     pub(super) what: String,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub(super) why: Why,
 }
 
-/// Kinds of problems; their texts are the locale's.
+/// Kinds of problems; their texts are in the locale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
-    /// No `key=value`.
+    /// The word is no `key=value`.
     NoPair,
-    /// No such key; the nearest.
+    /// The key does not exist; the most similar one.
     NoSuchKey(Option<&'static str>),
-    /// Given twice.
+    /// The key was given twice.
     Twice,
     /// The value must be one of these.
     OneOf(&'static str),
-    /// The value is no such thing, e.g. `90s`.
+    /// The value has the wrong form; an example such as `90s`.
     Form(&'static str),
-    /// Too long.
+    /// The value is too long.
     TooLong,
-    /// It carries a control character.
+    /// The value contains a control character.
     Control,
-    /// A quote in it is not closed.
+    /// A quote in the value is not closed.
     Unclosed,
-    /// Secrets do not come by chat.
+    /// The value is a secret, which must not be sent by chat.
     Secret,
-    /// The folder must be named from the root.
+    /// The path of the folder is not absolute.
     NotAbsolute,
-    /// There is no such folder.
+    /// The folder does not exist.
     NoFolder,
-    /// Its file system says nothing.
+    /// The folder's file system does not answer.
     FolderSilent,
-    /// A `command` agent needs a command.
+    /// A `command` agent has no command.
     NeedsCommand,
-    /// `prompt=arg` and the command do not go together.
+    /// `prompt=arg` and the command do not match.
     Placeholder,
-    /// A file among `credentials` is for a HOME of its own.
+    /// A file among `credentials` needs a HOME of its own.
     NeedsOwnHome,
 }
 
-/// Applies `pairs` to `spec`. Everything that can be applied is, so that what depends on it can be checked too.
+/// Applies `pairs` to `spec`. Valid settings are applied even if others are not, so that dependent ones can be
+/// checked too.
 pub(super) fn apply(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen: Vec<String> = Vec::new();
@@ -116,7 +118,7 @@ pub(super) fn apply(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// A key as it is compared: `max-turns` is `max_turns`. The name of a variable keeps its case.
+/// Normalises a key: `max-turns` is `max_turns`. The name of a variable keeps its case.
 fn normal(key: &str) -> String {
     match key.split_once('.') {
         Some((head, name)) if fold(head) == "env" => format!("env.{name}"),
@@ -180,7 +182,8 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// What a key is set to: a text that [`apply`] takes, a number, or a list. Of the variables that are set the names alone.
+/// Returns the value of a key: a text that [`apply`] accepts, a number, or a list. Environment variables are listed
+/// by name alone.
 fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
     let seconds = |time: Duration| format!("{}s", time.as_secs());
     match key {
@@ -215,7 +218,7 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
     }
 }
 
-/// All that a person decides about an agent, as it may be shown: the keys that `agent edit` takes, and what only `bot.toml`
+/// Returns an agent's configuration as it may be shown: the keys of `agent edit`, and those that only `bot.toml`
 /// sets.
 pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Value> {
     let keys = KEYS.iter().map(|key| (key.split('.').next().unwrap_or(key).to_owned(), value(spec, key)));
@@ -224,7 +227,7 @@ pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Val
     keys.chain(others.map(|(key, value)| (key.to_owned(), value))).collect()
 }
 
-/// The value of a key in words, as `agent edit` takes it.
+/// Returns the value of a key as `agent edit` accepts it.
 pub(super) fn written(key: &str, value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
@@ -235,7 +238,7 @@ pub(super) fn written(key: &str, value: &serde_json::Value) -> String {
     }
 }
 
-/// A value of one of the spec's enumerations, by the name it is stored under.
+/// Parses a value of one of the spec's enumerations, by its stored name.
 fn one_of<T: DeserializeOwned>(value: &str, words: &'static str) -> Result<T, Why> {
     serde_json::from_value(serde_json::Value::String(fold(value))).map_err(|_| Why::OneOf(words))
 }
@@ -248,7 +251,7 @@ fn truth(value: &str) -> Result<bool, Why> {
     }
 }
 
-/// A program and its arguments: words with quotes, or a JSON list as it is in `bot.toml`.
+/// Parses a program and its arguments: words with quotes, or a JSON list as in `bot.toml`.
 fn list(value: &str) -> Result<Vec<String>, Why> {
     if value.trim_start().starts_with('[') {
         return serde_json::from_str(value).map_err(|_| Why::Form(r#"command='["sh", "-c", "make"]'"#));
@@ -256,13 +259,13 @@ fn list(value: &str) -> Result<Vec<String>, Why> {
     split_quoted(value).map_err(|_| Why::Unclosed)
 }
 
-/// `2.50`, `$2.50`, `0`.
+/// Parses dollars: `2.50`, `$2.50`, `0`.
 fn dollars(value: &str) -> Option<f64> {
     let dollars = value.trim_start_matches('$').parse::<f64>().ok();
     dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
 }
 
-/// `90s`, `30m`, `1h30m`, `0`.
+/// Parses a duration: `90s`, `30m`, `1h30m`, `0`.
 fn duration(value: &str) -> Option<Duration> {
     let value = fold(value);
     if value == "0" {
@@ -280,7 +283,7 @@ fn duration(value: &str) -> Option<Duration> {
         total = total.checked_add(number.checked_mul(seconds)?)?;
         rest = &rest[unit.len()..];
     }
-    // A year is longer than anything that is meant, and far below what overflows later.
+    // A year is longer than any sensible value, and far below an overflow.
     (!value.is_empty() && total <= 366 * 86_400).then(|| Duration::from_secs(total))
 }
 
@@ -320,7 +323,7 @@ fn credentials(value: &str) -> Result<Vec<String>, Why> {
     }
 }
 
-/// Words with commas or spaces between them.
+/// Splits at commas and blanks.
 fn words(value: &str) -> Vec<String> {
     value.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -341,7 +344,7 @@ fn variable(spec: &mut AgentSpec, name: &str, value: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// What does not go together in a whole spec, apart from the folder itself.
+/// Returns the contradictions within a whole spec, without checking the folder itself.
 pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |what: &str, why| problems.push(Problem { what: what.to_owned(), why });
@@ -414,7 +417,7 @@ mod tests {
         assert_eq!(try_set(r#"command='["a b", "c"]'"#).0.command, ["a b", "c"]);
     }
 
-    /// Something else than the default for every key.
+    /// A value other than the default for every key.
     const SET: [(&str, &str); KEYS.len()] = [
         ("runtime", "command"),
         ("workspace", "/tmp"),

@@ -1,13 +1,13 @@
-//! herder's own sentences as a shell shows them: without markup, and with commands as they are typed there. Words of others
-//! in them are left alone ([`crate::l10n::Form`]).
+//! herder's own sentences in the form of a shell: without markup, and with commands as they are typed there. Words of
+//! others in them are left alone ([`crate::l10n::Form`]).
 
 use super::grammar;
 use super::words::Words;
 use super::{Arg, Command};
 use crate::core::id::AgentName;
 
-/// A sentence of an answer in the terms of the shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
-/// `herder resume spark`, and nothing is bold. Only whole commands in backticks are touched.
+/// Converts a sentence of a reply: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes `herder
+/// resume spark`, and bold markup is removed. Only whole commands in backticks are converted.
 pub(super) fn line(line: &str) -> String {
     let bare = line.replace("**", "");
     let mut pieces = bare.split('`');
@@ -15,7 +15,7 @@ pub(super) fn line(line: &str) -> String {
     let rest: Vec<&str> = pieces.collect();
     for (at, piece) in rest.iter().enumerate() {
         told.push('`');
-        // Every second piece is between two backticks, but for one that is never closed.
+        // Every second piece is between two backticks, except after an unclosed one.
         match typed(piece).filter(|_| at % 2 == 0 && at + 1 < rest.len()) {
             Some(typed) => told.push_str(&typed),
             None => told.push_str(piece),
@@ -43,14 +43,14 @@ fn typed(said: &str) -> Option<String> {
     Some(typed.trim_end().to_owned())
 }
 
-/// The words after a command, with its text in quotes where a shell would take it for something else.
+/// Quotes the text after a command if a shell would interpret it.
 fn quoted(command: &Command, rest: &str) -> String {
     let takes_text = command.args.iter().any(|arg| matches!(arg, Arg::Text | Arg::Parts));
-    // A usage line has placeholders, which nobody types.
+    // A usage line has placeholders, which are not typed.
     if !takes_text || rest.contains(['[', '<']) || !rest.contains(is_special) {
         return rest.to_owned();
     }
-    // What stands before the text is a number, or was meant as a name.
+    // The word before the text is a number, or was meant as a name.
     let first = rest.split_whitespace().next().unwrap_or_default();
     match rest.strip_prefix(first) {
         Some(text) if first.trim_start_matches('#').parse::<u64>().is_ok() => {
@@ -60,7 +60,7 @@ fn quoted(command: &Command, rest: &str) -> String {
     }
 }
 
-/// Whether a shell takes a character for more than itself.
+/// True if a shell gives a character a special meaning.
 fn is_special(c: char) -> bool {
     ";|&$()'\"\\*?#~!{}".contains(c)
 }

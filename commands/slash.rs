@@ -1,5 +1,5 @@
-//! herder's own sentences as Discord shows them: commands in backticks as slash commands with their options. Words of others
-//! in them are left alone ([`crate::l10n::Form`]).
+//! herder's own sentences in the form of Discord: commands in backticks as slash commands with their options. Words
+//! of others in them are left alone ([`crate::l10n::Form`]).
 
 use super::grammar;
 use super::options::{Kind, Opt};
@@ -7,15 +7,15 @@ use super::words::Words;
 use super::{Command, Verb};
 use crate::core::id::AgentName;
 
-/// A sentence in the terms of Discord: `@spark resume` becomes `/resume agent:spark`, `!task cancel 7` becomes
-/// `/task cancel task:7`. Only whole commands in backticks are touched; what is work for an agent stays as it is.
+/// Converts a sentence: `@spark resume` becomes `/resume agent:spark`, `!task cancel 7` becomes `/task cancel
+/// task:7`. Only whole commands in backticks are converted; work for an agent stays as it is.
 pub(crate) fn line(line: &str) -> String {
     let mut pieces = line.split('`');
     let mut told = pieces.next().unwrap_or_default().to_owned();
     let rest: Vec<&str> = pieces.collect();
     for (at, piece) in rest.iter().enumerate() {
         told.push('`');
-        // Every second piece is between two backticks, but for one that is never closed.
+        // Every second piece is between two backticks, except after an unclosed one.
         match given(piece).filter(|_| at % 2 == 0 && at + 1 < rest.len()) {
             Some(given) => told.push_str(&given),
             None => told.push_str(piece),
@@ -29,7 +29,7 @@ fn given(said: &str) -> Option<String> {
         let words = Words::of_line(command);
         let found = grammar::find(&words)?;
         let rest = words.text_from(found.used);
-        // A code is given on Discord and said on IRC.
+        // A code is given on Discord and typed on IRC.
         let is_said_elsewhere = found.command.verb == Verb::Link && !matches!(rest.as_str(), "" | "remove");
         return (!is_said_elsewhere).then(|| with_options(found.command, None, &rest));
     }
@@ -40,7 +40,7 @@ fn given(said: &str) -> Option<String> {
     Some(with_options(found.command, Some(agent), &words.text_from(found.used)))
 }
 
-/// The command with its words as options. Words that are placeholders, or more than it takes, stay as they are typed.
+/// Converts a command's words to options. Placeholders, and words that fit no option, stay as they are typed.
 fn with_options(command: &Command, agent: Option<&str>, rest: &str) -> String {
     let name = command.name;
     let as_typed = || [Some(format!("/{name}")), agent.map(|agent| format!("agent:{agent}")), some(rest)];
@@ -59,7 +59,7 @@ fn options(command: &Command, agent: Option<&str>, rest: &str) -> Option<Vec<Str
     let mut words: std::collections::VecDeque<&str> = rest.split_whitespace().collect();
     let mut given = Vec::new();
     let all: Vec<Opt> = command.args.iter().flat_map(|arg| super::options::of_arg(*arg)).collect();
-    // A command about something that an agent asked finds its agent by that.
+    // A command about an agent's question finds its agent by the question.
     let takes_an_agent = all.iter().any(|option| option.name == "agent");
     given.extend(agent.filter(|_| takes_an_agent).map(|agent| format!("agent:{agent}")));
     for option in all {

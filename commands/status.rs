@@ -1,4 +1,4 @@
-//! `status`: how an agent or the fleet stands. Read from what is known; the model is never asked.
+//! `status`: shows the state of an agent or the fleet from memory; no model is asked.
 
 use serde::Serialize;
 use serde_json::json;
@@ -49,7 +49,7 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// The fleet in one line.
+/// Summarises the fleet in one line.
 fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
     if views.is_empty() {
         return voice.text("cmd-status-nobody", &[]);
@@ -63,7 +63,7 @@ fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
     std::iter::once(summary).chain(links.iter().map(|link| voice.link(link))).collect::<Vec<_>>().join(DOT)
 }
 
-/// Whether only a person gets it going again.
+/// True if only a person can make it continue.
 fn is_stopped(phase: &Phase) -> bool {
     match phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => true,
@@ -75,7 +75,7 @@ fn is_stopped(phase: &Phase) -> bool {
     }
 }
 
-/// One agent in one line.
+/// Summarises one agent in one line.
 fn line(voice: Voice<'_>, view: &View) -> String {
     let agent = &view.agent;
     let mut pieces = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
@@ -93,13 +93,13 @@ fn line(voice: Voice<'_>, view: &View) -> String {
     pieces.join(DOT)
 }
 
-/// What it asks people and waits for.
+/// Yields the agent's open questions.
 fn open<'a>(voice: Voice<'_>, agent: &'a Agent) -> impl Iterator<Item = &'a Ask> {
     let now = voice.now;
     agent.asks.iter().filter(move |ask| ask.until > now)
 }
 
-/// The same, each in a line.
+/// Formats the open questions, one per line.
 fn asked(voice: Voice<'_>, agent: &Agent) -> Vec<String> {
     open(voice, agent)
         .map(|ask| {
@@ -123,7 +123,7 @@ fn asked(voice: Voice<'_>, agent: &Agent) -> Vec<String> {
         .collect()
 }
 
-/// What a running session can be seen to do.
+/// Returns the visible activity of a running session.
 fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     if view.agent.session().is_none() {
         return Vec::new();
@@ -138,7 +138,7 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     if live.turns > 0 {
         pieces.push(voice.text("cmd-status-turns", &[("count", live.turns.into())]));
     }
-    // The books know estimates too; what runs may be a moment ahead of them.
+    // The books include estimates; the live meter may be a moment ahead of them.
     let meter = view.agent.meter;
     let usage = if meter.tokens() >= live.usage.tokens() { meter } else { live.usage };
     if usage != Usage::default() {
@@ -147,7 +147,7 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     pieces
 }
 
-/// One agent in full.
+/// Describes one agent in full.
 fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
     let agent = &view.agent;
     let mut first = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
@@ -195,7 +195,7 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
     lines
 }
 
-/// What its last turn used, and the session of that.
+/// Returns the usage of the last turn and of its session.
 fn spent(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     let (told, turn) = super::usage::last_turn(voice, agent);
     let runs = ("runs", if agent.session().is_some() { "yes" } else { "no" }.into());
@@ -203,7 +203,7 @@ fn spent(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     (!agent.meter.is_none()).then(|| voice.text("cmd-status-spent", &[told, turn, runs, session]))
 }
 
-/// What the evaluator makes of it. Its words are the agent's alone.
+/// Returns the state of the evaluator, without its words, which are for the agent alone.
 fn watched(voice: Voice<'_>, watch: &Watch) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(judged) = &watch.judged {
@@ -241,7 +241,7 @@ fn watched(voice: Voice<'_>, watch: &Watch) -> Vec<String> {
     lines
 }
 
-/// What went wrong lately, if anything.
+/// Returns the agent's recent failures, if there are any.
 fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     let mut pieces = Vec::new();
     if agent.failures > 0 {
@@ -263,7 +263,7 @@ fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     (!pieces.is_empty()).then(|| pieces.join(DOT))
 }
 
-/// One agent for programs.
+/// One agent as data for programs.
 #[derive(Debug, Serialize)]
 struct AgentStatus<'a> {
     name: &'a str,
@@ -332,7 +332,7 @@ impl<'a> AgentStatus<'a> {
     }
 }
 
-/// A network for programs.
+/// Returns a network as data for programs.
 fn link(report: &LinkReport) -> serde_json::Value {
     let network = report.network.as_str();
     match &report.state {

@@ -1,4 +1,4 @@
-//! `stop-all`: ends every session now and says how many processes are left.
+//! `stop-all`: ends every session now and reports the number of processes left.
 
 use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
@@ -16,8 +16,8 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-stop-all",
 };
 
-/// In a chat the answer comes when every process is gone, which takes as long as the slowest agent; whoever speaks
-/// meanwhile is not kept waiting for it. That it is on its way is said when nothing can keep it from being done.
+/// Stops all agents. In a chat the final reply comes when every process is gone, which takes as long as the slowest
+/// agent, so that other people need not wait; a first reply confirms that the order is on disk.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
     let stopping = desk.fleet.stop_all(desk.asked.clone()).await?;
     if !desk.posted() {

@@ -1,4 +1,5 @@
-//! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the board.
+//! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the
+//! board.
 
 mod listed;
 
@@ -108,13 +109,13 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Who has a task.
+/// The holder of a task.
 enum Holder {
     Agent(AgentName),
     Board,
 }
 
-/// Who has a task now. What is open with somebody goes before what is over elsewhere.
+/// Returns the present holder of a task. An open task takes precedence over one that ended elsewhere.
 fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
     let (views, board) = (desk.fleet.agents(), desk.fleet.board());
     let with = |has: &dyn Fn(&Agent) -> bool| {
@@ -139,7 +140,7 @@ fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
         .ok_or(Refusal::NoSuchTask { task: id })
 }
 
-/// Asks whoever has the task.
+/// Gives a command about a task to its holder.
 async fn change(desk: &Desk<'_>, id: WorkId, control: Control, wish: Wish) -> Result<Notice, Failure> {
     Ok(match holder(desk, id)? {
         Holder::Agent(agent) => desk.ask(&agent, control, desk.asked_for(&agent)).await?,
@@ -159,7 +160,7 @@ pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
         return Err(Refusal::Deserted { agent: agent.clone() }.into());
     }
     if let Some(agent) = &to {
-        // What it may do is what it may do once it is edited as was said before.
+        // The agent's permissions are those after an edit that was given before.
         drop(desk.inner.turn(agent).await);
     }
     let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
@@ -182,10 +183,10 @@ pub(super) async fn split(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Looks this often at the board and the agents, if tasks go to and fro meanwhile.
+/// Maximum number of looks at the board and the agents while tasks move between them.
 const LOOKS_MAX: usize = 3;
 
-/// The agents and the board of one moment: a task that went from one to the other between two looks would be in neither.
+/// Returns agents and board of one moment: a task that moved between two looks would be in neither.
 fn everywhere(desk: &Desk<'_>) -> (Vec<View>, Arc<Board>) {
     let mut board = desk.fleet.board();
     for _ in 1..LOOKS_MAX {

@@ -1,8 +1,8 @@
-//! Lines about one agent reach its supervisor in the order in which they were said.
+//! Order of lines: lines about one agent reach its supervisor in the order in which they were said.
 //!
-//! Most do so before they first wait for anything. An edit that names another folder has to ask for it first; whoever says
-//! something of the same agent meanwhile waits for that, so that `agent edit permissions=read-only workspace=…` counts for
-//! the work that is given right after it. `stop-all` waits for nobody.
+//! Most do so before they first wait for anything. An edit with another folder has to check that first; later lines
+//! about the same agent wait meanwhile, so that `agent edit permissions=read-only workspace=…` applies to the work
+//! given right after it. `stop-all` never waits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,15 +11,16 @@ use tokio::sync::{Mutex as Fair, OwnedMutexGuard};
 
 use crate::core::id::AgentName;
 
-/// Whose turn it is, by agent. Only those are known that somebody holds or waits for.
+/// Fair locks by agent; only those that are held or waited for exist.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Mutex<HashMap<AgentName, Weak<Fair<()>>>>);
 
-/// It is somebody's turn until this is dropped.
+/// The guard of an agent's lock.
 pub(super) type Turn = OwnedMutexGuard<()>;
 
 impl Turns {
-    /// First come, first served. Whoever drops it at once is on their way before whoever comes next.
+    /// Waits for the agent's lock, first come, first served. A caller that drops it at once is on its way before the
+    /// next one.
     pub(super) async fn of(&self, agent: &AgentName) -> Turn {
         self.fair(agent).lock_owned().await
     }

@@ -1,4 +1,4 @@
-//! `usage`: what agents and accounts use in this hour and today, against their caps.
+//! `usage`: shows the usage of agents and accounts in this hour and today, against their caps.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Stand
     std::iter::once(voice.text("cmd-spent", &used)).chain(caps).collect::<Vec<_>>().join(DOT)
 }
 
-/// `$4.20 of $5.00 per day`.
+/// Formats a cap: `$4.20 of $5.00 per day`.
 pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     let Standing { cap, limit, used } = standing;
     let amount = |amount| voice.locale.amount(cap.unit, amount).into();
@@ -69,7 +69,7 @@ pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     voice.text("cmd-spent-cap", &[("used", amount(used)), ("limit", amount(limit)), per])
 }
 
-/// What the last turn used, and whether that is known, for sentences that say it.
+/// Returns the usage of the last turn, and whether it is known, as variables of a message.
 pub(super) fn last_turn(
     voice: Voice<'_>,
     agent: &Agent,

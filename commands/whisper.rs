@@ -1,4 +1,4 @@
-//! `whisper`: words for an agent alone. They are taken where nobody else reads them, and repeated nowhere.
+//! `whisper`: sends words to an agent alone. They are accepted in private only, and repeated nowhere.
 
 use super::desk::{Desk, Done, Failure};
 use super::grammar::Call;
@@ -25,7 +25,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         return Err(Failure::Lines(vec![text]));
     }
     let mut asked = desk.asked_for(agent);
-    // What it says is in the agent's own history, for those who may read it there.
+    // Its text is in the agent's own history, for people who may read it there.
     asked.audit.text = format!("whisper {agent} …");
     let id = desk.fleet.journal().fresh_work_id();
     let whisper = Control::Whisper { id, text: call.text.trim().to_owned() };

@@ -1,4 +1,4 @@
-//! `whoami`: how herder knows whoever asks, and their name for `[access]`.
+//! `whoami`: shows how herder identifies the author, and the entry for `[access]`.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub(super) fn run(desk: &Desk<'_>) -> Done {
         let line = voice.text("cmd-whoami-local", &[]);
         return Ok(Answer::lines(vec![line]).with(json!({ "role": desk.role })));
     }
-    // Anybody may ask, so that `desk.role` may be less than what they are.
+    // Anybody may ask, so that `desk.role` may be less than the author's role.
     let role = desk.inner.access.role(author);
     let who = [("nick", author.nick.as_str().into()), ("network", author.network.as_str().into())];
     let known = match role {

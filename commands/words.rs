@@ -1,16 +1,16 @@
 //! Words of a line: splitting with and without quotes, and comparing them the way people type.
 
-/// A line cut into words, which still knows the text that follows each of them. From a chat line, or from arguments
-/// that a shell has already separated.
+/// A line split into words, with the text that follows each of them. It comes from a chat line, or from arguments
+/// that a shell has separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     items: Vec<String>,
-    /// The line and where each word begins in it; `None`: separated before.
+    /// The line and the offset of each word in it; `None` if it came as separate arguments.
     raw: Option<(String, Vec<usize>)>,
 }
 
 impl Words {
-    /// Cuts a line at white space.
+    /// Splits a line at white space.
     #[must_use]
     pub fn of_line(line: &str) -> Self {
         let line = line.trim();
@@ -30,25 +30,25 @@ impl Words {
         Self { items: args, raw: None }
     }
 
-    /// How many.
+    /// Returns the number of words.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// One word.
+    /// Returns one word.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&str> {
         self.items.get(index).map(String::as_str)
     }
 
-    /// The text from a word on, as it was written.
+    /// Returns the text from a word on, as it was written.
     #[must_use]
     pub fn text_from(&self, index: usize) -> String {
         match &self.raw {
@@ -59,7 +59,7 @@ impl Words {
         }
     }
 
-    /// The words from one on, with quotes resolved if they come from a line.
+    /// Returns the words from one on, with quotes resolved if they come from a line.
     ///
     /// # Errors
     /// [`Unclosed`] if a quote is not closed.
@@ -76,8 +76,9 @@ impl Words {
 #[error("a quote ({0}) is not closed")]
 pub struct Unclosed(pub char);
 
-/// Splits at white space, but not inside quotes. Understands `"…"`, `'…'`, the curly quotes phones make, and `\` before
-/// a quote, a space or a backslash. A single quote opens only where a value begins, so that `don't` stays one word.
+/// Splits at white space, but not inside quotes. It understands `"…"`, `'…'`, the curly quotes of phones, and `\`
+/// before a quote, a space or a backslash. A single quote opens only at the start of a value, so that `don't` stays
+/// one word.
 ///
 /// # Errors
 /// [`Unclosed`] if a quote is not closed.
@@ -141,14 +142,14 @@ fn quoted(
     Err(Unclosed(open))
 }
 
-/// A character that is not seen: it must not decide whether a line is a command.
+/// True if a character is invisible: it must not decide whether a line is a command.
 fn unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
-/// The ASCII character that a full-width one stands for: Japanese and Chinese input methods write `！ｐａｕｓｅ`.
+/// Returns the ASCII character for a full-width one: Japanese and Chinese input methods write `！ｐａｕｓｅ`.
 fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -157,13 +158,13 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// A word as it is compared: no case, no width, nothing that is not seen.
+/// Returns a word for comparison: without case, width and invisible characters.
 #[must_use]
 pub fn fold(word: &str) -> String {
     word.chars().filter(|c| !unseen(*c)).map(|c| narrow(c).to_ascii_lowercase()).collect()
 }
 
-/// [`fold`], and without the full stop or exclamation mark that ends a sentence.
+/// Does the same as [`fold`], and removes the punctuation that ends a sentence.
 #[must_use]
 pub fn fold_end(word: &str) -> String {
     let mut word = fold(word);
@@ -174,15 +175,15 @@ pub fn fold_end(word: &str) -> String {
     word
 }
 
-/// Phrases that make a request polite at its beginning, the longest first.
+/// Polite phrases at the beginning of a request, the longest first.
 const POLITE_BEFORE: [&str; 7] =
     ["can you please", "could you please", "can you", "could you", "would you", "please", "pls"];
 
-/// Words that make a request polite at its end.
+/// Polite words at the end of a request.
 const POLITE_AFTER: [&str; 4] = ["please", "pls", "thanks", "thx"];
 
-/// A line without polite words around it: `please pause`, `can you pause?` and `pause now please` are `pause` and
-/// `pause now`. `None` where it has none, or nothing else.
+/// Returns a line without polite words around it: `please pause`, `can you pause?` and `pause now please` are `pause`
+/// and `pause now`. Returns `None` if it has none, or nothing else.
 #[must_use]
 pub fn without_courtesy(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -202,7 +203,7 @@ pub fn without_courtesy(line: &str) -> Option<String> {
     is_shorter.then(|| words[start..end].join(" ").trim_end_matches([',', '，']).to_owned())
 }
 
-/// A line as it is read: without unseen characters in front, its first character narrowed.
+/// Splits a line into its first visible character, narrowed, and the rest.
 #[must_use]
 pub fn head(text: &str) -> (Option<char>, &str) {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end();
@@ -213,17 +214,18 @@ pub fn head(text: &str) -> (Option<char>, &str) {
     }
 }
 
-/// The whole line from its first seen character on.
+/// Returns the line from its first visible character on.
 #[must_use]
 pub fn seen(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end()
 }
 
-/// The candidate that was probably meant, if one is near enough: one slip in a short word, two in a longer one.
+/// Returns the candidate that was probably meant, if one is similar enough: one typing mistake in a short word, two
+/// in a longer one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = fold_end(word);
     let length = word.chars().count();
-    // A longer word is no mistyped one, and comparing it would only take time.
+    // A longer word is no typing mistake, and comparing it would only take time.
     if !(3..=40).contains(&length) {
         return None;
     }
@@ -235,16 +237,16 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// The longest piece of somebody's words that an answer repeats.
+/// Maximum length of a person's words that a reply repeats, in characters.
 const QUOTE_MAX: usize = 40;
 
-/// Somebody's words as an answer repeats them: bounded, and without anything that is not seen.
+/// Returns a person's words for a reply: bounded, and without invisible characters.
 #[must_use]
 pub fn repeat(words: &str) -> String {
     bounded(words, QUOTE_MAX)
 }
 
-/// A text in one line, without unseen characters, of at most `max` characters.
+/// Returns a text on one line, without invisible characters, of at most `max` characters.
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> String {
     let mut line = String::new();

@@ -11,11 +11,11 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
 
-/// Where a task is.
+/// Place of a task.
 pub(super) enum Place<'a> {
     Current(&'a Work),
     Queued(&'a Work),
-    /// Handed back by its agent, and not on the board's record yet.
+    /// Handed back by its agent, and not recorded by the board yet.
     Moving(&'a Work),
     Over(&'a FinishedTask),
     Boarded(&'a Boarded),
@@ -53,14 +53,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A task as it is listed.
+/// A task in a list.
 pub(super) struct Listed<'a> {
-    /// Who has it; none: the board.
+    /// The agent that has it; `None`: the board.
     agent: Option<&'a AgentName>,
     place: Place<'a>,
 }
 
-/// A task of one agent, wherever it is.
+/// Returns a task of one agent, in any place.
 pub(super) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
     let open =
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
@@ -68,14 +68,14 @@ pub(super) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
         .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
 }
 
-/// A task of the board.
+/// Returns a task of the board.
 pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
     let over = || board.finished.iter().find(|done| done.work.id == id).map(Place::Over);
     let place = board.tasks.get(&id).map(Place::Boarded).or_else(over)?;
     Some(Listed { agent: None, place })
 }
 
-/// A task that an agent has handed back, before the board or another agent has it.
+/// Returns a task that an agent has handed back, before the board or another agent has it.
 pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option<Listed<'a>> {
     let known = board.tasks.contains_key(&id) || on_board(board, id).is_some();
     if known || views.iter().any(|view| find(&view.agent, id).is_some()) {
@@ -85,11 +85,12 @@ pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option
     Some(Listed { agent: None, place: Place::Moving(work) })
 }
 
-/// All tasks: what is open first, the board's ahead, in the order it will be done; then what is over, the latest first.
+/// Returns all tasks: open ones first, those of the board before others, in the order of work; then ended ones, the
+/// latest first.
 pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
     let mut boarded: Vec<&Boarded> = board.into_iter().flat_map(|board| board.tasks.values()).collect();
     boarded.sort_by_key(|boarded| std::cmp::Reverse(boarded.work.card().priority));
-    // What is on its way may have arrived already.
+    // A task that was being handed over may have arrived.
     let arrived = |boarded: &Boarded| views.iter().any(|view| find(&view.agent, boarded.work.id).is_some());
     boarded.retain(|boarded| !arrived(boarded));
     let mut open: Vec<Listed<'a>> =
@@ -169,7 +170,7 @@ impl<'a> Listed<'a> {
         data
     }
 
-    /// The whole task.
+    /// Describes the whole task.
     pub(super) fn shown(&self, desk: &Desk<'_>, views: &[View], board: &Board) -> Answer {
         let voice = desk.voice();
         let work = self.place.work();
@@ -211,7 +212,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What is written on a task, if anything is.
+/// Returns the card of a task, if it has entries.
 fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
     let card = work.card();
     let mut pieces = Vec::new();
@@ -227,13 +228,13 @@ fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
     (!pieces.is_empty()).then(|| pieces.join(DOT))
 }
 
-/// A part of the task that is shown.
+/// Formats a part of the shown task.
 fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> String {
     let with = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, part.id)?));
     let over = |listed: &Listed<'_>| part.end.is_none() || listed.place.is_over();
     let line = match with().or_else(|| on_board(board, part.id)).filter(over) {
         Some(listed) => listed.line(voice),
-        // Its agent has forgotten it, or has it on its way.
+        // Its agent does not keep it any more, or is about to get it.
         None => {
             let state =
                 part.end.map_or_else(|| voice.text("cmd-task-queued", &[]), |end| voice.locale.task_end(end));
@@ -281,7 +282,7 @@ mod tests {
         };
         assert_eq!(states(&views), [(None, "queued")]);
         assert!(moving(&views, &board, WorkId(7)).is_some() && moving(&views, &board, WorkId(8)).is_none());
-        // Another agent has it before the first has heard that the board has passed it on.
+        // Another agent has it before the first one knows that the board has passed it on.
         let to = Agent { queue: [task_of(7)].into(), ..Agent::default() };
         let [from] = views;
         assert_eq!(states(&[from, view("nova", to)]), [(Some("nova".to_owned()), "queued")]);
