@@ -1,7 +1,8 @@
-//! Chat networks, in neutral terms.
+//! Chat networks: the types that all of them share.
 //!
-//! A network is a task with two channels, not a trait object: it sends [`Inbound`] lines and pulls posts from its outbox
-//! queue. It establishes who is speaking ([`Author`]); what that person may do is decided in one place, `crate::access`.
+//! A network is a task with two channels, not a trait object: it sends [`Inbound`] lines and takes posts from its
+//! outbox queue. The network establishes the identity of a speaker ([`Author`]); `crate::access` alone decides the
+//! permissions of that person.
 
 pub mod console;
 pub mod discord;
@@ -16,31 +17,31 @@ use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::outbox::Target;
 
-/// Whether a network notes what was said with its answer, and gives a line again whose answer is not noted: what is recorded of
-/// a line before that is no sign that it was answered.
+/// True if the network acknowledges a line only together with its answer, and delivers an unacknowledged line again.
+/// On such a network a record of the line does not prove that it was answered.
 #[must_use]
 pub fn notes_lines_with_answers(network: &NetworkName) -> bool {
     network.as_str() == DISCORD_NETWORK
 }
 
-/// Where something was said.
+/// The place in which a line was said.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In a channel, by the network's own name for it, e.g. `#spark`.
+    /// A channel, by the network's own name for it, e.g. `#spark`.
     Channel(String),
-    /// In a thread of a channel: it is read as if it had been said in the channel, and answered in the thread.
+    /// A thread of a channel. The line is read as if said in the channel, and answered in the thread.
     Thread {
         /// The channel, by the network's own name for it.
         of: String,
         /// The network's id of the thread.
         id: String,
     },
-    /// In private, to this nick.
+    /// A private conversation with this nick.
     Direct(String),
 }
 
 impl Place {
-    /// The channel by which it is told what is meant there; `None`: it is private.
+    /// Returns the channel that gives the line its context; `None` if it is private.
     #[must_use]
     pub fn channel(&self) -> Option<&str> {
         match self {
@@ -50,80 +51,81 @@ impl Place {
     }
 }
 
-/// Who said it: only what the network itself vouches for.
+/// The author of a line: only facts that the network itself vouches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// The network.
+    /// The network on which the author speaks.
     pub network: NetworkName,
-    /// Nick or display name: for addressing, never for authorising.
+    /// Nick or display name: used to address a person, never to authorise one.
     pub nick: String,
-    /// Services account, by server-set tag or by a lookup that cannot have been overtaken; on Discord the user's id.
+    /// Services account, from a tag set by the server or from a lookup that no other login can have overtaken; on
+    /// Discord the user's id.
     pub account: Option<String>,
     /// `nick!user@host`, on IRC.
     pub mask: Option<String>,
-    /// Ids of the roles they have there, on Discord.
+    /// Ids of the author's roles on the server, on Discord.
     pub roles: Vec<String>,
-    /// How they came in.
+    /// The way by which the line reached herder.
     pub origin: Origin,
 }
 
 impl Author {
-    /// Where what is said to them in private goes. On IRC a nick is anybody's, so that it goes to the whole of what the
-    /// network says they are; elsewhere `id` is theirs alone.
+    /// Returns the target for private messages to this author. On IRC it is the whole mask, since anybody can take a
+    /// nick; elsewhere it is `id`, which belongs to this person alone.
     #[must_use]
     pub fn in_private(&self, id: &str) -> Target {
         Target::Person(self.mask.clone().unwrap_or_else(|| id.to_owned()))
     }
 }
 
-/// How an author reached herder.
+/// The way by which an author reached herder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A chat network.
     Network,
-    /// The local socket, which only the user herder runs as can open: an admin.
+    /// The local socket, which only the user that runs herder can open: an admin.
     LocalSocket,
-    /// A program's token, which carries its role.
+    /// An API token, which carries its role.
     Token(Role),
 }
 
-/// Somebody or something that a network writes as an id, as Discord does.
+/// A person, role or channel that the network writes as an id, as Discord does.
 ///
-/// A name is chosen by whoever bears it, so that it takes no part in what a line means: that is read with the ids in it,
-/// and the names stand in what is handed on.
+/// Commands are read with the ids in them, because anybody can choose their name. The names are put in only where
+/// text is passed on, e.g. to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// As it stands in the text: `<@123>`.
+    /// The form in the text: `<@123>`.
     pub written: String,
-    /// As a person reads it: `@alice`.
+    /// The form that people read: `@alice`.
     pub shown: String,
-    /// A line that begins with it is addressed to it: people and their roles, not channels.
+    /// True if a line that begins with the mention is addressed to it: for people and their roles, not for channels.
     pub addresses: bool,
 }
 
-/// One live line. Replayed history, notices, other bots and herder's own echo never become one.
+/// One live line. Replayed history, notices, lines of other bots and herder's own echo never become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
-    /// Who.
+    /// The person who said it.
     pub author: Author,
-    /// Where.
+    /// The channel, thread or private conversation in which it was said.
     pub place: Place,
-    /// What, without line breaks and control characters. Whoever is mentioned stands in it as `mentions` has it written.
+    /// The text, without line breaks and control characters. Mentions stand in it as in [`Mention::written`].
     pub text: String,
-    /// Who is mentioned by id, apart from herder itself. On networks where people type names nobody is.
+    /// People, roles and channels mentioned by id, apart from herder itself. Empty on networks where people type names.
     pub mentions: Vec<Mention>,
-    /// The text that is attached to it: it goes with work, and says nothing about what the line means.
+    /// Text of attachments. It is passed on with a task, and is not read as part of a command.
     pub attached: String,
-    /// herder's own nick on that network at that time, for `herder: help`.
+    /// herder's own nick on that network at that time, to recognise `herder: help`.
     pub own_nick: String,
-    /// When it was said.
+    /// The time at which it was said.
     pub at: Timestamp,
-    /// What the network calls it, where lines have ids.
+    /// The network's id of the message, where messages have ids.
     pub message: Option<String>,
 }
 
 impl Inbound {
-    /// Words of this line as a person reads them.
+    /// Returns `words` of this line with each mention replaced by the name that people read.
     #[must_use]
     pub fn spelled_out(&self, words: &str) -> String {
         let mut out = String::with_capacity(words.len());
@@ -141,53 +143,53 @@ impl Inbound {
     }
 }
 
-/// How a network stands, for `status` and the root supervisor.
+/// State of a network's connection, for `status` and the root supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkState {
-    /// Trying; attempts so far since the last time it was up.
+    /// Connecting, or waiting for the next attempt.
     Connecting {
         /// Failed attempts in a row.
         attempts: u32,
-        /// The last failure.
+        /// Reason of the last failure.
         reason: Option<Detail>,
     },
-    /// Registered and joined.
+    /// Registered, with the channels joined.
     Up {
-        /// Since when.
+        /// The time since which it is up.
         since: Timestamp,
-        /// The services do not take the password, and herder goes on without their account: what they said.
+        /// The services' words if they refused the password and herder continues without an account.
         unidentified: Option<Detail>,
     },
-    /// Banned; it is tried again when that may be over.
+    /// Banned; the next attempt is made when the ban may be over.
     Barred {
         /// Failed attempts in a row.
         attempts: u32,
-        /// What the server says, and when the next attempt is.
+        /// The server's words, and the time of the next attempt.
         reason: Detail,
     },
-    /// Given up for good: bad password.
+    /// Given up for good, e.g. because of a wrong password.
     Refused {
-        /// Why.
+        /// The reason of the refusal.
         reason: Detail,
     },
 }
 
-/// What a network tells the root supervisor.
+/// A change of a network's state, sent to the root supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkReport {
-    /// Which network.
+    /// The network.
     pub network: NetworkName,
-    /// How it stands now.
+    /// The new state.
     pub state: LinkState,
 }
 
-/// A channel that is wanted, and what its topic should be.
+/// A channel that herder wants to join, with its topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelWanted {
-    /// Whose posts go there.
+    /// The target whose posts go to this channel.
     pub target: Target,
-    /// The topic; `None` leaves it alone.
+    /// The topic; `None` leaves the present one alone.
     pub topic: Option<String>,
-    /// On which network alone; `None`: on every one.
+    /// The only network on which the channel is wanted; `None` for every network.
     pub network: Option<NetworkName>,
 }

@@ -1,43 +1,44 @@
-//! When to try again: after 1, 2, 4, 8 … times the first wait, up to the longest, a little apart for every herder.
+//! Backoff between connection attempts: 1, 2, 4, 8 … times the first wait, up to a maximum, with jitter so that
+//! several herders spread out.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first wait.
+/// The default first wait.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
-/// The longest wait, in first waits: `reconnect_max` of `[networks]`, as it is by default.
+/// The default maximum, as a multiple of the first wait: the default of `reconnect_max` in `[networks]`.
 pub(crate) const MOST: u32 = 30;
-/// A server that says we come too fast wants at least this.
+/// The minimum wait if the server says that herder connects too often.
 const THROTTLED: Duration = Duration::from_secs(60);
 /// The first wait after a ban; it doubles up to [`BARRED_MAX`].
 const BARRED: Duration = Duration::from_secs(60);
-/// The longest wait after a ban of which nobody has said how long it lasts.
+/// The longest wait after a ban whose duration is unknown.
 const BARRED_MAX: Duration = Duration::from_secs(3600);
-/// A link that lasted this long was a good one: the next wait is the shortest again.
+/// A link that was up for this long resets the backoff.
 const GOOD: Duration = Duration::from_secs(60);
 
-/// Why a link ended, or never came about.
+/// The reason why a link ended or could not be established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It broke.
+    /// The connection broke or failed.
     Lost,
-    /// The server says that we come too often.
+    /// The server says that herder connects too often.
     Throttled,
-    /// The server has banned us, for this long if it says so.
+    /// The server has banned herder, for this long if it says so.
     Barred(Option<Duration>),
 }
 
-/// Failed attempts in a row, and the wait that follows.
+/// The number of failed attempts in a row, and the wait that follows from it.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     first: Duration,
-    /// The longest wait, in first waits.
+    /// The longest wait, as a multiple of the first.
     most: u32,
     attempts: u32,
-    /// Bans in a row.
+    /// Number of bans in a row.
     bans: u32,
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     next: Option<Instant>,
 }
 
@@ -48,28 +49,29 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// Nothing has failed yet.
+    /// Creates a backoff without failures; `most` is the longest wait as a multiple of `first`.
     pub(crate) fn new(first: Duration, most: u32) -> Self {
         Self { first, most, attempts: 0, bans: 0, next: None }
     }
 
-    /// Begins with another first wait, and goes up to another longest, from now on; what has failed before still counts.
+    /// Changes the first wait and the maximum, and keeps the count of failures.
     pub(crate) fn begin_with(&mut self, first: Duration, most: u32) {
         self.first = first;
         self.most = most;
     }
 
-    /// Failed attempts in a row.
+    /// Number of failed attempts in a row.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// When the next attempt is due; `None`: at once.
+    /// Returns the time of the next attempt; `None` means at once.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// A link ended, or never came about; `up_for` says how long it was of use. `jitter` is between 0 and 1.
+    /// Records that a link ended or could not be established, and returns the wait until the next attempt. `up_for`
+    /// is how long the link was up; `jitter` is between 0 and 1.
     pub(crate) fn failed(
         &mut self,
         up_for: Option<Duration>,
@@ -82,7 +84,7 @@ impl Backoff {
         }
         let waits = 1_u32.checked_shl(self.attempts).unwrap_or(u32::MAX).min(self.most);
         self.attempts = self.attempts.saturating_add(1);
-        // Between four fifths of the step and all of it: never longer than was promised.
+        // Between 80 % and 100 % of the step, so that no wait exceeds the configured maximum.
         let wait = (self.first * waits).mul_f64(0.8 + 0.2 * jitter.clamp(0.0, 1.0));
         let least = match why {
             Why::Lost => Duration::ZERO,
@@ -124,7 +126,7 @@ mod tests {
         let waits: Vec<u64> = (0..8).map(|_| barred(None)).collect();
         assert_eq!(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600]);
         assert_eq!(barred(Some(Duration::from_secs(7200))), 7200);
-        // One that is over at once is no reason to come again and again.
+        // A ban of zero length does not remove the ordinary wait.
         assert_eq!(barred(Some(Duration::ZERO)), 30);
         backoff.failed(Some(Duration::from_secs(60)), Why::Lost, 1.0, now);
         assert_eq!(backoff.failed(None, Why::Barred(None), 1.0, now).as_secs(), 60);

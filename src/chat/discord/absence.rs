@@ -1,42 +1,42 @@
-//! For how long nothing was sent to Discord, across adapters and across herders.
+//! Duration of the time in which no message reached Discord, across adapters and restarts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The silence since the last message that arrived; `None` in it: there is none. Clones are the same silence.
+/// The silence since the last delivered message; holds `None` while there is none. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Silence(Arc<Mutex<Option<Since>>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Since {
     noticed: Instant,
-    /// It had lasted for so long then.
+    /// The duration of the silence at that moment.
     before: Duration,
 }
 
 impl Silence {
-    /// A herder starts; the one before it was last alive so long ago.
+    /// Creates the silence of a new process; `away` is the time since the previous process was last alive.
     #[must_use]
     pub fn after(away: Duration) -> Self {
         Self(Arc::new(Mutex::new(Some(Since { noticed: Instant::now(), before: away }))))
     }
 
-    /// Nothing arrives, from now on if it did until now.
+    /// Starts a silence, unless one has begun before.
     pub(super) fn begins(&self, now: Instant) {
         let begins = Since { noticed: now, before: Duration::ZERO };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(begins);
     }
 
-    /// Something arrived. Answers how long the silence was.
+    /// Ends the silence after a delivery and returns its duration.
     pub(super) fn ends(&self, now: Instant) -> Duration {
         let since = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         since.map_or(Duration::ZERO, |since| since.lasts(now))
     }
 
-    /// An adapter begins. Answers whether the silence was at least `long`, which is over then. One before a herder's start says
-    /// no more than that; one that goes on since requests fail counts on.
+    /// Returns true if the silence lasted at least `long` when an adapter starts, and ends it then. The time before
+    /// the process started counts once; a silence caused by failing requests continues.
     pub(super) fn was(&self, long: Duration, now: Instant) -> bool {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_long = since.is_some_and(|since| since.lasts(now) >= long);

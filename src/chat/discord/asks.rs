@@ -1,9 +1,10 @@
-//! ✅ ❌ 🔁 under what an agent asks permission for, and the answers that a question offers.
+//! Buttons and menus under an agent's request: ✅ ❌ 🔁 for a permission, and the offered answers for a question.
 //!
-//! A button is the command `approve` or `deny`, given by whoever presses it: the dispatcher decides whether they may, the core
-//! whether they are first, and a late one is told who was. However it was answered, the message shows by whom
-//! ([`super::buttons`] follows it). Up to five answers are buttons, more of them or several at once a menu; words of one's own
-//! are given in a form. Questions without answers to choose from have no buttons, and show who answered them all the same.
+//! A button is the command `approve` or `deny`, given by the person who presses it: the dispatcher decides whether
+//! they may, the core whether they are first, and a late one is told who was. However it was answered, the message
+//! shows by whom ([`super::buttons`] updates it). Up to five answers are buttons; more, or several at once, are a
+//! menu; a free answer is given in a form. Questions without offered answers have no buttons, and still show who
+//! answered them.
 
 use serenity::all::{
     ButtonStyle, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
@@ -25,7 +26,7 @@ use crate::outbox::clean::clean;
 use crate::outbox::{Body, Redactor};
 use crate::supervisor::View;
 
-/// What an agent asks in a post.
+/// Returns the agent and the request in a post, if it contains one.
 pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
     match body {
         Body::Notice(
@@ -37,18 +38,18 @@ pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
     }
 }
 
-/// The most answers that are buttons: as many as stand in a row.
+/// Maximum number of answers shown as buttons: one row.
 const BUTTONS_MAX: usize = 5;
 
-/// The longest answer, and the longest explanation of one, in a menu, in characters.
+/// Maximum length of an answer and of its explanation in a menu, in characters.
 const OFFER_MAX: usize = 100;
 
-/// What can be pressed or chosen under what an agent asks.
+/// Builds the buttons and menus under an agent's request.
 pub(super) fn open_rows(locale: &Locale, redactor: &Redactor, body: &Body) -> Vec<CreateActionRow> {
     let Body::Notice(notice) = body else { return Vec::new() };
     match notice {
         Notice::PermissionAsked { agent, ask, command, cut, vague, .. } => {
-            // Nobody allows for good what nobody has seen whole.
+            // A command that was not shown in full cannot be allowed permanently.
             let exact = !cut && !vague && !hides(command);
             let offered = Choice::ALL.into_iter().filter(|choice| exact || *choice != Choice::Always);
             let buttons = offered.map(|choice| choice_button(locale, choice, agent, *ask));
@@ -87,14 +88,14 @@ fn choice_button(locale: &Locale, choice: Choice, agent: &AgentName, ask: AskId)
         .style(style)
 }
 
-/// Words of one's own.
+/// Builds the button that opens the form for a free answer.
 fn other_button(locale: &Locale, agent: &AgentName, ask: AskId) -> CreateButton {
     let id = CustomId::Other { agent: agent.clone(), ask };
     let label = locale.text("button-other", &[]);
     CreateButton::new(id.to_string()).label(label).style(ButtonStyle::Secondary)
 }
 
-/// The answers that a question offers. They are an agent's words.
+/// Builds the buttons or the menu with a question's answers. Their text comes from an agent.
 fn offers(
     (agent, ask): (&AgentName, AskId),
     options: &[Offer],
@@ -145,15 +146,15 @@ const fn emoji(choice: Choice) -> &'static str {
     }
 }
 
-/// What was pressed or chosen.
+/// The choice that a person made.
 pub(super) enum Pick {
     /// A button under a request for permission or a plan.
     Choice(Choice),
-    /// The numbers of answers that a question offers.
+    /// Numbers of the chosen answers of a question.
     Offers(String),
 }
 
-/// A button was pressed, or a choice made: the command that it is, and what its message shows then.
+/// Handles a pressed button or a made choice: runs its command and returns the new state of the message.
 pub(super) async fn pressed(
     bot: &Bot,
     asker: &Asker,
@@ -167,15 +168,15 @@ pub(super) async fn pressed(
         Pick::Offers(numbers) => ("answer", vec![id, ("text".to_owned(), numbers)]),
     };
     let structured = Structured {
-        // The message shows who answered.
+        // The message itself shows who answered.
         shown: false,
         ..asker.structured(command, Given(given))
     };
-    // Who may not answer is told that, and not what became of it.
+    // A person without permission is told only that, not the outcome.
     if let Err(lines) = bot.ports.dispatcher.may(&structured) {
         return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
     }
-    // A number says what is meant only together with whose it is: anybody can send an id.
+    // The number is valid only together with its agent: anybody can send an id.
     if bot.ports.fleet.asked_by(ask).is_none_or(|view| view.name != *agent) {
         let lines = vec![locale(bot, asker).refusal(&Refusal::NoSuchAsk { ask })];
         return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
@@ -187,7 +188,7 @@ pub(super) async fn pressed(
     Pressed::Buttons(vec![closed_row(&bot.ports.locale, bot.ports.fleet.view(agent), ask)])
 }
 
-/// What stands where the buttons were. It cannot be pressed, but Discord wants an id of every button.
+/// Builds the row that replaces the buttons. It is disabled, but Discord requires an id for every button.
 pub(super) fn closed_row(locale: &Locale, view: Option<View>, ask: AskId) -> CreateActionRow {
     let end = view.as_ref().and_then(|view| view.agent.settled_ask(ask)).map(|settled| &settled.end);
     let chosen =

@@ -1,7 +1,7 @@
-//! The channels as they should be: found again, made, given topics, archived, made again when they are deleted.
+//! The server's channels: found, created, given topics, archived, and created again when deleted.
 //!
-//! What is to be done is decided in [`plan`] and [`topics`], which do no I/O; here it is asked of Discord and what came of
-//! it told back. Which channel is which is remembered before anything is posted there ([`super::directory`]).
+//! [`plan`] and [`topics`] decide without I/O; this file sends the requests to Discord and reports their results. The
+//! id of each channel is stored before anything is posted there ([`super::directory`]).
 
 mod plan;
 #[cfg(test)]
@@ -33,19 +33,19 @@ use plan::{Failure, GUILD_MAX, Plan, Step, Trouble};
 use seen::{Kind, Snapshot, There};
 use topics::Edit;
 
-/// A topic that cannot be set within this time may be old news by then.
+/// Timeout of setting a topic: a later one may be outdated.
 const TOPIC_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Troubles of one kind that are said at once: who has to mend fifty channels needs no fifty alerts.
+/// Maximum number of problems of one kind announced at once: fifty channels with one problem need no fifty alerts.
 const TROUBLES_MAX: usize = 4;
 
-/// Discord's code: the server has all the channels it can have.
+/// Discord's error code: the server has reached its maximum number of channels.
 const GUILD_FULL: u32 = 30013;
 
-/// Discord's code: something in the body is wrong, such as a category that is full.
+/// Discord's error code: invalid body, e.g. a category that is full.
 const INVALID: u32 = 50035;
 
-/// Keeps the channels as they are wanted, until dropped.
+/// Maintains the wanted channels, until dropped.
 pub(super) async fn keep(
     bot: Arc<Bot>,
     mut wanted: watch::Receiver<Vec<ChannelWanted>>,
@@ -56,7 +56,7 @@ pub(super) async fn keep(
     let mut requests = FuturesUnordered::new();
     loop {
         let now = Instant::now();
-        // What is found by its name changes what is next.
+        // Channels found by name change the next step.
         while let Some(step) = plan.next(now) {
             requests.push(change(Arc::clone(&bot), step));
         }
@@ -92,7 +92,7 @@ pub(super) async fn keep(
             doubts = bot.directory.doubted() => doubted(&mut plan, doubts),
             changed = wanted.changed() => match changed {
                 Ok(()) => plan.want(&wanted.borrow_and_update(), Instant::now()),
-                // herder goes down.
+                // herder shuts down.
                 Err(_) => return,
             },
             () = due => {}
@@ -100,7 +100,7 @@ pub(super) async fn keep(
     }
 }
 
-/// How a request ended.
+/// The result of a request.
 enum Done {
     Look(Result<Box<Snapshot>, Failure>),
     Step(Step, Result<Option<(ChannelId, There)>, Failure>),
@@ -129,7 +129,7 @@ fn doubted(plan: &mut Plan, doubts: BTreeMap<ChannelId, Doubt>) {
     }
 }
 
-/// What the gateway tells.
+/// Handles a gateway event.
 fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
     let (guild, now) = (bot.guild(), Instant::now());
     if membership::told(event, guild) == Some(Membership::Outside) {
@@ -166,14 +166,14 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
         Event::GuildMemberUpdate(updated) if updated.guild_id == guild && updated.user.id == bot.me => {
             plan.saw_own_roles(updated.roles.clone());
         }
-        // It tells of channels, or of who may do what in them, and nobody can read what: it is looked at.
+        // An unreadable event about channels or permissions: the server is read again.
         Event::Unknown(_) => plan.saw_nothing(),
-        // Nothing that is about channels and who may do what in them.
+        // All other events do not concern channels or permissions.
         _ => {}
     }
 }
 
-/// Writes down which channel is which before anything is posted there.
+/// Stores the ids of changed channels before anything is posted there.
 async fn remember(bot: &Bot, plan: &mut Plan) {
     for (purpose, channel) in plan.changes() {
         let journal = &bot.ports.journal;
@@ -187,7 +187,7 @@ async fn remember(bot: &Bot, plan: &mut Plan) {
     }
 }
 
-/// Says what people have to mend: in the log, and wherever it can be read.
+/// Announces problems that people have to solve: in the log, and in every channel that can be written.
 async fn say(bot: &Bot, plan: &mut Plan) {
     let troubles = plan.troubles();
     for trouble in troubles.iter().take(TROUBLES_MAX) {
@@ -218,7 +218,7 @@ async fn say(bot: &Bot, plan: &mut Plan) {
     }
 }
 
-/// Asks Discord for a step.
+/// Sends the request for a step.
 fn change(bot: Arc<Bot>, step: Step) -> BoxFuture<'static, Done> {
     let guild = bot.guild();
     Box::pin(async move {
@@ -280,7 +280,7 @@ async fn create(
     rest.create_channel(guild, &body).await
 }
 
-/// The whole server.
+/// Reads the whole server.
 async fn look(rest: &Rest, guild: GuildId, me: UserId) -> Result<Snapshot, RestError> {
     let channels = rest.channels(guild).await?;
     let standing = standing(rest, guild, me).await?;
@@ -288,7 +288,7 @@ async fn look(rest: &Rest, guild: GuildId, me: UserId) -> Result<Snapshot, RestE
     Ok(Snapshot { channels, standing: Some(standing) })
 }
 
-/// What the bot is on the server.
+/// Reads the bot's roles and permissions on the server.
 pub(super) async fn standing(rest: &Rest, guild: GuildId, me: UserId) -> Result<Standing, RestError> {
     let roles: BTreeMap<RoleId, Permissions> =
         rest.guild(guild).await?.roles.values().map(|role| (role.id, role.permissions)).collect();
@@ -296,7 +296,7 @@ pub(super) async fn standing(rest: &Rest, guild: GuildId, me: UserId) -> Result<
     Ok(Standing { guild, me, roles: roles.into_iter().collect(), own })
 }
 
-/// What a refusal means for the plan.
+/// Maps an error to its meaning for the plan.
 fn why(error: &RestError) -> Failure {
     match error.code() {
         Some(code::MISSING_PERMISSIONS | code::MISSING_ACCESS) => Failure::Denied,

@@ -1,4 +1,4 @@
-//! What somebody who is typing probably means: agents, tasks and commands, the best first, from memory.
+//! Autocompletion from memory: agents, tasks and commands that match the typed text, best first.
 
 use crate::commands::COMMANDS;
 use crate::commands::options::Kind;
@@ -10,28 +10,28 @@ use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 use crate::supervisor::View;
 
-/// As many as Discord shows.
+/// Maximum number of choices that Discord shows.
 const CHOICES_MAX: usize = 25;
 
-/// The longest name of a choice, in characters.
+/// Maximum length of a choice's name, in characters.
 const CHOICE_MAX: usize = 100;
 
-/// The longest thing typed that is compared: what is longer is no name.
+/// Maximum length of typed text that is compared: a longer one is no name.
 const TYPED_MAX: usize = 64;
 
-/// How much of a task's text is compared, in characters.
+/// Maximum length of a task's text that is compared, in characters.
 const COMPARED_MAX: usize = 2 * CHOICE_MAX;
 
-/// Something that can be chosen.
+/// A choice offered to the person who types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// What is shown.
+    /// The text that is shown.
     pub(super) shown: String,
-    /// What is given.
+    /// The value that the command receives.
     pub(super) value: String,
 }
 
-/// What can be chosen for an option of that kind.
+/// Returns the choices for an option of this kind.
 pub(super) fn choices(
     kind: Kind,
     typed: &str,
@@ -67,7 +67,8 @@ pub(super) fn choices(
     }
 }
 
-/// Tasks by number, agent or words: open ones first, the board's ahead, then those that are over, the latest first.
+/// Returns tasks that match by number, agent or words: open ones first, led by those on the board, then finished
+/// ones, latest first.
 fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Vec<Choice> {
     let typed = typed.trim().trim_start_matches('#').to_lowercase();
     let open = agents.iter().flat_map(|view| {
@@ -95,9 +96,9 @@ fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Ve
         };
         found.push((class, holder, work));
     }
-    // Stable: within a class what is open comes before what is over.
+    // The sort is stable: within a class open tasks come before finished ones.
     found.sort_by_key(|(class, _, _)| *class);
-    // Only what is shown is made ready for it: there may be ten thousands.
+    // Only shown tasks are redacted: there may be tens of thousands.
     let choice = |(_, holder, work): (u8, &str, &Work)| {
         let text = redactor.redact(&clean(&work.text)).replace('\n', " ");
         let shown = format!("#{} {holder}: {text}", work.id).chars().take(CHOICE_MAX).collect();
@@ -106,12 +107,12 @@ fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Ve
     found.into_iter().take(CHOICES_MAX).map(choice).collect()
 }
 
-/// As much of a text as is compared: about what is shown of it.
+/// Returns the part of a text that is compared, which is about the part that is shown.
 fn beginning(text: &str) -> String {
     text.chars().take(COMPARED_MAX).collect::<String>().to_lowercase()
 }
 
-/// What the evaluator has to do with, by number or agent.
+/// Returns the evaluator's open items that match by number or agent.
 fn numbered(
     typed: &str,
     agents: &[View],
@@ -124,7 +125,7 @@ fn numbered(
     offered(typed, found, redactor)
 }
 
-/// Those whose number or agent fits, each with the beginning of its text.
+/// Returns the items whose number or agent matches, each with the beginning of its text.
 fn offered<'a>(
     typed: &str,
     found: impl Iterator<Item = (&'a View, String, &'a str)>,
@@ -142,7 +143,7 @@ fn offered<'a>(
         .collect()
 }
 
-/// What is asked and open, by number or agent, and what is allowed for good.
+/// Returns open requests and permanent rules that match by number or agent.
 fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     let asked = agents.iter().flat_map(|view| {
         view.agent.asks.iter().map(move |ask| (view, ask.id.to_string(), ask.about.words()))
@@ -153,19 +154,19 @@ fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     offered(typed, asked.chain(rules), redactor)
 }
 
-/// How well a name fits what was typed; smaller is better.
+/// The quality of a match; smaller is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Exact,
     Prefix,
-    /// A word inside begins with it: `cod` in `spark-codex`.
+    /// A later word of the name begins with the text: `cod` in `spark-codex`.
     Word,
     Inside,
-    /// Its letters are there in that order: `spx` in `spark-codex`.
+    /// The text's letters occur in this order: `spx` in `spark-codex`.
     Letters,
 }
 
-/// The names that fit best; if none does, those that were nearly typed.
+/// Returns the best matching names; if none matches, those with the fewest typing errors.
 pub(super) fn best<'a>(typed: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let typed: String =
         typed.trim().trim_start_matches(['@', '/', '!']).to_lowercase().chars().take(TYPED_MAX).collect();
@@ -174,7 +175,7 @@ pub(super) fn best<'a>(typed: &str, names: impl Iterator<Item = &'a str> + Clone
     if fitting.is_empty() {
         return nearest(&typed, names);
     }
-    // The shorter a name, the more of it was typed; then by name, so that the order does not jump while typing.
+    // Shorter names first, since more of them was typed; then by name, so that the order is stable while typing.
     fitting.sort_unstable();
     fitting.into_iter().map(|(_, _, name)| name).take(CHOICES_MAX).collect()
 }
@@ -195,9 +196,9 @@ fn fit(typed: &str, name: &str) -> Option<Fit> {
     typed.chars().all(|wanted| letters.any(|letter| letter == wanted)).then_some(Fit::Letters)
 }
 
-/// Names that differ by a few slips.
+/// Returns names that differ by a few typing errors.
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    /// Names that are compared letter by letter; which ones is decided by the letters they share.
+    /// Maximum number of names compared letter by letter, preselected by the letters that they share.
     const COMPARED_MAX: usize = 64;
     let length = typed.chars().count();
     if length < 3 {
@@ -217,7 +218,7 @@ fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     near.into_iter().map(|(_, name)| name).take(CHOICES_MAX).collect()
 }
 
-/// How often each letter is in a text; what is no letter or digit of an agent's name counts as one and the same.
+/// Counts the letters and digits of a text; all other characters share one count.
 fn letters(text: &str) -> [u8; 37] {
     let mut counts = [0_u8; 37];
     for c in text.bytes() {
@@ -232,7 +233,7 @@ fn letters(text: &str) -> [u8; 37] {
     counts
 }
 
-/// How many letters only one of two texts has: a slip changes at most two.
+/// Returns the number of letters that only one of two texts has: a typing error changes at most two.
 fn apart(one: &[u8; 37], other: &[u8; 37]) -> usize {
     one.iter().zip(other).map(|(one, other)| usize::from(one.abs_diff(*other))).sum()
 }
@@ -293,7 +294,7 @@ mod tests {
             assert_eq!(best("codex", names.iter().map(String::as_str)).len(), CHOICES_MAX);
             assert!(!best("agnet-77-codxe", names.iter().map(String::as_str)).is_empty());
         }
-        // Unoptimized and on a loaded machine: a hundredth of the three seconds that Discord waits.
+        // Unoptimised and on a loaded machine: a hundredth of the three seconds that Discord waits.
         assert!(start.elapsed() / rounds < std::time::Duration::from_millis(30), "{:?}", start.elapsed());
     }
 
@@ -355,7 +356,7 @@ mod tests {
             choices(Kind::Task, "4", &views, &Board::default(), &redactor)[0].shown.chars().count()
                 <= CHOICE_MAX
         );
-        // What is compared of a text is bounded; a secret is taken out of the whole, wherever the choice ends.
+        // The compared part of a text is bounded; secrets are redacted in the whole text, wherever the choice is cut.
         let deep = format!("{} hunter2-hunter2 {} needle", "a".repeat(80), "b".repeat(4000));
         let deep = [view("spark", &[(1, &deep)], &[])];
         assert_eq!(choices(Kind::Task, "needle", &deep, &Board::default(), &redactor), [] as [Choice; 0]);

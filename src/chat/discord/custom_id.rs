@@ -1,18 +1,18 @@
-//! What a button or a form says about itself when it comes back: everything that is needed to answer it, so that it works
-//! after a restart and for as long as the message is there.
+//! Ids of buttons and forms. An id holds everything needed to handle it, so that it works after a restart and as long
+//! as its message exists.
 //!
 //! ```text
-//! v1:resume:spark:1772360430000         a button under a post of that moment
+//! v1:resume:spark:1772360430000         a button under a post of that time
 //! v1:remove:spark:ab12                  a button that confirms, with the code
-//! v1:approve:spark:12                   a button under what an agent asks, with its number
+//! v1:approve:spark:12                   a button under an agent's request, with its number
 //! v1:pick:spark:12.3                    a button under a question, with the number of the answer
 //! v1:pick:spark:12                      a menu under a question
-//! v1:other:spark:12                     a button that opens the form for an answer in words
+//! v1:other:spark:12                     a button that opens the form for a free answer
 //! v1:form:agent add:name=new;runtime=claude
 //! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
 //! ```
 //!
-//! Anybody can send such an id: it says what is meant, never who may do it. What does not parse exactly is nobody's.
+//! Anybody can send such an id: it states an intent, never a permission. Text that does not parse exactly is rejected.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,82 +22,82 @@ use crate::commands::{COMMANDS, Command};
 use crate::core::id::{AgentName, AskId};
 use crate::core::time::Timestamp;
 
-/// The longest id that Discord takes, in characters.
+/// Maximum length of an id, in characters; Discord's limit.
 const ID_MAX: usize = 100;
 
-/// The longest code that confirms something.
+/// Maximum length of a confirmation code, in characters.
 const CODE_MAX: usize = 16;
 
-/// What is meant.
+/// A parsed id of a button or form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CustomId {
     /// A button under a post.
     Answer {
-        /// What it answers.
+        /// The answer that it gives.
         answer: Answer,
-        /// Which agent.
+        /// The agent that the post is about.
         agent: AgentName,
-        /// When the post was decided: what happened to the agent since then makes it late.
+        /// The time of the post: a later event of the agent makes the answer too late.
         at: Timestamp,
     },
     /// A button under a question that a code answers.
     Confirm {
         /// Yes or no.
         confirm: Confirm,
-        /// Which agent.
+        /// The agent in question.
         agent: AgentName,
-        /// The code.
+        /// The confirmation code.
         code: String,
     },
-    /// A button under what an agent asks.
+    /// A button under an agent's request.
     Ask {
-        /// What it answers.
+        /// The answer that it gives.
         choice: Choice,
         /// The agent that asks.
         agent: AgentName,
-        /// The number of what it asks.
+        /// The number of the request.
         ask: AskId,
     },
-    /// An answer that a question offers, or the menu of them.
+    /// An answer offered by a question, or the menu of answers.
     Pick {
         /// The agent that asks.
         agent: AgentName,
-        /// The number of what it asks.
+        /// The number of the request.
         ask: AskId,
-        /// The answer's number; `None`: the menu.
+        /// The answer's number; `None` for the menu.
         option: Option<u8>,
     },
-    /// A button that opens the form for an answer in words.
+    /// A button that opens the form for a free answer.
     Other {
         /// The agent that asks.
         agent: AgentName,
-        /// The number of what it asks.
+        /// The number of the request.
         ask: AskId,
     },
-    /// A form that was filled in.
+    /// A submitted form.
     Form {
         /// The command that it completes.
         command: &'static Command,
-        /// What was given before.
+        /// The options that were given before the form was opened.
         given: Given,
     },
 }
 
-/// Answers to a post that calls for somebody.
+/// An answer to a post that calls for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Go on.
+    /// Let the agent continue.
     Resume,
     /// Give the work up.
     Abort,
-    /// Show what happened; answers nothing.
+    /// Show the transcript; this does not answer the post.
     Transcript,
 }
 
 impl Answer {
     pub(super) const ALL: [Self; 3] = [Self::Resume, Self::Abort, Self::Transcript];
 
-    /// The command that it is; its id is that word too.
+    /// Returns the command's name, which is also the word in the id.
     pub(super) const fn command(self) -> &'static str {
         match self {
             Self::Resume => "resume",
@@ -107,12 +107,12 @@ impl Answer {
     }
 }
 
-/// Answers to a question whether it is meant.
+/// An answer to a question for confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confirm {
-    /// ✅
+    /// ✅ Remove the agent.
     Remove,
-    /// ❌
+    /// ❌ Keep the agent.
     Keep,
 }
 
@@ -127,14 +127,14 @@ impl Confirm {
     }
 }
 
-/// Answers to an agent that asks for permission.
+/// An answer to an agent's request for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// ✅
+    /// ✅ Allow it once.
     Approve,
-    /// ❌
+    /// ❌ Refuse it.
     Deny,
-    /// 🔁
+    /// 🔁 Allow it permanently.
     Always,
 }
 
@@ -150,7 +150,7 @@ impl Choice {
     }
 }
 
-/// No id of this version of herder.
+/// The error for an id that this version of herder does not produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no id of a button or form that this herder makes")]
 pub(super) struct Foreign;
@@ -192,7 +192,7 @@ impl FromStr for CustomId {
         if word == "form" {
             return form(about, rest);
         }
-        // Ids have one way to be written, names in chat have two.
+        // An id has one spelling only, while a name in chat has two.
         let agent = AgentName::new(about).ok().filter(|agent| agent.as_str() == about).ok_or(Foreign)?;
         if let Some(answer) = Answer::ALL.into_iter().find(|answer| answer.command() == word) {
             return Ok(Self::Answer { answer, agent, at: Timestamp::from_millis(number(rest)?) });
@@ -220,7 +220,7 @@ impl FromStr for CustomId {
     }
 }
 
-/// A number as it is written: digits alone, so that there is one way to write an id.
+/// Parses a number of digits without a leading zero, so that an id has one spelling only.
 fn number<T: FromStr>(text: &str) -> Result<T, Foreign> {
     let digits = text.bytes().all(|c| c.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| digits).ok_or(Foreign)
@@ -244,16 +244,16 @@ fn form(name: &str, rest: &str) -> Result<CustomId, Foreign> {
     Ok(CustomId::Form { command, given })
 }
 
-/// What stood in the fields of a form when it was opened, see [`mark`]: it travels with it as an option would.
+/// Option with the contents of a form's fields when it was opened, see [`mark`].
 pub(super) const BEFORE: &str = "before";
 
-/// What tells one content of a field from another, with line ends as Discord gives them back.
+/// Returns a checksum of a field's content, with line ends as Discord returns them.
 pub(super) fn mark(content: &str) -> String {
     let content = content.replace("\r\n", "\n");
     format!("{:08x}", crc32fast::hash(content.trim().as_bytes()))
 }
 
-/// The options of a command that a form does not ask for: they travel with it.
+/// Returns the options of a command that its form does not ask for: the id carries them.
 fn carried(command: &'static Command) -> impl Iterator<Item = &'static str> {
     let asked_for = |name| command.form().iter().any(|field| field.name == name);
     command
@@ -269,7 +269,7 @@ fn is_plain(value: &str) -> bool {
 }
 
 impl CustomId {
-    /// The id of the form that completes a command; `None` if what was given does not fit into one.
+    /// Builds the id of the form that completes a command; `None` if the given options do not fit.
     pub(super) fn form(command: &'static Command, given: &Given) -> Option<Self> {
         let carried = carried(command).filter_map(|name| {
             let value = given.get(name)?;
@@ -277,7 +277,7 @@ impl CustomId {
         });
         let given = Given(carried.collect());
         let id = Self::Form { command, given };
-        // Whatever cannot be read back must not be sent.
+        // An id that cannot be parsed again must not be sent.
         (id.to_string().parse() == Ok(id.clone())).then_some(id)
     }
 }

@@ -1,4 +1,4 @@
-//! What is owed to Discord, from the queue to messages.
+//! Delivery of pending posts from the outbox queue to Discord.
 //!
 //! ```text
 //!  queue ─ next line whose channel is free ─► one message under way per channel ─► sent ─► confirmed on disk
@@ -6,13 +6,15 @@
 //!    └──────────────── requeue ◄──────────────────┘ the channel waits, the others go on
 //! ```
 //!
-//! A line is one whole message. Each has a nonce that Discord enforces, made of the post's id and the line's index: whatever
-//! is sent again, because an answer was lost or herder was killed, is shown once; after minutes, when Discord has forgotten
-//! the nonce, it is looked for first ([`doubt`]). The next line of a channel goes when the
-//! last one is confirmed on disk, so the order of a channel is the order of its posts, and at most one message per channel is
-//! ever in doubt. What Discord refuses for good is sent in a simpler form ([`message::Form`]), at last as a sentence that says
-//! so, and never holds up what follows. What is refused without a word about the message waits as if there was no answer:
-//! that is a proxy, a guard or a bad day, and what is owed then is owed still when it is over.
+//! A line is one whole message. Each has a nonce, made of the post's id and the line's index, that Discord enforces:
+//! a message sent again after a lost answer or a crash is shown once. After minutes, when Discord has forgotten the
+//! nonce, the message is searched in the channel first ([`doubt`]).
+//!
+//! A channel's next line is sent when the last one is confirmed on disk, so that posts keep their order and at most
+//! one message per channel is in doubt. A message that Discord refuses for good is sent in a simpler form
+//! ([`message::Form`]), in the end as a sentence that says so, and never blocks later ones. A refusal that does not
+//! mention the message is treated like a missing answer, because a proxy or a fault of Discord may have caused it:
+//! the post stays pending.
 
 pub(super) mod doubt;
 mod message;
@@ -45,38 +47,38 @@ use doubt::{Queue, Sent};
 use message::{Form, Verdict};
 use traffic::{Place, Reason, Traffic};
 
-/// How long one message is tried for before its channel is looked at anew.
+/// Timeout of one message before its channel is looked at again.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long what is under way may take when herder ends.
+/// Maximum time to wait for messages in flight when herder shuts down.
 const FAREWELL: Duration = Duration::from_millis(700);
-/// Channels for talk in private that are remembered; more are asked for again.
+/// Maximum number of private channels that are remembered; others are requested again.
 const PRIVATE_MAX: usize = 1024;
-/// Posts of an agent that is gone, and whose channel is too, wait so long for a channel.
+/// The time for which posts of a removed agent without a channel wait for one.
 const ORPHANED: Duration = Duration::from_secs(60);
-/// What is owed to a channel of somebody else's where herder may not speak is owed so long.
+/// The time for which posts wait in a channel of somebody else's in which herder may not speak.
 const DENIED_FOR: Duration = Duration::from_secs(3600);
 
-/// What became of a line.
+/// The result of a line.
 enum Outcome {
-    /// It is there, or given up; that is on disk.
+    /// The message was delivered or dropped, and that is on disk.
     Done,
-    /// It waits again.
+    /// The line waits in the queue again.
     Held(Reason),
 }
 
-/// A line that is back from its way.
+/// A line whose delivery attempt has ended.
 struct Landed {
     place: Place,
     outcome: Outcome,
-    /// The channel for talk with this person.
+    /// The private channel that was opened with this person.
     private: Option<(UserId, ChannelId)>,
-    /// It arrived as this.
+    /// The id of the delivered message.
     message: Option<MessageId>,
 }
 
 type Flight = Pin<Box<dyn Future<Output = (Queue, Landed)> + Send>>;
 
-/// Delivers until `shutdown`; what is under way then is waited for, but not for long.
+/// Delivers posts until `shutdown`; then waits briefly for messages in flight.
 pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
     let salt = nonces::salt(&bot).await;
     let mut delivery = Delivery {
@@ -89,20 +91,20 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
         private: HashMap::new(),
         ways: Ways { bot, orphans: Mutex::default() },
     };
-    // What an adapter before this one had under way is sent again.
+    // Lines that a previous adapter had in flight are sent again.
     delivery.ways.bot.ports.queue.grounded();
     delivery.go(&shutdown).await;
 }
 
-/// Which way posts go.
+/// Resolution of targets to Discord channels and people.
 struct Ways {
     bot: Arc<Bot>,
-    /// Agents without a channel and without a place in the fleet, and since when.
+    /// Removed agents without a channel, and the time since which that is so.
     orphans: Mutex<HashMap<AgentName, Instant>>,
 }
 
 impl Ways {
-    /// Where posts for `target` go now; `None`: nowhere yet.
+    /// Returns the present destination of posts for `target`; `None` if there is none yet.
     fn resolve(&self, target: &Target, now: Instant) -> Option<Place> {
         let directory = &self.bot.directory;
         match target {
@@ -133,7 +135,7 @@ impl Ways {
         }
     }
 
-    /// What is owed to the channel of an agent that was removed, when that channel is gone as well, is owed to nobody.
+    /// Drops the pending posts of removed agents whose channel is gone as well.
     async fn forget_orphans(&mut self) {
         let now = Instant::now();
         let orphans = self.orphans.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +158,7 @@ struct Delivery {
     run: Arc<str>,
     traffic: Traffic,
     sent: Sent,
-    /// For whom something is under way, wherever it goes: a channel that is made in another's place is another place.
+    /// Targets with a message in flight, wherever it goes: a channel's replacement is another place.
     flying: HashSet<Target>,
     flights: FuturesUnordered<Flight>,
     private: HashMap<UserId, ChannelId>,
@@ -165,9 +167,9 @@ struct Delivery {
 enum Happened {
     Window(Window),
     Landed(Queue, Landed),
-    /// Channels changed; whether permissions may have.
+    /// Channels changed; true if permissions may have changed.
     Changed(bool),
-    /// A place is free again.
+    /// A held place is free again.
     Time,
     Shutdown,
 }
@@ -193,7 +195,7 @@ impl Delivery {
                 Some((queue, landed)) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(queue, landed),
                 window = queue.next_window(1, &|_| usize::MAX, &joined), if self.traffic.room() > 0 => Happened::Window(window),
                 _ = known.changed() => Happened::Changed(false),
-                // Who has missed events has to think that anything may have changed.
+                // After missed events, anything may have changed.
                 event = changes.recv() => Happened::Changed(event.map_or(true, |event| changes_permissions(&event))),
                 () = sleep_until(wake) => Happened::Time,
             };
@@ -222,7 +224,7 @@ impl Delivery {
 
     fn depart(&mut self, mut line: Line) {
         line.text = message::calling(&line, &self.ways.bot.ports.settings.call).unwrap_or(line.text);
-        // Its channel may have gone since it was handed out: then it waits for the one that is made in its place.
+        // Its channel may be gone since the line was taken: then it waits for the replacement.
         let Some(place) = self.ways.resolve(&line.target, Instant::now()) else {
             self.ways.bot.ports.queue.requeue(Window { lines: vec![line] });
             return;
@@ -264,16 +266,16 @@ impl Delivery {
     }
 }
 
-/// One line on its way.
+/// One line in flight.
 struct Sender {
     bot: Arc<Bot>,
     line: Line,
     nonce: String,
     place: Place,
     private: Option<ChannelId>,
-    /// How often it was refused before for nothing that is known.
+    /// Number of earlier refusals for an unknown reason.
     odd: u32,
-    /// It may be there, after this message.
+    /// Set if the message may exist already, after this message id.
     sought: Option<u64>,
 }
 
@@ -311,7 +313,7 @@ impl Sender {
         rest.within(PATIENCE)
     }
 
-    /// The channel that it goes to.
+    /// Returns the channel to send to.
     async fn channel(&self) -> Result<ChannelId, Verdict> {
         match (self.place, self.private) {
             (Place::Channel(channel), _) | (Place::Person(_), Some(channel)) => Ok(channel),
@@ -327,14 +329,14 @@ impl Sender {
         }
     }
 
-    /// Whether it says no more than the mark on the message that it answers: that it was heard, and that the agent is at it.
+    /// True if the post says no more than the reaction on the message that it answers: that the agent works on it.
     fn is_said_by_a_mark(&self, channel: ChannelId) -> bool {
         let source = &self.line.source;
         let Body::Notice(notice) = &source.body else { return false };
         notice.is_taken_up() && source.quotes.is_some() && self.bot.marks(channel)
     }
 
-    /// Shows it in the message that says how its session stands, if there is one.
+    /// Shows the line in the session's status message, if there is one.
     async fn shown(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let (statuses, journal) = (&self.bot.statuses, &self.bot.ports.journal);
         let told = status::tell(statuses, journal, &self.rest(), &self.line, channel).await;
@@ -344,7 +346,8 @@ impl Sender {
         })
     }
 
-    /// Looks whether it is there. Who may not look sends it: rather seen twice than not at all.
+    /// Searches the channel for the message. Without permission to read, the message is sent again: a duplicate is
+    /// better than a loss.
     async fn find(&self, channel: ChannelId, after: u64) -> Result<Option<MessageId>, Verdict> {
         match self.rest().last_messages(channel).await {
             Ok(seen) => {
@@ -355,8 +358,7 @@ impl Sender {
                 }
                 Ok(found)
             }
-            // What is no list of messages is from whatever stands between herder and Discord, and does not say that it is not
-            // there.
+            // A response that is no list of messages comes from a proxy, and does not prove that the message is missing.
             Err(RestError::Unanswered { .. } | RestError::Unreadable { .. } | RestError::Foreign { .. }) => {
                 Err(Verdict::Later)
             }
@@ -367,7 +369,7 @@ impl Sender {
         }
     }
 
-    /// Sends it, in the best form that Discord takes.
+    /// Sends the line in the best form that Discord accepts.
     async fn send(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let private = matches!(self.place, Place::Person(_));
         let rows = if self.line.index == 0 {
@@ -445,7 +447,7 @@ impl Sender {
         Landed { place, outcome: Outcome::Done, private: None, message }
     }
 
-    /// It did not arrive.
+    /// Handles a line that did not arrive.
     async fn end(self, verdict: Verdict, channel: Option<ChannelId>) -> Landed {
         let (place, queue) = (self.place, Arc::clone(&self.bot.ports.queue));
         let known = channel.filter(|channel| self.bot.directory.purpose(*channel).is_some());
@@ -454,10 +456,10 @@ impl Sender {
                 queue.confirm(Window { lines: vec![self.line] }).await;
                 Outcome::Done
             }
-            // The channel was deleted, and that was known before this answer came: another one is made.
+            // The channel was known to be deleted before this answer came: it is created again.
             (Verdict::Gone, None) if is_made_again(&self.line.target) => self.again(Reason::Gone),
             (Verdict::Closed, _) | (Verdict::Gone, None) => {
-                // Whoever takes nothing, or is gone, will not take the next try either.
+                // A recipient that is gone or refuses messages will refuse the next attempt too.
                 queue.forget(&self.line.target).await;
                 Outcome::Done
             }
@@ -479,15 +481,14 @@ impl Sender {
         Landed { place, outcome, private: None, message: None }
     }
 
-    /// herder may not speak in a channel that is none of its own. What is owed to a thread goes to the channel that it is in;
-    /// of a thread that was archived before herder was started nobody has told. Elsewhere it waits until it may, but not for
-    /// ever: who asked there reads on.
+    /// Handles a denial in a channel that is not herder's own. Posts for a thread go to its channel, after Discord
+    /// was asked if the thread is unknown; other posts wait until herder may speak, for a limited time.
     async fn denied(self, channel: ChannelId) -> Outcome {
         if self.bot.threads.parent(channel).is_none()
             && let Err(error) = self.bot.ask_what_is(&self.rest(), channel).await
         {
             info!(%channel, %error, "what a channel is where herder may not speak cannot be asked");
-            // It may be a thread, and its channel takes what is owed.
+            // It may be a thread whose channel accepts the post.
             if error.is_worth_another_try() {
                 return self.again(Reason::Later);
             }
@@ -524,17 +525,17 @@ impl Sender {
     }
 }
 
-/// Whether it goes to one of herder's own channels, which are made again when they are gone.
+/// True if the target is one of herder's own channels, which are created again when deleted.
 fn is_made_again(target: &Target) -> bool {
     match target {
         Target::Agent(_) | Target::Alerts | Target::Work | Target::Control => true,
-        // By name, and not by id.
+        // A name, not an id.
         Target::Channel(name) => name.starts_with('#'),
         Target::Person(_) => false,
     }
 }
 
-/// What a channel is for by its name, as the places of inbound lines are named.
+/// Returns the purpose of a channel by its name, in the form used by inbound lines.
 fn named(name: &str, settings: &config::Discord) -> Option<Purpose> {
     let name = name.trim_start_matches('#');
     if name == settings.control_channel {

@@ -1,7 +1,7 @@
-//! Which channel is which: Discord knows channels by id, herder by what they are for.
+//! Mapping between purposes and Discord channels.
 //!
-//! What herder made or found is remembered by id ([`Memo`]), so that a channel that people rename or move stays the same
-//! one. What is here is what posts can be sent to now; making channels is [`super::channels`]'s.
+//! Channels that herder created or found are stored by id ([`Memo`]), so that a renamed or moved channel stays the
+//! same one. The directory holds the channels that posts can be sent to now; [`super::channels`] creates them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -16,21 +16,21 @@ use crate::core::id::AgentName;
 use crate::journal::{CommitError, Journal, Memo, ReadError};
 use crate::outbox::Target;
 
-/// What a channel is for.
+/// The purpose of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Purpose {
-    /// A category of the agents' channels: the first one, and those that follow when it is full.
+    /// A category of the agents' channels: the first one, and further ones when it is full.
     Category(u16),
-    /// A category where removed agents' channels go; also more of them.
+    /// A category for the channels of removed agents; there can be several.
     Archive(u16),
-    /// Escalations.
+    /// The channel for escalations.
     Alerts,
-    /// Task lines.
+    /// The channel for task lines.
     Work,
-    /// Talk with herder itself.
+    /// The channel for commands to herder itself.
     Control,
-    /// An agent's.
+    /// An agent's channel.
     Agent(AgentName),
 }
 
@@ -48,47 +48,47 @@ impl Purpose {
     }
 }
 
-/// Under which keys channels are remembered.
+/// Key prefix of the memos about channels.
 const PREFIX: &str = "discord/channel/";
 
-/// A channel, as it is remembered.
+/// A channel as stored.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     purpose: Purpose,
     id: u64,
 }
 
-/// The channels that are known now.
+/// The channels known now.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     known: RwLock<Known>,
-    /// Counts changes, for whoever waits for a channel.
+    /// Counter of changes, for tasks that wait for a channel.
     changes: watch::Sender<u64>,
-    /// Channels that turned out not to be as they are known here, until [`super::channels`] has looked. Each is there once,
-    /// so it is no longer than what is known.
+    /// Channels whose known state turned out wrong, until [`super::channels`] has looked. Each occurs once, so that
+    /// the map is no larger than the directory.
     doubts: Mutex<BTreeMap<ChannelId, Doubt>>,
     doubted: Notify,
     outlook: Mutex<Outlook>,
 }
 
-/// How sure it is that a channel that nobody knows is none of herder's.
+/// Certainty that an unknown channel is not one of herder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Outlook {
-    /// Some are looked for, and the server was not seen yet: any may be one of them.
+    /// Channels are missing and the server was not read yet: any channel may be one of them.
     #[default]
     Unseen,
-    /// Channels are being made: one that is new may be one of them.
+    /// Channels are being created: a new one may be one of them.
     Making,
-    /// All that are there are known.
+    /// All existing channels of herder's are known.
     Settled,
 }
 
-/// What is wrong with a channel, as whoever posts there found out.
+/// A problem with a channel, found by a request there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// Discord does not know it (10003).
     Gone,
-    /// herder may not do there what it needs to do (50001, 50013).
+    /// herder lacks a permission there (50001, 50013).
     Denied,
 }
 
@@ -99,7 +99,7 @@ struct Known {
 }
 
 impl Directory {
-    /// What was remembered when herder last ran. Blocks.
+    /// Loads the stored channels. Blocks.
     pub(super) fn load(journal: &Journal) -> Result<Self, ReadError> {
         let directory = Self::default();
         for (key, value) in journal.memos(PREFIX)? {
@@ -113,8 +113,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Where posts for `target` go, if that channel is there. A channel by name is written as its id; a person is not a
-    /// channel.
+    /// Returns the channel for `target` if it exists. A channel target is written as its id; a person is not a channel.
     pub(super) fn of_target(&self, target: &Target) -> Option<ChannelId> {
         let purpose = match target {
             Target::Agent(agent) => Purpose::Agent(agent.clone()),
@@ -127,17 +126,17 @@ impl Directory {
         self.of(&purpose)
     }
 
-    /// The channel with that purpose.
+    /// Returns the channel with this purpose.
     pub(super) fn of(&self, purpose: &Purpose) -> Option<ChannelId> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_purpose.get(purpose).copied()
     }
 
-    /// What a channel is for; `None`: it is none of herder's.
+    /// Returns the purpose of a channel; `None` if it is not herder's.
     pub(super) fn purpose(&self, channel: ChannelId) -> Option<Purpose> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&channel).cloned()
     }
 
-    /// All that is known.
+    /// Returns all known channels.
     pub(super) fn all(&self) -> Vec<(Purpose, ChannelId)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()

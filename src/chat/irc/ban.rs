@@ -1,13 +1,14 @@
-//! Bans: how long one lasts, as far as the server says so.
+//! The duration of bans, as far as the server states it.
 //!
-//! Whether a ban ends by itself is often not said, and operators take bans back, so that no ban is the end of a network.
+//! Often a server does not say whether a ban expires, and operators lift bans, so that no ban makes herder give a network up.
 
 use std::time::Duration;
 
-/// A stated time is believed up to this.
+/// Upper bound for a stated duration.
 const BELIEVED_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The time that a server's words give a ban: `Temporary K-line 25 min.`, `banned for 2 hours`, `banned for 90 seconds`.
+/// Parses the duration of a ban from the server's words: `Temporary K-line 25 min.`, `banned for 2 hours`, `banned
+/// for 90 seconds`.
 pub(crate) fn stated(words: &str) -> Option<Duration> {
     let lower = words.to_ascii_lowercase();
     if !["temporar", " for ", "expire"].iter().any(|word| lower.contains(word)) {

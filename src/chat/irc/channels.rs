@@ -1,4 +1,4 @@
-//! The channels herder wants to be in, where each stands, and where a post goes when its channel is not to be had.
+//! The channels that herder wants to be in, the state of each, and where its posts go while it is unavailable.
 //!
 //! ```text
 //!  Out ──JOIN──► Joining ──our JOIN──► In(names) ──366──► In(named) ──PING──► In(fence) ──PONG──► In(live)
@@ -6,11 +6,11 @@
 //!   └── wait ◄──────┴── refused, silent ◄────┴── kicked, parted, gone
 //! ```
 //!
-//! One line of JOINs and one fence are on their way at a time, and each covers all channels that wait for it: servers that
-//! brake count lines, and a fleet's channels one by one would take minutes.
+//! One line of JOINs and one fence are in flight at a time, and each covers all channels that wait for it: servers
+//! that throttle count lines, and joining a fleet's channels one by one would take minutes.
 //!
-//! Until a channel is *live* everything said in it may be a replay and is not obeyed; posting needs only our own JOIN.
-//! A channel that cannot be had does not stop the posts for it: they go to the control channel, and say whose they are.
+//! Until a channel is *live* each line in it may be a replay and is not obeyed; posting needs only our own JOIN.
+//! While a channel is unavailable its posts go to the control channel, with a prefix that names the agent.
 
 mod channel;
 mod joining;
@@ -28,19 +28,19 @@ use crate::core::id::NetworkName;
 use crate::outbox::Target;
 use channel::{Channel, Live, State};
 
-/// A channel that is not to be had, for people.
+/// A channel that became unavailable, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) channel: String,
     pub(crate) reason: Detail,
 }
 
-/// Where a post goes.
+/// The destination of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route<'a> {
     /// The channel or nick.
     pub(crate) to: &'a str,
-    /// What is put before each line, to say whose it is.
+    /// Prefix of each line that names the agent, if the post goes to the control channel instead.
     pub(crate) prefix: String,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// The fleet's channels come first: where there is a limit it hits the agents' channels, not these.
+    /// Creates the list with the fleet's channels first: a server's limit on channels then affects the agents' channels only.
     pub(crate) fn new(
         network: &IrcNetwork,
         wanted: &[ChannelWanted],
@@ -75,7 +75,7 @@ impl Channels {
         channels
     }
 
-    /// The wish list changed. Says what to leave.
+    /// Replaces the list of wanted channels. Returns the PART lines for those that are no longer wanted.
     pub(crate) fn want(
         &mut self,
         wanted: &[ChannelWanted],
@@ -111,7 +111,7 @@ impl Channels {
         leave
     }
 
-    /// The channel where posts for `target` belong.
+    /// Returns the name of the channel in which posts for `target` belong; `None` for a person.
     pub(crate) fn name_of(&self, target: &Target) -> Option<String> {
         match target {
             Target::Agent(agent) => Some(format!("#{agent}")),
@@ -131,7 +131,7 @@ impl Channels {
         self.list.iter_mut().find(|channel| server.case.same(channel.actual(), name))
     }
 
-    /// Where a post for `target` goes now, if anywhere.
+    /// Returns the present destination of posts for `target`; `None` while they have to wait.
     pub(crate) fn route<'a>(&'a self, target: &'a Target, server: &ISupport) -> Option<Route<'a>> {
         if let Target::Person(person) = target {
             return Some(Route { to: nick_of(person), prefix: String::new() });
@@ -158,44 +158,44 @@ impl Channels {
         }
     }
 
-    /// The name by which a channel is wanted, if what is said in it is live.
+    /// Returns the configured name of a channel if its speech is live.
     pub(crate) fn live(&self, name: &str, server: &ISupport) -> Option<&str> {
         let channel = self.find(name, server)?;
         matches!(channel.state, State::In { live: Live::Yes, .. }).then_some(channel.name.as_str())
     }
 
-    /// The name by which a channel is wanted, if we are in it and what is said there is not live yet.
+    /// Returns the configured name of a channel that we are in and whose speech is not live yet.
     pub(crate) fn coming_live(&self, name: &str, server: &ISupport) -> Option<&str> {
         let channel = self.find(name, server)?;
         (channel.is_in() && self.live(name, server).is_none()).then_some(channel.name.as_str())
     }
 
-    /// The names by which channels are wanted.
+    /// Returns the configured names of all channels.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|channel| channel.name.as_str())
     }
 
-    /// The name by which a channel is wanted that the server calls so.
+    /// Returns the configured name of the channel that the server calls `name`.
     pub(crate) fn wanted_as(&self, name: &str, server: &ISupport) -> Option<&str> {
         self.find(name, server).map(|channel| channel.name.as_str())
     }
 
-    /// Whether this is the alerts channel.
+    /// True if this is the alerts channel.
     pub(crate) fn is_alerts(&self, name: &str, server: &ISupport) -> bool {
         self.find(name, server).is_some_and(|channel| channel.name == self.alerts)
     }
 
-    /// Whether this is the control channel, where a command needs no mark.
+    /// True if this is the control channel, where a command needs no mark.
     pub(crate) fn is_control(&self, name: &str, server: &ISupport) -> bool {
         server.case.same(&self.control, name)
     }
 
-    /// Whether this is one of the fleet's own channels, where talk is not meant for one agent.
+    /// True if this is one of the fleet's own channels, where talk is not addressed to one agent.
     pub(crate) fn is_fleet(&self, name: &str, server: &ISupport) -> bool {
         [&self.alerts, &self.work, &self.control].into_iter().any(|own| server.case.same(own, name))
     }
 
-    /// Whether every channel is live, or was tried in vain.
+    /// True if every channel is live or has refused us.
     pub(crate) fn settled(&self) -> bool {
         self.list.iter().all(|channel| match channel.state {
             State::In { live, .. } => live == Live::Yes,
@@ -203,12 +203,12 @@ impl Channels {
         })
     }
 
-    /// JOINs and topics that are due.
+    /// Returns JOINs and topics that are due.
     pub(crate) fn due(&mut self, server: &ISupport, now: Instant) -> Vec<Outgoing> {
         self.joins_due(server.known, now).into_iter().chain(self.topic_due(now)).collect()
     }
 
-    /// When [`Channels::due`] has something to say.
+    /// Returns the time at which [`Channels::due`] has to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.joins_deadline().into_iter().chain(self.topics_deadline()).min()
     }

@@ -1,8 +1,8 @@
-//! Bytes to lines: bounded, lossy, and never fatal on a bad line.
+//! Decodes bytes into lines: bounded, lossy, and never fatal on a bad line.
 //!
-//! Anybody in a channel can make a server relay bytes that are not UTF-8, and some servers cut a character in half when
-//! a line is too long; such bytes become U+FFFD. A line that cannot be parsed is skipped. A line that never ends is
-//! thrown away, and the link goes on at the next one.
+//! Anybody in a channel can make a server relay bytes that are not UTF-8, and some servers cut a character in half
+//! when a line is too long; such bytes become U+FFFD. A line that cannot be parsed is skipped. A line without an end
+//! is discarded up to the next line end.
 
 use std::io;
 
@@ -12,15 +12,15 @@ use tokio_util::codec::Decoder;
 
 use super::wire::Received;
 
-/// The longest line that is read: 8191 bytes of tags, 512 of message, and as much again for servers that are generous.
+/// Maximum length of a line, in bytes: 8191 of tags, 512 of message, and a reserve for servers that allow more.
 const READ_MAX: usize = 16 * 1024;
 
-/// Decodes a server's side of a link.
+/// Decoder of the server's side of a link.
 #[derive(Debug, Default)]
 pub(crate) struct LineCodec {
-    /// How much of the buffer is known to hold no line end.
+    /// Number of bytes at the front of the buffer that contain no line end.
     scanned: usize,
-    /// Inside a line that is too long: everything up to its end is thrown away.
+    /// True inside a line that is too long: bytes up to its end are discarded.
     discarding: bool,
 }
 
@@ -52,7 +52,7 @@ impl Decoder for LineCodec {
         }
     }
 
-    /// What follows the last line end when the link ends was cut: it is not a line.
+    /// Discards an incomplete last line when the link ends.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Received>> {
         let received = self.decode(buffer)?;
         if received.is_none() {

@@ -1,4 +1,4 @@
-//! A byte stream to the server: TCP, TLS over it, or whatever a factory gives (the embedded server, tests).
+//! Byte streams to the server: TCP, TLS over TCP, or the product of a factory (the embedded server, tests).
 
 use std::fmt;
 use std::future::Future;
@@ -19,27 +19,27 @@ use super::tls;
 use crate::config::{IrcNetwork, Tls};
 use crate::core::detail::{Detail, LinkReason};
 
-/// From the name's lookup to the end of the TLS handshake: a frozen server accepts and then says nothing for ever.
+/// Timeout from the DNS lookup to the end of the TLS handshake: a frozen server accepts a connection and then stays silent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Any byte stream.
+/// Any bidirectional byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A stream on its way.
+/// A future that opens a stream.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
-/// Where streams come from.
+/// The source of streams.
 #[derive(Clone)]
 pub enum Connector {
-    /// The network's server, over TCP and, as configured, TLS.
+    /// Connects to the network's server over TCP and, if configured, TLS.
     Network,
-    /// A factory, e.g. of in-memory streams to the embedded server.
+    /// Calls a factory, e.g. of in-memory streams to the embedded server.
     Factory(Arc<dyn Fn() -> Connecting + Send + Sync>),
 }
 
 impl Connector {
-    /// A factory of streams that are made at once.
+    /// Wraps a function that opens a stream without waiting.
     pub fn factory<S: Stream + 'static>(make: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
         Self::Factory(Arc::new(move || {
             let made = make().map(|stream| Box::new(stream) as Box<dyn Stream>);
@@ -57,10 +57,10 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Connects; `attempt` chooses among the addresses of a name, so that a dead one is not tried for ever.
+/// Opens a stream. `attempt` selects one of the addresses of the server's name, so that a dead address is not tried forever.
 ///
 /// # Errors
-/// Why it is not to be had.
+/// The reason why no stream could be opened.
 pub(crate) async fn connect(
     connector: &Connector,
     network: &IrcNetwork,
@@ -78,7 +78,7 @@ pub(crate) async fn connect(
     }
 }
 
-/// A server as people write it.
+/// The server as `host:port`, for error messages.
 fn place(network: &IrcNetwork) -> String {
     format!("{}:{}", network.server, network.port)
 }
@@ -119,7 +119,7 @@ async fn resolve(network: &IrcNetwork, attempt: u32) -> Result<SocketAddr, Detai
 
 async fn tls_config(network: &IrcNetwork) -> Result<(Arc<ClientConfig>, tls::Distrusted), Detail> {
     let (tls, sasl) = (network.tls.clone(), network.sasl.clone());
-    // Reading the system's authorities takes long enough to be felt by everything else on this thread.
+    // Loading the system's certificate authorities would block other tasks on this thread.
     let built = tokio::task::spawn_blocking(move || tls::client_config(&tls, sasl.as_ref())).await;
     match built {
         Ok(Ok((config, distrusted))) => Ok((Arc::new(config), distrusted)),

@@ -1,22 +1,22 @@
-//! A window of lines on its way: sent, then proven to be with the server.
+//! A window of lines in flight: sent, then proven to have reached the server.
 //!
-//! After each window comes `PING :f<id>`. A server handles lines in order, so that the matching PONG says that it has
-//! handled the window too, and an error for a target that came before it says which lines it did not take. The server's
-//! own flood brake delays the PONG, and so paces us without a setting per network. Where the server also echoes and
-//! labels, every line is proven by itself, and less is repeated when the link breaks in the middle.
+//! `PING :f<id>` follows each window. A server handles lines in order: the matching PONG proves that it has handled
+//! the window, and an error for a target before the PONG tells which lines it refused. The server's own flood
+//! throttle delays the PONG, and so paces herder without a setting per network. Where the server also echoes and
+//! labels, each line is proven by itself, and less is repeated after a broken link.
 //!
-//! Answers to those who only looked go without, a few at a time: who misses one asks again.
+//! Answers to people who only looked something up are sent a few at a time without a fence: who misses one asks again.
 
 use tokio::time::Instant;
 
 use super::isupport::ISupport;
 use crate::outbox::{Line, Target, Window};
 
-/// Lines per window: with more nothing is faster, and more would be repeated after a break; with one, servers that
-/// brake make a backlog last three times as long.
+/// Number of lines per window. More is not faster and repeats more after a break; with one, a backlog takes three
+/// times as long on servers that throttle.
 pub(crate) const WINDOW: usize = 4;
 
-/// Why the server did not take a line.
+/// The server's refusal of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// The numeric; 0 for a `FAIL`.
@@ -25,32 +25,32 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
-/// How a line stands.
+/// The state of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
-    /// No word of it.
+    /// Sent, without an answer so far.
     Sent,
-    /// The server says so itself.
+    /// Accepted, according to the server.
     Accepted,
-    /// The server did not take it.
+    /// Refused by the server.
     Refused(Refusal),
-    /// It did not leave us.
+    /// Not sent; it has to be sent again.
     Unsent,
-    /// It did not leave us, and is not to.
+    /// Not sent, and done with.
     Dropped,
 }
 
 #[derive(Debug)]
 struct Sent {
     line: Line,
-    /// Where it went.
+    /// The channel or nick it was sent to.
     to: String,
-    /// Labels whose answers are due: one for each piece.
+    /// Labels without an answer: one for each piece of the line.
     labels: Vec<String>,
     fate: Fate,
 }
 
-/// The window that is on its way.
+/// The window in flight.
 #[derive(Debug)]
 pub(crate) struct Flight {
     fence: u64,
@@ -59,79 +59,79 @@ pub(crate) struct Flight {
     deadline: Instant,
 }
 
-/// What became of a window.
+/// The result of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Landed {
-    /// The server has these.
+    /// Lines that the server has accepted.
     pub(crate) confirmed: Vec<Line>,
-    /// These have to be sent again.
+    /// Lines to send again.
     pub(crate) again: Vec<Line>,
-    /// Channels that took something.
+    /// Channels that accepted a line.
     pub(crate) accepted_by: Vec<String>,
-    /// Channels that did not: each once, for the first of `again` that was refused there.
+    /// Channels that refused a line: each once, for the first of `again` that was refused there.
     pub(crate) refused_by: Vec<RefusedBy>,
 }
 
-/// A channel that did not take a line.
+/// A channel that refused a line.
 #[derive(Debug)]
 pub(crate) struct RefusedBy {
-    /// Where it went.
+    /// The channel or nick it was sent to.
     pub(crate) to: String,
-    /// Why it was not taken.
+    /// The server's code and words.
     pub(crate) refusal: Refusal,
-    /// Which of [`Landed::again`] it was.
+    /// Index of the line in [`Landed::again`].
     pub(crate) index: usize,
 }
 
 impl Landed {
-    /// What the queue is told.
+    /// Converts the result into the two windows for the outbox queue: confirmed and to be repeated.
     pub(crate) fn windows(self) -> (Window, Window) {
         (Window { lines: self.confirmed }, Window { lines: self.again })
     }
 }
 
 impl Flight {
-    /// A window is about to be sent, with the fence of this number behind it, to be answered until `deadline`.
+    /// Starts a window, followed by the fence of this number, which has to be answered before `deadline`.
     pub(crate) fn new(fence: u64, labelled: bool, deadline: Instant) -> Self {
         Self { fence, lines: Vec::new(), labelled, deadline }
     }
 
-    /// Of lines that nobody is asked about.
+    /// Creates a window of lines that are sent without a fence.
     pub(crate) fn sent_only() -> Self {
         Self::new(0, false, Instant::now())
     }
 
-    /// A line was sent, in as many pieces as there are labels.
+    /// Records a sent line, in as many pieces as there are labels.
     pub(crate) fn sent(&mut self, line: Line, to: String, labels: Vec<String>) {
         self.lines.push(Sent { line, to, labels, fate: Fate::Sent });
     }
 
-    /// A line could not be sent, because its channel was lost between being asked for and now.
+    /// Records a line that could not be sent because its channel was lost after the line was taken from the queue.
     pub(crate) fn unsendable(&mut self, line: Line) {
         self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Unsent });
     }
 
-    /// A line is done with, without being sent.
+    /// Records a line that is done with and was not sent.
     pub(crate) fn dropped(&mut self, line: Line) {
         self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Dropped });
     }
 
-    /// The number of the fence behind it.
+    /// Number of the fence behind the window.
     pub(crate) fn fence(&self) -> u64 {
         self.fence
     }
 
-    /// When the link is to be given up.
+    /// Returns the time at which the link is given up.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Whether this is our fence.
+    /// True if this is the window's fence.
     pub(crate) fn is_fence(&self, fence: u64) -> bool {
         self.fence == fence
     }
 
-    /// The server answered what carried this label. True if that was the last word that was due.
+    /// Records the answer to the line with this label. Returns true if no answer is missing any more.
     pub(crate) fn labelled(&mut self, label: &str, refusal: Option<&Refusal>) -> bool {
         for sent in &mut self.lines {
             let Some(index) = sent.labels.iter().position(|due| due == label) else { continue };
@@ -145,26 +145,26 @@ impl Flight {
         self.labelled && self.lines.iter().all(|sent| sent.fate != Fate::Sent)
     }
 
-    /// An error without a label for a target: nothing that is on its way there was taken.
+    /// Records an error without a label: all lines in flight to that target count as refused.
     pub(crate) fn refused(&mut self, target: &str, refusal: &Refusal, server: &ISupport) {
         for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, target)) {
             sent.fate = Fate::Refused(refusal.clone());
         }
     }
 
-    /// The fence was answered, or every label was.
+    /// Ends the window after the fence or all labels were answered.
     pub(crate) fn land(self, server: &ISupport) -> Landed {
         self.split(true, server)
     }
 
-    /// The link broke.
+    /// Ends the window after the link broke.
     pub(crate) fn lost(self, server: &ISupport) -> Landed {
         self.split(false, server)
     }
 
-    /// After a line that was not taken, nothing else for its target counts as taken: order matters more than a repeat.
-    /// What a person does not get is done with: whoever is gone, or takes no messages from us, will not take the next try
-    /// either, and anybody could have us try for ever.
+    /// Splits the window into confirmed and repeated lines. After a refused line no later line for its target counts
+    /// as accepted, because order matters more than a repeat; refused private lines are dropped, since otherwise
+    /// anybody could make herder retry forever.
     fn split(self, fenced: bool, server: &ISupport) -> Landed {
         let mut landed = Landed::default();
         let mut blocked: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Asking a server what was said while nobody listened (IRCv3 draft/chathistory), page by page and a few channels at a time.
+//! Requests for speech that was missed (IRCv3 draft/chathistory), page by page and a few channels at a time.
 //!
 //! ```text
 //!  Waiting ──CHATHISTORY AFTER──► Asked ──BATCH + … BATCH -──► a page ─┬─ more ─► Waiting
@@ -6,9 +6,9 @@
 //!                                   └── FAIL, silence ─► not told
 //! ```
 //!
-//! Only what answers a question of ours is taken: by its label where the server labels, else by its kind and channel. What a
-//! server or a bouncer tells unasked stays what it is, a replay. What is said live in a channel waits until the past was
-//! told, so that everything is worked on in the order in which it was said.
+//! Only answers to our own requests are accepted: by label where the server labels, else by kind and channel. History
+//! that a server or a bouncer sends unasked is treated as a replay. Live lines of a channel wait until its history is
+//! complete, so that lines are handled in the order in which they were said.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -21,18 +21,18 @@ use super::replay::parse_time;
 use super::wire::{Outgoing, Received, Said};
 use crate::core::time::Timestamp;
 
-/// Lines that are asked for at a time, if the server gives as many.
+/// Number of lines requested per page; the server may allow fewer.
 const PAGE: usize = 100;
-/// Pages of one channel; what is beyond these is not fetched, and that is said.
+/// Maximum number of pages per channel. Older lines are not fetched, and people are told so.
 const PAGES_MAX: u32 = 50;
-/// Channels that are asked about at once: servers that brake count lines.
+/// Maximum number of channels requested at once: servers that throttle count lines.
 const AT_ONCE: usize = 4;
-/// How long a page may take. Posts and what people say go on meanwhile, but what they say here waits.
+/// Timeout of a page. Meanwhile posts are sent, but live lines of this channel wait.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Live lines of one channel that wait. What is said beyond that is fetched.
+/// Maximum number of live lines of one channel that wait. Lines beyond it are fetched from history.
 const HELD_MAX: usize = 64;
 
-/// A live line that waits.
+/// A live line that waits for the history before it.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) heard: Heard,
@@ -59,60 +59,60 @@ enum State {
 
 #[derive(Debug)]
 struct Fetch {
-    /// What the server calls the channel.
+    /// The server's name of the channel.
     actual: String,
     after: Reference,
-    /// What is older was not asked for.
+    /// Time of the request's start, in ms by the server's clock; older lines are ignored.
     from: i64,
     pages: u32,
-    /// The last line that was told.
+    /// Time and id of the last line that was passed on.
     last: Option<(i64, Option<String>)>,
     held: Vec<Held>,
-    /// Lines of the pages so far that are done or being worked on: one of them may be held as well.
+    /// Ids of lines of earlier pages that are handled or in progress: a waiting live line may be one of them.
     worked_on: HashSet<String>,
-    /// Live lines were left out since the page was asked for: another one is needed.
+    /// True if live lines were left out since the page was requested, so that one more page is needed.
     left_out: bool,
     since: Option<Timestamp>,
     state: State,
 }
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) struct Told {
-    /// By which the channel is wanted.
+    /// The channel's configured name.
     pub(crate) channel: String,
-    /// The lines of a page, in order, with their times.
+    /// Lines of a page, in order, with their times in ms.
     pub(crate) lines: Vec<(i64, Received)>,
-    /// It was the last question about this channel.
+    /// Set if this was the last request for this channel.
     pub(crate) end: Option<End>,
 }
 
-/// The end of what is told about a channel.
+/// The end of a channel's history.
 #[derive(Debug)]
 pub(crate) struct End {
-    /// What was said meanwhile.
+    /// Live lines that waited meanwhile.
     pub(crate) held: Vec<Held>,
-    /// What is done of the pages before.
+    /// Ids of lines of the pages that are handled or in progress.
     pub(crate) worked_on: HashSet<String>,
-    /// Since when it is not known what was said, by the server's clock; `None`: all is known.
+    /// Start of the time whose speech is unknown, in ms by the server's clock; `None` if the history is complete.
     pub(crate) unknown_since: Option<i64>,
-    /// Since when we were away, as far as anybody knows.
+    /// The time at which our absence began, if known.
     pub(crate) since: Option<Timestamp>,
 }
 
-/// All questions of one link.
+/// All history requests of one link.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     fetches: BTreeMap<String, Fetch>,
-    /// The server knows no such question: it has said so, or has never answered one.
+    /// True if the server does not support such requests: it said so, or has never answered one.
     unknown: bool,
-    /// It has answered one.
+    /// True if the server has answered a request.
     answers: bool,
 }
 
 impl History {
-    /// What was said in a channel since `from`, by the server's clock, is asked for; `last` is the last line that is known,
-    /// `since` is when we went.
+    /// Requests the speech of a channel since `from`, in ms by the server's clock. `last` is the id of the last known
+    /// line, `since` the time at which our absence began.
     pub(crate) fn ask(
         &mut self,
         channel: &str,
@@ -121,7 +121,7 @@ impl History {
         since: Option<Timestamp>,
         server: &ISupport,
     ) {
-        // With the first millisecond itself: not all that was said in it need be done.
+        // Includes the first millisecond itself, since other lines of it may be unhandled.
         let by_time = Reference::Time(from.saturating_sub(1));
         let after = match last {
             Some(id) if !server.past_by.time => Reference::Id(id),
@@ -142,17 +142,17 @@ impl History {
         self.fetches.insert(channel.to_owned(), fetch);
     }
 
-    /// Whether the server answers such questions, as far as we know.
+    /// True if the server may answer such requests, as far as is known.
     pub(crate) fn is_known(&self) -> bool {
         !self.unknown
     }
 
-    /// Whether the past of a channel is being asked for.
+    /// True if a request for the channel is open.
     pub(crate) fn covers(&self, channel: &str) -> bool {
         self.fetches.contains_key(channel)
     }
 
-    /// Has a live line wait behind what is being asked for.
+    /// Holds a live line back until the channel's history is complete.
     pub(crate) fn hold(&mut self, channel: &str, held: Held) {
         let Some(fetch) = self.fetches.get_mut(channel) else { return };
         if fetch.held.len() < HELD_MAX {
@@ -162,19 +162,19 @@ impl History {
         }
     }
 
-    /// These lines of a page are done or being worked on.
+    /// Records ids of a page's lines that are handled or in progress.
     pub(crate) fn worked_on(&mut self, channel: &str, ids: HashSet<String>) {
         if let Some(fetch) = self.fetches.get_mut(channel) {
             fetch.worked_on.extend(ids);
         }
     }
 
-    /// Nothing is asked about other channels than those that `stays` names.
+    /// Drops the requests for all channels for which `stays` is false.
     pub(crate) fn keep(&mut self, stays: impl Fn(&str) -> bool) {
         self.fetches.retain(|channel, _| stays(channel));
     }
 
-    /// Nothing could come: we were not listening.
+    /// Extends the timeouts while the link does not read the socket.
     pub(crate) fn not_listening(&mut self, now: Instant) {
         for fetch in self.fetches.values_mut() {
             if let State::Asked { until, .. } = &mut fetch.state {
@@ -183,12 +183,13 @@ impl History {
         }
     }
 
-    /// We are not in a channel any more: everything since is asked for when we are again.
+    /// Drops the request for a channel that we left: after the next JOIN all since then is requested.
     pub(crate) fn left(&mut self, channel: &str) {
         self.fetches.remove(channel);
     }
 
-    /// The next question, if there is room for one. `label` gives a label where the server answers with it.
+    /// Returns the next request if fewer than the maximum are open. `label` returns a label if the server supports
+    /// labelled responses.
     pub(crate) fn next(
         &mut self,
         server: &ISupport,
@@ -200,7 +201,7 @@ impl History {
             return None;
         }
         let waiting = self.fetches.values_mut().filter(|fetch| matches!(fetch.state, State::Waiting));
-        // Where somebody waits to be heard is asked about first.
+        // Channels with waiting live lines come first.
         let fetch = waiting.min_by_key(|fetch| fetch.held.is_empty())?;
         let after = match &fetch.after {
             Reference::Id(id) => format!("msgid={id}"),
@@ -221,7 +222,7 @@ impl History {
         Some(line)
     }
 
-    /// When [`History::expired`] has something to say.
+    /// Returns the time at which [`History::expired`] has to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let until = |fetch: &Fetch| match fetch.state {
             State::Asked { until, .. } => Some(until),
@@ -230,7 +231,7 @@ impl History {
         self.fetches.values().filter_map(until).min()
     }
 
-    /// What was asked in vain. A server that has never answered is asked nothing more.
+    /// Returns the results of requests that timed out. A server that has never answered gets no more requests.
     pub(crate) fn expired(&mut self, now: Instant) -> Vec<Told> {
         let is_over = |fetch: &Fetch| matches!(fetch.state, State::Asked { until, .. } if until <= now);
         self.unknown |= !self.answers && self.fetches.values().any(is_over);
@@ -238,7 +239,7 @@ impl History {
         self.fail(|_, fetch| all || is_over(fetch))
     }
 
-    /// Takes a line; `None`: it answers no question of ours.
+    /// Handles a line; returns `None` if it does not answer a request of ours.
     pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Option<Vec<Told>> {
         let told = self.told(line, server);
         self.answers |= told.is_some();
@@ -269,12 +270,12 @@ impl History {
             Said::Failed { command, about, .. } if command == "CHATHISTORY" => {
                 let is_asked = |fetch: &Fetch| matches!(fetch.state, State::Asked { .. });
                 if line.tag("label").is_some() {
-                    // It may be a question that is over.
+                    // The label may belong to a request that is already over.
                     let name = self.labelled(line);
                     return Some(self.fail(|channel, _| name.as_deref() == Some(channel)));
                 }
                 let named = |fetch: &Fetch| about.iter().any(|word| server.case.same(word, &fetch.actual));
-                // What names no channel is about all of them.
+                // A FAIL that names no channel applies to all of them.
                 let all = !about.iter().any(|word| word.starts_with(['#', '&', '+', '!']));
                 Some(self.fail(|_, fetch| is_asked(fetch) && (all || named(fetch))))
             }
@@ -302,7 +303,7 @@ impl History {
         }
     }
 
-    /// The channel whose question carries the label of this line.
+    /// Returns the channel whose request carries the label of this line.
     fn labelled(&self, line: &Received) -> Option<String> {
         let tag = line.tag("label")?;
         let is_it =
@@ -310,7 +311,7 @@ impl History {
         self.fetches.iter().find(|(_, fetch)| is_it(fetch)).map(|(name, _)| name.clone())
     }
 
-    /// A batch begins. Answers whether it is an answer, or around one.
+    /// Handles the start of a batch. Returns true if the batch is an answer, or encloses one.
     fn batch(
         &mut self,
         line: &Received,
@@ -340,7 +341,7 @@ impl History {
         false
     }
 
-    /// A page is complete.
+    /// Handles the end of a page.
     fn page(&mut self, name: &str, server: &ISupport) -> Option<Told> {
         let fetch = self.fetches.get_mut(name)?;
         let State::Asked { lines, .. } = std::mem::replace(&mut fetch.state, State::Waiting) else {
@@ -354,7 +355,7 @@ impl History {
         let moved = last.is_some() && last != fetch.last;
         let next = last.as_ref().map(|(time, id)| fetch.next_after(*time, id.as_deref(), server));
         fetch.last = last.or(fetch.last.take());
-        // A page may have fewer lines than the server looked at: the last one is the one that brings nothing new.
+        // A page may have fewer lines than requested although more exist: only a page without new lines is the last.
         let more = moved || fetch.left_out;
         if let Some(next) = next {
             fetch.after = next;
@@ -384,8 +385,8 @@ impl Fetch {
         End { held: self.held, worked_on: self.worked_on, unknown_since, since: self.since }
     }
 
-    /// After what the next page begins. A time alone stands for all that was said in its millisecond, so that it is asked
-    /// for once more unless that leads nowhere.
+    /// Returns the position from which the next page begins. A time stands for all lines of its millisecond, so that
+    /// this millisecond is requested once more unless that makes no progress.
     fn next_after(&self, time: i64, id: Option<&str>, server: &ISupport) -> Reference {
         match id {
             Some(id) if server.past_by.id => Reference::Id(id.to_owned()),
@@ -395,7 +396,7 @@ impl Fetch {
     }
 }
 
-/// As `server-time` writes it.
+/// Formats a time as `server-time` does.
 fn time(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()

@@ -1,12 +1,12 @@
-//! Who is speaking, where the server does not say so with every line.
+//! Identity of a speaker, where the server does not send the account with every line.
 //!
-//! A nick proves nothing: anybody can take one. Without `account-tag` the server is asked after a line came, and the
-//! answer counts only if nothing can have come between: the nick's user and host in it are those of the line, it lies
-//! between our question and its end, and the nick did not change hands, log in or out, or leave in the meantime.
-//! Nothing is kept for the next line. One question is under way at a time, since old servers punish more.
+//! A nick proves nothing: anybody can take one. Without `account-tag` the server is asked after a line came. The
+//! answer counts only if it must refer to the author of that line: it names the same user and host, it came between
+//! our request and its end, and meanwhile the nick did not change hands, log in or out, or leave. Nothing is cached
+//! for the next line. One request is open at a time, since old servers throttle more.
 //!
-//! No question is under way for ever, or nobody would be known again: behind each goes a fence, and a server that has
-//! answered that and not the question does not answer it any more.
+//! Every request ends, since otherwise nobody could be identified any more: a fence follows each one, and if the
+//! server answers the fence but not the request, the request is given up.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,55 +18,56 @@ use super::wire::{Outgoing, Received, Said, Source};
 use crate::chat::Place;
 use crate::core::time::Timestamp;
 
-/// How long a line waits for its answer before it counts as nobody's.
+/// Timeout of a line that waits for its author's account; then it counts as said by nobody.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long after the fence an answer is still taken: bouncers answer PING themselves, and ask the server the rest.
+/// Time after the fence during which an answer is still accepted: bouncers answer PING themselves and forward the
+/// rest to the server.
 pub(super) const FENCE_GRACE: Duration = Duration::from_secs(3);
-/// After this a question is over, whatever the server does.
+/// Maximum time of a request, whatever the server does.
 const QUERY_MAX: Duration = Duration::from_secs(60);
-/// When a server that was too busy for a question is asked again. What waits for it waits no longer for that.
+/// The wait before a busy server is asked again. Timeouts of waiting lines are not extended by it.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// The questions that are told apart by their tokens; servers take three digits, and the last number is somebody else's.
+/// Number of distinct WHOX tokens. Servers accept three digits, and 999 is the census's token.
 const TOKENS: u16 = 998;
-/// How many lines wait at once. Someone who floods is nobody.
+/// Maximum number of waiting lines. Lines beyond it count as said by nobody.
 const WAITING_MAX: usize = 64;
-/// How many lines of one nick wait that is expected to be somebody's who may command: a pasted page.
+/// Maximum number of waiting lines of one nick that probably may give commands: a pasted page.
 const EXPECTED_MAX: usize = 32;
-/// How many lines of any other nick wait.
+/// Maximum number of waiting lines of any other nick.
 const STRANGER_MAX: usize = 4;
-/// How many lines of strangers from one host wait; a gateway has many of them.
+/// Maximum number of waiting lines of strangers from one host; a gateway has many users.
 const HOST_MAX: usize = 16;
 
 /// A live line whose author is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// From whom, as the server put it.
+    /// The sender, as in the line's prefix.
     pub(crate) source: Source,
-    /// Where.
+    /// The channel or private conversation.
     pub(crate) place: Place,
-    /// What.
+    /// The text.
     pub(crate) text: String,
-    /// When.
+    /// The time at which it was received.
     pub(crate) at: Timestamp,
-    /// What the server calls it, where its channel is followed.
+    /// The server's id of the line, if its channel has history.
     pub(crate) id: Option<LineId>,
 }
 
-/// What a server calls a line.
+/// The server's id of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineId {
-    /// Its id.
+    /// The message id.
     pub(crate) id: String,
-    /// When it was said by the server's clock, in milliseconds.
+    /// The time of the line in ms, by the server's clock.
     pub(crate) time: i64,
 }
 
-/// What a question brought.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answer {
     /// The services account.
     pub(crate) account: Option<String>,
-    /// Marked as a bot.
+    /// True if the user is marked as a bot.
     pub(crate) bot: bool,
 }
 
@@ -74,9 +75,9 @@ pub(crate) struct Answer {
 struct Waiting {
     heard: Heard,
     deadline: Instant,
-    /// Of somebody who probably may command: asked about before all others.
+    /// True if the author probably may give commands; such lines come first.
     expected: bool,
-    /// The server's answer came after this line, so that it speaks of its author.
+    /// True if the server's answer came after this line, so that it refers to its author.
     covered: bool,
 }
 
@@ -88,27 +89,28 @@ struct Query {
     host: String,
     answer: Answer,
     answered: bool,
-    /// The nick changed hands since: the answer is about somebody else.
+    /// True if the nick changed hands since: the answer is about somebody else.
     void: bool,
-    /// The number of the PING behind it.
+    /// Number of the fence behind the request.
     fence: u64,
-    /// When it is over without an end.
+    /// The time at which the request is given up.
     until: Instant,
 }
 
-/// The questions of one link.
+/// All identity requests of one link.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     query: Option<Query>,
     waiting: VecDeque<Waiting>,
     tokens: u16,
-    /// The server was too busy: nothing is asked before this.
+    /// Set if the server was too busy: no request is sent before this time.
     not_before: Option<Instant>,
 }
 
 impl Lookups {
-    /// A line needs its author's account; `expected`: its author has commanded before, or bears a name that may. Hands back
-    /// what can wait no longer, as nobody's. Strangers, however many, keep nobody out who is expected.
+    /// Queues a line until its author's account is known. `expected` is true if the author has commanded before or
+    /// bears the name of an account that may; strangers never displace such lines. Returns a line that cannot wait
+    /// any longer, to be treated as said by nobody.
     pub(crate) fn ask(
         &mut self,
         heard: Heard,
@@ -138,12 +140,12 @@ impl Lookups {
         self.waiting.remove(strangers.unwrap_or(last)).map(|waiting| waiting.heard)
     }
 
-    /// Whether a line of this nick waits: what it says next must not overtake it.
+    /// True if a line of this nick waits: its next line must not overtake it.
     pub(crate) fn holds(&self, nick: &str, server: &ISupport) -> bool {
         self.waiting.iter().any(|waiting| server.case.same(&waiting.heard.source.name, nick))
     }
 
-    /// The next question, if none is under way, and the number of the fence that has to follow it.
+    /// Returns the next request if none is open, with the number of the fence to send after it.
     pub(crate) fn next_query(
         &mut self,
         server: &ISupport,
@@ -179,7 +181,7 @@ impl Lookups {
         Some((line, fence))
     }
 
-    /// Takes a line from the server; hands back what is decided by it.
+    /// Handles a line of the server. Returns the waiting lines that it decides, with their answers.
     pub(crate) fn receive(
         &mut self,
         line: &Received,
@@ -221,18 +223,18 @@ impl Lookups {
         }
     }
 
-    /// The fence of this number was answered.
+    /// Handles the answer to the fence of this number.
     pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
         if let Some(query) = self.query.as_mut().filter(|query| query.fence == number) {
             query.until = query.until.min(now + FENCE_GRACE);
         }
     }
 
-    /// The server does not answer now. The line goes on waiting, and is asked about again while it does.
+    /// Handles a busy server: the line keeps waiting, and the request is repeated later.
     fn too_busy(&mut self, params: &[String], now: Instant) {
         let Some(query) = &self.query else { return };
         let command = if query.token.is_some() { "WHO" } else { "WHOIS" };
-        // me, command, sentence; some leave the command out.
+        // Parameters: our nick, command, text; some servers leave the command out.
         if let [_, named, _, ..] = params
             && !named.eq_ignore_ascii_case(command)
         {
@@ -246,7 +248,7 @@ impl Lookups {
         let Some(query) = &mut self.query else { return Vec::new() };
         let word = |index: usize| params.get(index).map(String::as_str).unwrap_or_default();
         match (code, &query.token) {
-            // me, token, user, host, nick, flags, account
+            // Parameters: our nick, token, user, host, nick, flags, account.
             (354, Some(token)) if word(1) == token && server.case.same(word(4), &query.nick) => {
                 word(2).clone_into(&mut query.user);
                 word(3).clone_into(&mut query.host);
@@ -256,7 +258,7 @@ impl Lookups {
                 self.answered(server);
                 Vec::new()
             }
-            // me, nick, user, host, *, real name
+            // Parameters: our nick, nick, user, host, `*`, real name.
             (311, None) if server.case.same(word(1), &query.nick) => {
                 word(2).clone_into(&mut query.user);
                 word(3).clone_into(&mut query.host);
@@ -276,7 +278,7 @@ impl Lookups {
         }
     }
 
-    /// The answer's first line: it speaks of every line of that nick that came before it.
+    /// Handles the first line of an answer: it refers to every line of that nick that came before it.
     fn answered(&mut self, server: &ISupport) {
         let Some(query) = &mut self.query else { return };
         query.answered = true;
@@ -287,7 +289,7 @@ impl Lookups {
         }
     }
 
-    /// The end of the answer.
+    /// Handles the end of an answer.
     fn ended(&mut self, server: &ISupport) -> Vec<(Heard, Answer)> {
         let Some(query) = self.query.take() else { return Vec::new() };
         if query.void {
@@ -307,7 +309,7 @@ impl Lookups {
         decided.into_iter().map(answer_for).collect()
     }
 
-    /// The nick is somebody else now, or may be: what waits for it is nobody's.
+    /// Handles a nick that belongs, or may belong, to somebody else now: its waiting lines count as said by nobody.
     fn changed_hands(&mut self, nick: &str, server: &ISupport) -> Vec<(Heard, Answer)> {
         if let Some(query) = &mut self.query
             && server.case.same(&query.nick, nick)
@@ -318,11 +320,11 @@ impl Lookups {
         lost.into_iter().map(|heard| (heard, Answer::default())).collect()
     }
 
-    /// What has waited too long. The question stays under way for now: its late answer must not be taken for the next
-    /// one's.
+    /// Returns lines whose timeout has passed. The request stays open for now, so that its late answer is not taken
+    /// for the next one's.
     pub(crate) fn expired(&mut self, now: Instant, server: &ISupport) -> Vec<(Heard, Answer)> {
         let late = self.remove(|waiting| waiting.deadline <= now);
-        // What others waited for in vain says nothing about whom is asked now.
+        // A timeout of other nicks' lines does not concern the nick of the present request.
         if let Some(query) = &mut self.query
             && late.iter().any(|heard| server.case.same(&heard.source.name, &query.nick))
         {
@@ -335,7 +337,7 @@ impl Lookups {
         decided
     }
 
-    /// When there is something to do without a line from the server.
+    /// Returns the time of the next timeout.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let waiting = self.waiting.front()?.deadline;
         let asked = self.query.as_ref().map(|query| query.until);
@@ -373,7 +375,7 @@ mod tests {
         decided.iter().map(|(heard, answer)| (heard.text.as_str(), answer.account.as_deref())).collect()
     }
 
-    /// The next question; its fence is always number 7.
+    /// Sends the next request; its fence is always number 7.
     fn ask(lookups: &mut Lookups, now: Instant) -> Option<String> {
         lookups.next_query(&server(), now, || 7).map(|(line, _)| line.to_line())
     }
@@ -471,7 +473,7 @@ mod tests {
         assert_eq!(given_up.source.name, format!("s{}", WAITING_MAX - 1));
         assert_eq!(lookups.receive(&line(":s 315 me s0 :End"), &server, now).len(), 1);
         assert!(ask(&mut lookups, now).is_some_and(|line| line.starts_with("WHO alice ")));
-        // The strangers' time is over while alice is asked about.
+        // The strangers' timeout passes while alice's account is requested.
         let late = now + LOOKUP_TIMEOUT - Duration::from_millis(1);
         assert_eq!(lookups.ask(from("alice", "h"), true, &server, late), None);
         assert!(!lookups.expired(now + LOOKUP_TIMEOUT, &server).is_empty());

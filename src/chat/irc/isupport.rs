@@ -1,14 +1,14 @@
-//! What a server says of itself in 005, with the defaults for servers that say nothing.
+//! The server's properties from numeric 005, with defaults for servers that send none.
 
-/// How a server folds the case of nicks and channels.
+/// The rule by which a server folds the case of nicks and channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CaseMapping {
-    /// `A`-`Z`.
+    /// Folds `A`-`Z`.
     Ascii,
-    /// `A`-`Z` and `[]\~` with `{}|^`.
+    /// Folds `A`-`Z` and `[]\~` to `{}|^`.
     #[default]
     Rfc1459,
-    /// `A`-`Z` and `[]\` with `{}|`.
+    /// Folds `A`-`Z` and `[]\` to `{}|`.
     Rfc1459Strict,
 }
 
@@ -21,39 +21,39 @@ impl CaseMapping {
         }
     }
 
-    /// Whether two names are the same to the server.
+    /// True if the server considers both names equal.
     pub(crate) fn same(self, a: &str, b: &str) -> bool {
         a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| self.fold(a) == self.fold(b))
     }
 }
 
-/// A server's own description.
+/// The properties of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ISupport {
-    /// It says something of itself at all. Those that do not take a list of channels for the name of one.
+    /// True if a 005 came. Servers without it take a list of channels for the name of one.
     pub(crate) known: bool,
-    /// How names are compared.
+    /// The rule by which names are compared.
     pub(crate) case: CaseMapping,
-    /// The longest nick.
+    /// Maximum length of a nick.
     pub(crate) nick_max: usize,
-    /// The longest topic, in bytes.
+    /// Maximum length of a topic, in bytes.
     pub(crate) topic_max: usize,
-    /// Whether `WHO` takes fields (WHOX), so that it can be asked for an account.
+    /// True if `WHO` takes fields (WHOX), so that it can return an account.
     pub(crate) whox: bool,
     /// The user mode that marks a bot.
     pub(crate) bot_mode: Option<char>,
-    /// How many lines of the past it gives at a time; `None`: it sets no limit, or does not say.
+    /// Maximum number of history lines per request; `None` if the server sets no limit or does not say.
     pub(crate) past_max: Option<usize>,
-    /// By what it finds a line of the past.
+    /// The kinds of position that a history request may name.
     pub(crate) past_by: References,
 }
 
-/// What `MSGREFTYPES` says; a server that says nothing knows both.
+/// The content of `MSGREFTYPES`; a server that does not send it supports both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct References {
-    /// When it was said.
+    /// A time.
     pub(crate) time: bool,
-    /// Its id.
+    /// A message id.
     pub(crate) id: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for ISupport {
             known: false,
             case: CaseMapping::default(),
             nick_max: 30,
-            // With the command, a channel of 50 and the relayed prefix it is one line everywhere.
+            // With the command, a channel name of 50 bytes and the relayed prefix, this fits into one line everywhere.
             topic_max: 300,
             whox: false,
             bot_mode: None,
@@ -74,7 +74,7 @@ impl Default for ISupport {
 }
 
 impl ISupport {
-    /// Takes the parameters of one 005: our nick, tokens, and a sentence.
+    /// Reads the parameters of one 005: our nick, tokens, and a sentence.
     pub(crate) fn take(&mut self, params: &[String]) {
         self.known = true;
         for token in params.iter().skip(1) {

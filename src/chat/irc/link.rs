@@ -1,7 +1,7 @@
 //! One link from connect to end: the task that alone owns the socket.
 //!
-//! Reading, writing, the queue, the clock and the inbound channel are one `select`; nothing in it waits for another. What
-//! is written waits in a buffer, so that a far side that has stopped reading does not stop us from hearing it.
+//! Reading, writing, the outbox queue, timers and the inbound channel are branches of one `select`; none waits for
+//! another. Outgoing bytes are buffered, so that herder still reads from a server that has stopped reading.
 
 use std::collections::VecDeque;
 use std::future::{Future, pending};
@@ -31,14 +31,14 @@ use crate::core::detail::LinkReason;
 use crate::core::time::Timestamp;
 use crate::outbox::{NetworkQueue, Window};
 
-/// What may wait to be written: a window, its fence and a burst of JOINs fit many times over.
+/// Maximum size of the write buffer, in bytes: many times a window, its fence and a burst of JOINs.
 const UNWRITTEN_MAX: usize = 256 * 1024;
-/// Lines for the commands that may wait here when they fall behind; then the socket is left unread for a while.
+/// Maximum number of inbound lines that wait for the command task; at this bound the link stops reading the socket.
 const UNHEARD_MAX: usize = 64;
-/// How long a link goes on after it was told to end, for what is still owed.
+/// Maximum time a link stays open after shutdown was requested, to deliver pending posts.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// What a link works with.
+/// The channels and shared state that a link uses.
 pub(crate) struct Ports<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) lasting: &'a mut Lasting,
@@ -49,7 +49,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) shutdown: &'a CancellationToken,
 }
 
-/// How a link ended, and since when it was of use.
+/// The reason of a link's end, and the time since which it was up.
 pub(crate) struct Ended {
     pub(crate) closing: Closing,
     pub(crate) up_since: Option<Instant>,
@@ -61,7 +61,7 @@ struct Wire {
     lines: FramedRead<ReadHalf<Box<dyn Stream>>, LineCodec>,
     writer: WriteHalf<Box<dyn Stream>>,
     unwritten: BytesMut,
-    /// Something was written that may still be on this side of the socket: TLS keeps what does not make a record.
+    /// True if bytes were written but not flushed: TLS buffers data that does not fill a record.
     unflushed: bool,
 }
 
@@ -74,7 +74,7 @@ impl Wire {
         lines.iter().for_each(|line| self.put(line));
     }
 
-    /// Writes what waits; never ends while nothing does.
+    /// Writes the buffered bytes, then flushes. Pending while there is nothing to write.
     async fn write(
         writer: &mut WriteHalf<Box<dyn Stream>>,
         unwritten: &mut BytesMut,
@@ -174,10 +174,10 @@ struct Link<'a> {
     queue: &'a Arc<NetworkQueue>,
     inbound: &'a mpsc::Sender<Inbound>,
     unheard: VecDeque<Inbound>,
-    /// The last window is being recorded as delivered; the next one waits for that.
+    /// The write that records the last window as delivered; the next window waits for it.
     settling: Option<Settling>,
     up_since: Option<Instant>,
-    /// The same for people.
+    /// The wall-clock time at which the link came up, for people.
     up_at: Option<Timestamp>,
     farewell: Option<Instant>,
     reports: &'a mpsc::Sender<LinkReport>,
@@ -228,7 +228,7 @@ impl Link<'_> {
         }
     }
 
-    /// Waits for whatever comes first.
+    /// Waits for the first of all events.
     async fn next(
         &mut self,
         channels: &mut watch::Receiver<Vec<ChannelWanted>>,
@@ -249,14 +249,14 @@ impl Link<'_> {
             written = Wire::write(&mut self.wire.writer, &mut self.wire.unwritten, &mut self.wire.unflushed) => Happened::Written(written),
             () = settled(&mut self.settling) => Happened::Settled,
             _ = self.inbound.reserve(), if !self.unheard.is_empty() => Happened::Heard,
-            // Without anybody to change them the channels stay as they are.
+            // If the sender is gone, the branch is disabled and the channels stay as they are.
             Ok(()) = channels.changed() => Happened::Wanted,
             () = tokio::time::sleep_until(deadline) => Happened::Time,
             () = shutdown.cancelled(), if self.farewell.is_none() => Happened::Shutdown,
         }
     }
 
-    /// Does what the session asks for.
+    /// Performs the effects that the session has requested. Returns a reason if the link has to end.
     async fn perform(&mut self) -> Option<Closing> {
         for effect in self.session.effects() {
             match effect {
@@ -268,7 +268,7 @@ impl Link<'_> {
                 Effect::Post(post) => self.queue.push(post),
                 Effect::Up => self.up().await,
                 Effect::Known if self.up_at.is_some() => self.report().await,
-                // It is reported as soon as the link is of use.
+                // Reported with the first report of the link as up.
                 Effect::Known => {}
                 Effect::Landed(confirmed, again) => self.settle(confirmed, again),
                 Effect::Close(closing) => return Some(closing),
@@ -297,7 +297,7 @@ impl Link<'_> {
         self.report().await;
     }
 
-    /// Says how it stands with a link that is up.
+    /// Reports a link that is up to the root supervisor.
     async fn report(&mut self) {
         let Some(since) = self.up_at else { return };
         let network = self.settings.network.name.clone();
@@ -325,7 +325,7 @@ impl Link<'_> {
         delivered && self.wire.unwritten.is_empty() && !self.wire.unflushed
     }
 
-    /// A write failed. What the server said before it closed its side says why.
+    /// Handles a failed write: reads the server's last lines for up to 1 s, since its ERROR gives the reason.
     async fn last_words(&mut self, error: io::Error) -> Closing {
         let closing = lost(error);
         let listen = async {
@@ -340,7 +340,7 @@ impl Link<'_> {
         heard.ok().flatten().unwrap_or(closing)
     }
 
-    /// The link is over: what was sent and proven is recorded, the rest goes back to the queue.
+    /// Ends the link: records what was proven delivered, and returns the rest to the queue.
     async fn end(&mut self, closing: &Closing) {
         self.session.lost(now());
         self.session.keep_unheard(std::mem::take(&mut self.unheard));

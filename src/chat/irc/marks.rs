@@ -1,13 +1,13 @@
-//! How far each channel of a network is done, so that what was said while nobody listened can be asked for, and each line
-//! is worked on once.
+//! The position up to which each channel of a network is handled, so that missed speech can be requested and each
+//! line is handled once.
 //!
-//! A channel's mark is a time by the server's clock: all that was said before it is done. Servers of one network need not
-//! agree to the millisecond, so the mark stays a little behind, and what is done beyond it is known by its id. What was
-//! decided is on disk with the decision ([`Heard`]); how far a channel is done is noted shortly after, so that a herder that
-//! was killed between the two is told a line again and knows it.
+//! A channel's mark is a time by the server's clock: every line before it is handled. The clocks of a network's
+//! servers differ slightly, so that the mark stays a little behind, and handled lines after it are known by their
+//! ids. A decision is stored together with the line's id ([`Heard`]); the mark is stored shortly after. If herder is
+//! killed between the two, it receives the line again and recognises it.
 //!
-//! Shared by the link, which takes lines in, and by whoever has worked on them. Without a channel's mark nothing about it is
-//! kept: that is a network that cannot be asked.
+//! The marks are shared by the link, which receives lines, and the tasks that handle them. Nothing is stored about a
+//! channel without a mark: its network has no history.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,14 +18,15 @@ use tokio::sync::Notify;
 use crate::core::id::NetworkName;
 use crate::journal::{Heard, Memo};
 
-/// How far the clocks of a network's servers may be apart, and lines out of order, in milliseconds.
+/// Maximum difference between the clocks of a network's servers, and between the times of lines out of order, in ms.
 const SLACK: i64 = 10_000;
-/// Lines beyond the mark that are known by their ids. With more of them within [`SLACK`] the mark follows more closely.
+/// Maximum number of handled lines after the mark that are kept by id. With more of them within [`SLACK`] the mark
+/// follows more closely.
 const DONE_MAX: usize = 40;
-/// Memos in one commit, unless one channel has more.
+/// Maximum number of memos in one commit, unless one channel has more.
 const BATCH: usize = 200;
 
-/// See the module. Clones are the same marks.
+/// The marks of one network's channels, see the module. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Marks(Arc<Shared>);
 
@@ -33,20 +34,20 @@ pub struct Marks(Arc<Shared>);
 struct Shared {
     network: NetworkName,
     channels: Mutex<Channels>,
-    /// Something is to be noted.
+    /// Signals that changes have to be stored.
     moved: Notify,
-    /// It is to be noted at once.
+    /// Signals that changes have to be stored at once.
     begun: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Channels {
     known: BTreeMap<String, Channel>,
-    /// Channels that are followed no longer, and lines that need not be remembered: keys of memos to take out.
+    /// Keys of memos to delete: of channels that are no longer tracked, and of lines that need not be remembered.
     forgotten: Vec<String>,
 }
 
-/// What is on disk of a channel.
+/// The state of a channel as stored on disk.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Noted {
     at: i64,
@@ -57,13 +58,13 @@ struct Noted {
 #[derive(Debug, Default)]
 struct Channel {
     noted: Noted,
-    /// The mark was set by a clock, not by a line: the first line may be older by the server's.
+    /// True if the mark was set from a clock, not from a line: the first line may be older by the server's clock.
     guessed: bool,
-    /// Handed over to be worked on, in the order in which that is done.
+    /// Lines that are being handled, in the order in which they were handed over.
     taken: VecDeque<(i64, String)>,
-    /// Lines that an earlier herder has decided and not noted, until the past was told once.
+    /// Lines that an earlier process decided without storing the mark. Kept until the channel's history was read once.
     decided: HashSet<String>,
-    /// Ids whose memos can go as soon as the mark is noted.
+    /// Ids whose memos can be deleted as soon as the mark is stored.
     over: Vec<String>,
     dirty: bool,
 }
@@ -74,7 +75,7 @@ impl Channel {
         self.decided.contains(id) || among(&self.noted.done) || among(&self.taken)
     }
 
-    /// The mark follows a line of `time` that is done, as far as those before it are.
+    /// Advances the mark after a line of `time` was handled, but not past lines still in progress.
     fn follow(&mut self, time: i64) {
         let waiting = self.taken.iter().map(|(time, _)| *time).min().unwrap_or(i64::MAX);
         self.noted.at = self.noted.at.max(time.saturating_sub(SLACK).min(waiting));
@@ -94,13 +95,13 @@ fn seen(network: &NetworkName) -> String {
 }
 
 impl Marks {
-    /// Under which keys the marks and the decisions of a network are kept: what [`Marks::load`] needs.
+    /// Returns the key prefixes of a network's marks and decisions, as needed for [`Marks::load`].
     #[must_use]
     pub fn keys(network: &NetworkName) -> (String, String) {
         (seen(network), Heard::prefix(network))
     }
 
-    /// What is on disk of a network, under both of [`Marks::keys`].
+    /// Restores the marks from the memos under both of [`Marks::keys`].
     #[must_use]
     pub fn load(network: NetworkName, noted: Vec<(String, String)>, heard: Vec<(String, String)>) -> Self {
         let (seen, decided) = Self::keys(&network);
@@ -132,7 +133,7 @@ impl Marks {
         }))
     }
 
-    /// Of a network that nothing is known of.
+    /// Creates the marks of a network about which nothing is stored.
     #[must_use]
     pub fn new(network: NetworkName) -> Self {
         Self::load(network, Vec::new(), Vec::new())
@@ -142,22 +143,22 @@ impl Marks {
         self.0.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Up to when `channel` is done, in milliseconds of the server's clock, and the last line that is; `None`: nobody has
-    /// followed it before.
+    /// Returns the channel's mark, in ms of the server's clock, and the id of the last handled line; `None` if the
+    /// channel was never tracked.
     pub(crate) fn of(&self, channel: &str) -> Option<(i64, Option<String>)> {
         let channels = self.channels();
         let noted = &channels.known.get(channel)?.noted;
         Some((noted.at, noted.done.back().map(|(_, id)| id.clone())))
     }
 
-    /// We have come into a channel that nobody has followed before: it is followed from that line on, of the server's time
-    /// `at`. A herder that is killed now must know that it was there, so that this is noted at once.
+    /// Starts to track a channel after our first JOIN, from the server's time `at`. This is stored at once, so that a
+    /// herder that is killed now knows that it was there.
     pub(crate) fn came_in(&self, channel: &str, at: i64) {
         self.begin_at(channel, at, false);
         self.0.begun.notify_one();
     }
 
-    /// A channel is followed from `at` on: what was said before is nobody's to work on.
+    /// Tracks a channel from `at` on: earlier lines are never handled.
     pub(crate) fn begin(&self, channel: &str, at: i64) {
         self.begin_at(channel, at, true);
     }
@@ -165,7 +166,7 @@ impl Marks {
     fn begin_at(&self, channel: &str, at: i64, guessed: bool) {
         let mut channels = self.channels();
         let state = channels.known.entry(channel.to_owned()).or_default();
-        // What is done stays known: the clocks may be apart. What is being worked on may be lost yet.
+        // Handled lines stay known, because the clocks may differ. Lines in progress may still be lost.
         let waiting = state.taken.iter().map(|(time, _)| *time).min();
         state.noted.at = waiting.map_or(at, |waiting| at.min(waiting));
         (state.guessed, state.dirty) = (guessed, true);
@@ -175,14 +176,14 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// A line of the past is told once more. Answers whether it is done, or is being worked on.
+    /// Handles a line that history returns again. Returns true if it is handled or in progress.
     pub(crate) fn meets(&self, channel: &str, id: &str, time: i64) -> bool {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return false };
         if !state.decided.remove(id) {
             return state.knows(id);
         }
-        // Now it is known when it was said, and is remembered like everything that is done.
+        // Its time is known now, so that it is kept like every handled line.
         state.over.push(id.to_owned());
         state.noted.done.push_back((time, id.to_owned()));
         state.follow(time);
@@ -191,12 +192,12 @@ impl Marks {
         true
     }
 
-    /// Whether a line is done, or is being worked on.
+    /// True if a line is handled or in progress.
     pub(crate) fn knows(&self, channel: &str, id: &str) -> bool {
         self.channels().known.get(channel).is_some_and(|channel| channel.knows(id))
     }
 
-    /// A line is handed over to be worked on. Answers whether it is followed: [`Marks::done`] is to be told then.
+    /// Records that a line is being handled. Returns true if its channel is tracked; then [`Marks::done`] has to be called.
     pub(crate) fn took(&self, channel: &str, id: &str, time: i64) -> bool {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return false };
@@ -207,7 +208,7 @@ impl Marks {
         true
     }
 
-    /// A line was worked on.
+    /// Records that a line was handled.
     pub fn done(&self, channel: &str, id: &str) {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return };
@@ -220,7 +221,7 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// A line that nobody works on was heard live, herder's own for one.
+    /// Advances the mark after a live line that needs no handling, e.g. herder's own.
     pub(crate) fn passed(&self, channel: &str, time: i64) {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return };
@@ -233,7 +234,7 @@ impl Marks {
         }
     }
 
-    /// All that was missed in a channel was told: what an earlier herder has decided is not told again.
+    /// Records that a channel's history was read completely: decisions of an earlier process can be forgotten.
     pub(crate) fn told(&self, channel: &str) {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return };
@@ -244,7 +245,7 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// Channels other than those that `stays` names are followed no longer: what is said there is for nobody.
+    /// Stops tracking all channels for which `stays` is false.
     pub(crate) fn keep(&self, stays: impl Fn(&str) -> bool) {
         let (network, mut channels) = (&self.0.network, self.channels());
         let gone: Vec<String> = channels.known.keys().filter(|name| !stays(name)).cloned().collect();
@@ -255,24 +256,24 @@ impl Marks {
             let Some(state) = channels.known.remove(&name) else { continue };
             channels.forgotten.push(format!("{}{name}", seen(network)));
             let lines = state.decided.into_iter().chain(state.over);
-            // What is still being worked on may be decided later; it is found at the next start.
+            // Lines in progress may be decided later; their memos are found at the next start.
             channels.forgotten.extend(lines.map(|id| format!("{}{id}", Heard::prefix(network))));
         }
         drop(channels);
         self.0.moved.notify_one();
     }
 
-    /// Waits until something is to be noted.
+    /// Waits until changes have to be stored.
     pub async fn moved(&self) {
         self.0.moved.notified().await;
     }
 
-    /// Waits until something is to be noted at once.
+    /// Waits until changes have to be stored at once.
     pub async fn begun(&self) {
         self.0.begun.notified().await;
     }
 
-    /// What is to be noted, in commits: each holds whole channels.
+    /// Returns the changes to store, as commits; each holds whole channels.
     #[must_use]
     pub fn note(&self) -> Vec<Vec<Memo>> {
         let network = &self.0.network;

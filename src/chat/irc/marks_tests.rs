@@ -9,7 +9,7 @@ fn network() -> NetworkName {
     NetworkName::from("libera")
 }
 
-/// What a journal keeps of memos.
+/// The memos as a journal keeps them.
 #[derive(Debug, Default)]
 struct Disk(BTreeMap<String, String>);
 
@@ -28,7 +28,7 @@ impl Disk {
         marks.note().into_iter().for_each(|memos| self.commit(memos));
     }
 
-    /// A decision, with what is stored with it.
+    /// Stores a decision together with its memo.
     fn decides(&mut self, id: &str) {
         let heard = Heard { agent: None, work: None, place: Some(CHANNEL.to_owned()) };
         self.commit(vec![heard.memo(&network(), id)]);
@@ -111,8 +111,8 @@ fn what_is_wanted_no_longer_leaves_nothing_on_disk() {
 }
 
 proptest! {
-    /// herder is killed again and again, after decisions and before notes; what it asks for again is told in whatever
-    /// order servers give it. Every line is decided once.
+    /// herder is killed again and again, after decisions and before notes; the server returns the requested lines in
+    /// any order. Every line is decided once.
     #[test]
     fn each_line_is_decided_once_whatever_is_killed(
         steps in proptest::collection::vec((0_i64..4000, any::<bool>(), 0_u8..6), 1..60),
@@ -129,7 +129,7 @@ proptest! {
             said.push((time, id.clone()));
             if !away {
                 prop_assert!(marks.took(CHANNEL, &id, time));
-                // Some are decided and not told to be done before the kill.
+                // Some lines are decided but not reported as handled before the kill.
                 *decided.entry(id.clone()).or_default() += 1;
                 disk.decides(&id);
                 if event != 1 {

@@ -1,27 +1,27 @@
 //! IRC: several networks, each a task of its own.
 //!
-//! [`run`] keeps one network: it connects, registers, joins, listens and delivers, and begins again when the link breaks.
-//! Only the parser of the `irc` crate is used; its client loses lines and links (it neither paces nor splits, one byte
-//! that is not UTF-8 ends its stream, and a dead peer goes unnoticed).
+//! [`run`] maintains one network: it connects, registers, joins, listens and delivers, and reconnects when the link
+//! breaks. Only the parser of the `irc` crate is used; its client loses lines and links (it neither paces nor splits,
+//! one byte that is not UTF-8 ends its stream, and a dead peer goes unnoticed).
 //!
 //! ```text
 //!  connect ─► registration ─► session ─► (link lost) ─► reconnect ─► connect …
-//!  (tls)      (nick)           │ channels   where we are, and where posts go meanwhile
-//!                              │ replay     what is live speech
-//!                              │ history    what was said while nobody listened (marks: up to where it is done)
-//!                              │ identity   whose it is
-//!                              │ persons    who gets what is said in private
-//!                              │ delivery   what is on its way, and what is proven
-//!                              │ netsplit   what an operator could not hear
-//!                              │ nickserv   whether the services know us
-//!                              └ ping       whether anybody is there
+//!  (tls)      (nick)           │ channels   which channels we are in, and where posts go if one is missing
+//!                              │ replay     tells live speech from replayed speech
+//!                              │ history    fetches speech that was missed (marks: position already handled)
+//!                              │ identity   looks up the speaker's account
+//!                              │ persons    finds the recipients of private messages
+//!                              │ delivery   posts in flight and their confirmation
+//!                              │ netsplit   repeats alerts that an operator missed
+//!                              │ nickserv   login at the services
+//!                              └ ping       detects a dead peer
 //! ```
 //!
 //! `registration` and `session` are state machines without I/O: lines and time go in, effects come out. `link` alone
-//! touches the socket. `wire` is the one place where text becomes protocol, and `codec` where bytes become lines.
+//! touches the socket. `wire` alone turns text into protocol lines, and `codec` alone turns bytes into lines.
 //!
-//! What lives elsewhere: what somebody may do (`crate::access`), what a line means (`crate::commands`), what is said and in
-//! which words (`crate::outbox`, `crate::l10n`), how often an allow-listed bot is answered (`crate::commands`).
+//! Other rooms decide permissions (`crate::access`), the meaning of a line and the limit on answers to allow-listed
+//! bots (`crate::commands`), and the wording of posts (`crate::outbox`, `crate::l10n`).
 
 mod ban;
 mod channels;
@@ -70,29 +70,29 @@ use crate::tools::Rooms;
 use link::Ports;
 use session::Lasting;
 
-/// One network, as herder uses it.
+/// Settings and shared state of one network.
 #[derive(Clone)]
 pub struct Settings {
-    /// What the configuration says.
+    /// The network's section of the configuration.
     pub network: IrcNetwork,
-    /// The display name: real name, and what follows `HEARTBEAT`.
+    /// The bot's display name: its real name on IRC, and the word after `HEARTBEAT`.
     pub name: String,
-    /// Whether anybody on this network is known by services account now: without that no server is asked for accounts.
+    /// Returns true if access on this network depends on services accounts now; otherwise no server is asked for accounts.
     pub needs_account: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// Whether somebody may command, so that alerts they missed in a netsplit are repeated.
+    /// Returns true if this person may give commands: alerts that they missed in a netsplit are repeated.
     pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
-    /// How long it is waited for.
+    /// Timeouts and retry intervals.
     pub patience: Patience,
-    /// What has to outlive one [`run`].
+    /// State that outlives one [`run`].
     pub memory: Memory,
-    /// Where it is kept who is in which channel.
+    /// Registry of which nick is in which channel.
     pub rooms: Rooms,
-    /// How far its channels are done.
+    /// Positions in the channels up to which lines are handled.
     pub marks: Marks,
 }
 
-/// What is remembered of a network when its adapter is started anew: since when it has been away, which messages it has
-/// seen, how long the server wants to be left alone. Clones are the same memory.
+/// State of a network that survives a restart of its adapter: the time since which it is away, seen message ids, the
+/// reconnect backoff. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Lasting>>);
 
@@ -103,7 +103,7 @@ impl Memory {
     }
 }
 
-/// Goes back to where it came from, whatever happens to the one who uses it.
+/// State taken out of a [`Memory`]; its drop puts the state back, also after a panic.
 struct Borrowed {
     memory: Memory,
     lasting: Lasting,
@@ -122,37 +122,37 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Why a link ended.
+/// The reason why a link ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
-    /// It broke, or was of no use; another try may help.
+    /// The link broke or did not work; another attempt may help.
     Lost(Detail),
-    /// The server says that we come too often.
+    /// The server says that herder connects too often.
     Throttled(Detail),
-    /// The server keeps us out, by a ban; `after` is how long it says that this lasts.
+    /// The server has banned herder; `after` is the duration of the ban if the server states it.
     Barred {
-        /// In the server's words.
+        /// The server's words.
         said: String,
         after: Option<Duration>,
     },
-    /// Another try cannot help: a wrong password.
+    /// Another attempt cannot help, e.g. after a wrong password.
     Refused(Detail),
-    /// We were told to end.
+    /// herder shuts down.
     Shutdown,
 }
 
 impl Closing {
-    /// The server has banned us, in these words.
+    /// Builds [`Closing::Barred`] from the server's words.
     pub(crate) fn barred(said: &str) -> Self {
         Self::Barred { said: said.to_owned(), after: ban::stated(said) }
     }
 
-    /// What a server's last words mean.
+    /// Derives the reason from the text of the server's ERROR.
     pub(crate) fn from_error(reason: &str) -> Self {
         let lower = reason.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let text = LinkReason::EndedByServer.with(reason);
-        // What an operator wrote when they threw us out says nothing of whether we may come back.
+        // The words of an operator's KILL are free text and do not tell whether herder may come back.
         if lower.contains("killed (") {
             Self::Lost(text)
         } else if says(&[
@@ -173,10 +173,10 @@ impl Closing {
     }
 }
 
-/// Keeps one network until `shutdown`, or until the server refuses us for good.
+/// Maintains one network until `shutdown`, or until the server refuses herder for good.
 ///
-/// Every failed attempt is reported with its number and reason; deciding that there were too many, saying so elsewhere and
-/// starting this anew is the root supervisor's.
+/// Each failed attempt is reported with its number and reason. The root supervisor decides when there were too many,
+/// says so elsewhere and starts this task again.
 pub async fn run(
     settings: Settings,
     inbound: mpsc::Sender<Inbound>,
@@ -188,9 +188,9 @@ pub async fn run(
 ) {
     let mut memory = settings.memory.borrow();
     memory.lasting.backoff.begin_with(settings.patience.retry, settings.patience.most);
-    // Which of a name's addresses is tried: whoever is started anew goes on with the next one.
+    // Index of the address to try: a restarted adapter continues with the next address of the name.
     let mut attempt = memory.lasting.backoff.attempts();
-    // A new adapter counts its own failures; only the waits go on where the last one was.
+    // A restarted adapter counts its own failures anew; only the backoff continues.
     let mut before = attempt;
     report(&reports, &settings, LinkState::Connecting { attempts: 0, reason: None }).await;
     loop {
@@ -250,8 +250,8 @@ pub async fn run(
     }
 }
 
-/// Attempts in vain since the adapter was started or the link was good: `failures` are all there were in a row, `before` those
-/// that are not its own. The end of a good link is no attempt.
+/// Returns the failed attempts since the adapter started or the link was last good. `failures` counts all failures in
+/// a row, `before` those that are not attempts of this adapter; the loss of a good link is not an attempt.
 fn in_vain(failures: u32, was_up: bool, before: &mut u32) -> u32 {
     if failures == 1 {
         *before = u32::from(was_up);
@@ -259,7 +259,7 @@ fn in_vain(failures: u32, was_up: bool, before: &mut u32) -> u32 {
     failures.saturating_sub(*before)
 }
 
-/// Waits; false if herder goes down meanwhile.
+/// Waits until `due`; returns false if herder shuts down meanwhile.
 async fn until(due: Option<Instant>, shutdown: &CancellationToken) -> bool {
     let Some(due) = due else { return true };
     tokio::select! {
@@ -275,7 +275,7 @@ async fn report(reports: &mpsc::Sender<LinkReport>, settings: &Settings, state: 
     }
 }
 
-/// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
+/// Returns a random number between 0 and 1, or 0.5 if the system has no randomness: then only the spread is lost.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(told, [0, 1, 2, 3, 4, 5], "after the waits of 1, 2, 4, 8 and 16 s");
         let told: Vec<u32> = (1..=5).map(|failures| in_vain(failures, false, &mut before)).collect();
         assert_eq!(told, [1, 2, 3, 4, 5], "a server that was never reached");
-        // An adapter that is started anew counts its own.
+        // A restarted adapter counts its own failures.
         let mut before = 5;
         assert_eq!(in_vain(6, false, &mut before), 1);
     }

@@ -1,8 +1,8 @@
-//! What an operator missed while two halves of the network could not hear each other.
+//! Alerts that an operator missed during a netsplit.
 //!
-//! During a split the server on our side takes every line, echoes it and answers every fence: nothing shows that somebody
-//! on the other side never got it. The split itself does show, in how people leave. Who is known to be an operator is
-//! remembered when they go that way, and alerts of the gap are repeated when they are back.
+//! During a split the server on our side accepts every line, echoes it and answers every fence: nothing shows that
+//! people on the other side never received it. The split itself is visible from the QUIT messages. Known operators
+//! who leave that way are remembered, and the alerts since then are repeated when they return.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -12,27 +12,27 @@ use regex::Regex;
 use super::isupport::ISupport;
 use super::wire::Source;
 
-/// How many operators are remembered per network; far more than a fleet has.
+/// Maximum number of operators remembered per network; far more than a fleet has.
 const PEOPLE_MAX: usize = 200;
-/// How many alerts can be repeated: a screenful. All of them are in the history.
+/// Maximum number of alerts that are repeated: a screenful. All alerts are in the history.
 const ALERTS_MAX: usize = 20;
 
-/// The reason a server gives for people on the other side of a split: the two servers' names.
+/// The QUIT reason that a server gives for people on the other side of a split: the names of two servers.
 static SERVERS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[^\s:]+\.[^\s:]+ [^\s:]+\.[^\s:]+$").expect("a constant expression"));
 
-/// Operators seen and lost, and the alerts of the recent past.
+/// Operators that are present or lost in a split, and recent alerts.
 #[derive(Debug, Default)]
 pub(crate) struct Netsplits {
     operators: VecDeque<Source>,
-    /// With the number of the next alert when they went.
+    /// Operators lost in a split, with the number of the first alert that they missed.
     lost: VecDeque<(Source, u64)>,
     alerts: VecDeque<(u64, String)>,
     next_alert: u64,
 }
 
 impl Netsplits {
-    /// Somebody who may command has spoken, or come in.
+    /// Records an operator who has spoken or joined.
     pub(crate) fn operator_seen(&mut self, source: &Source) {
         self.operators.retain(|known| known != source);
         self.operators.push_back(source.clone());
@@ -41,31 +41,31 @@ impl Netsplits {
         }
     }
 
-    /// Whether this is somebody who was seen to be an operator, and has not gone since.
+    /// True if this person was seen to be an operator and has not left since.
     pub(crate) fn knows(&self, source: &Source) -> bool {
         self.operators.contains(source)
     }
 
-    /// Somebody may not command, or not any more.
+    /// Removes a person who is not, or no longer, an operator.
     pub(crate) fn no_operator(&mut self, source: &Source) {
         self.operators.retain(|known| known != source);
     }
 
-    /// A known operator has another user and host now.
+    /// Updates the user and host of a known operator.
     pub(crate) fn moved(&mut self, source: &Source, user: &str, host: &str) {
         for known in self.operators.iter_mut().filter(|known| *known == source) {
             (known.user, known.host) = (user.to_owned(), host.to_owned());
         }
     }
 
-    /// A known operator has another nick now.
+    /// Updates the nick of a known operator.
     pub(crate) fn renamed(&mut self, source: &Source, to: &str) {
         for known in self.operators.iter_mut().filter(|known| *known == source) {
             to.clone_into(&mut known.name);
         }
     }
 
-    /// An alert was sent.
+    /// Records an alert that was sent.
     pub(crate) fn alerted(&mut self, text: &str) {
         self.alerts.push_back((self.next_alert, text.to_owned()));
         self.next_alert += 1;
@@ -74,7 +74,7 @@ impl Netsplits {
         }
     }
 
-    /// Somebody left.
+    /// Records that somebody left; a known operator counts as lost if the QUIT belongs to a netsplit.
     pub(crate) fn left(&mut self, source: &Source, reason: &str, in_batch: bool) {
         let is_back = self.lost.iter().any(|(lost, _)| lost == source);
         let known = is_back || self.operators.iter().any(|known| known == source);
@@ -88,20 +88,20 @@ impl Netsplits {
         }
     }
 
-    /// Somebody is on this side: they are not lost, or not any more. They may have come back while nobody saw it.
+    /// Removes a person from the lost ones because they are on this side. They may have returned unseen.
     pub(crate) fn found(&mut self, source: &Source) {
         self.lost.retain(|(lost, _)| lost != source);
     }
 
-    /// Somebody came into the alerts channel: what they missed, if they were lost in a split.
+    /// Handles a JOIN in the alerts channel. Returns the missed alerts if the person was lost in a split.
     pub(crate) fn back(&mut self, source: &Source, server: &ISupport) -> Option<Vec<String>> {
         self.take(|lost| {
             server.case.same(&lost.name, &source.name) && lost.user == source.user && lost.host == source.host
         })
     }
 
-    /// Somebody is in the alerts channel, who came there while nobody saw it; `name`: the nick, or `nick!user@host` where the
-    /// server says that. What they missed, if they were lost in a split.
+    /// Handles an entry of the alerts channel's list of names, for people who returned unseen; `name` is the nick, or
+    /// `nick!user@host` where the server sends that. Returns the missed alerts if the person was lost in a split.
     pub(crate) fn listed(&mut self, name: &str, server: &ISupport) -> Option<Vec<String>> {
         let (nick, mask) = name.split_once('!').map_or((name, None), |(nick, mask)| (nick, Some(mask)));
         self.take(|lost| {

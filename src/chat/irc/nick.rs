@@ -1,17 +1,17 @@
-//! Which nick to ask for, and how to get our own back.
+//! The choice of a nick at registration, and regaining the configured one later.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many names are tried before the link is given up.
+/// Number of nicks to try before the link is given up.
 const TRIES: u32 = 12;
-/// What every server takes; the oldest ones no more.
+/// Length of a nick that every server accepts; the oldest ones accept no more.
 const SHORT: usize = 9;
-/// How often our own nick is asked for while we have another.
+/// Interval at which the configured nick is requested while we have another one.
 const REGAIN_EVERY: Duration = Duration::from_secs(120);
 
-/// A nick that is being asked for at registration, and what comes after it if it is not to be had.
+/// The nick requested at registration, and the alternatives if it is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NickChoice {
     base: String,
@@ -23,7 +23,7 @@ pub(crate) struct NickChoice {
 }
 
 impl NickChoice {
-    /// Begins with the configured one.
+    /// Starts with the configured nick.
     pub(crate) fn new(wanted: &str) -> Self {
         Self {
             base: wanted.to_owned(),
@@ -35,12 +35,13 @@ impl NickChoice {
         }
     }
 
-    /// What to ask for.
+    /// Returns the nick to request.
     pub(crate) fn current(&self) -> &str {
         &self.current
     }
 
-    /// Somebody has it: `herder_`, `herder__`, then `herder2` and so on.
+    /// Returns the next alternative after a nick in use: `herder_`, `herder__`, then `herder2` and so on. `None`
+    /// after too many tries.
     pub(crate) fn taken(mut self) -> Option<Self> {
         self.tries += 1;
         if self.tries > TRIES {
@@ -57,7 +58,8 @@ impl NickChoice {
         Some(self)
     }
 
-    /// The server does not like it: some want their own name before it, some have room for nine characters.
+    /// Returns the next alternative after a nick that the server rejects: some servers want their own name before it,
+    /// some allow nine characters only.
     pub(crate) fn refused(mut self, server: &str, text: &str) -> Option<Self> {
         self.tries += 1;
         if self.tries > TRIES {
@@ -92,7 +94,7 @@ fn clip(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// Our own nick on a link: 001's first parameter, then every NICK whose source is us.
+/// Our own nick on a link: the first parameter of 001, then of every NICK from us.
 #[derive(Debug)]
 pub(crate) struct OwnNick {
     wanted: String,
@@ -101,46 +103,46 @@ pub(crate) struct OwnNick {
 }
 
 impl OwnNick {
-    /// After 001.
+    /// Creates the state after 001.
     pub(crate) fn new(wanted: &str, current: String, now: Instant) -> Self {
         Self { wanted: wanted.to_owned(), current, ask_at: now + REGAIN_EVERY }
     }
 
-    /// What we are called.
+    /// Returns our present nick.
     pub(crate) fn current(&self) -> &str {
         &self.current
     }
 
-    /// What we want to be called.
+    /// Returns the configured nick.
     pub(crate) fn wanted(&self) -> &str {
         &self.wanted
     }
 
-    /// Whether it is not the one we want. A server's own `<server>-nick` counts as ours, and so does all that a server of
-    /// nine characters has room for.
+    /// True if our nick is not the configured one. A server's own `<server>-nick` counts as ours, and so does the
+    /// name cut to nine characters.
     pub(crate) fn is_foreign(&self) -> bool {
         let (current, wanted) = (self.current.to_ascii_lowercase(), self.wanted.to_ascii_lowercase());
         let clipped = current.len() == SHORT && wanted.starts_with(&current);
         !(clipped || current == wanted || current.ends_with(&format!("-{wanted}")))
     }
 
-    /// We were renamed, by ourselves or by services.
+    /// Records that we were renamed, by ourselves or by services.
     pub(crate) fn renamed(&mut self, to: &str, now: Instant) {
         to.clone_into(&mut self.current);
         self.ask_at = now + REGAIN_EVERY;
     }
 
-    /// Its holder left: it can be asked for at once.
+    /// Records that the holder of our nick left: it is requested at once.
     pub(crate) fn freed(&mut self, now: Instant) {
         self.ask_at = now;
     }
 
-    /// When to ask next.
+    /// Returns the time of the next request.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.is_foreign().then_some(self.ask_at)
     }
 
-    /// The nick to ask for now, if it is time.
+    /// Returns the nick to request, if it is time.
     pub(crate) fn due(&mut self, now: Instant) -> Option<&str> {
         if !self.is_foreign() || self.ask_at > now {
             return None;

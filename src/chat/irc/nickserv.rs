@@ -1,16 +1,15 @@
-//! What NickServ says to whoever has told it a password: there is no protocol for that, only the sentences of the services.
+//! Interpretation of NickServ's answers to a login. There is no protocol for them, only the sentences of the services.
 //!
-//! Known are those of Anope, Atheme, Ergo, IRC Services and DALnet. What is in none of them, or in another language, says
-//! nothing here.
+//! Known are those of Anope, Atheme, Ergo, IRC Services and DALnet. Any other sentence, or another language, is ignored.
 
-/// What it comes to.
+/// The meaning of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It knows us now.
+    /// The login was accepted.
     Accepted,
-    /// It does not: the password is another one, or the account may not be used.
+    /// The login was refused: wrong password, or an account that may not be used.
     Refused,
-    /// It knows nobody of the name that is spoken of.
+    /// The nick in question is not registered.
     Unregistered,
 }
 
@@ -30,14 +29,14 @@ const UNREGISTERED: [&str; 5] =
 const REFUSED: [&str; 6] =
     ["authentication failed", "login failed", "access denied", "invalid credentials", "suspended", "frozen"];
 
-/// A sentence without colours and formatting.
+/// Interprets a sentence without colours and formatting; `None` if it is none of the known ones.
 pub(crate) fn said(text: &str) -> Option<Said> {
     let text = text.to_lowercase().replace('’', "'");
     let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
     if has(&ACCEPTED) {
         return Some(Said::Accepted);
     }
-    // How one registers, or logs in, is told with the word `password` as well.
+    // Instructions for registering and logging in contain the word `password` as well.
     let wrong = has(&["password", "credentials"])
         && has(&["incorrect", "invalid", "wrong", "not correct", "mismatch"]);
     let code = text.split(|c: char| !c.is_alphanumeric()).next() == Some("err");

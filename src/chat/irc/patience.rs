@@ -1,25 +1,24 @@
-//! How long a network is waited for.
+//! Timeouts and retry intervals of a network.
 
 use std::time::Duration;
 
 use crate::chat::reconnect::{FIRST, MOST};
 
-/// What herder runs with is the default; tests have less time.
+/// Timeouts and retry intervals. The default is for production; tests use shorter ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Silence before the server is asked for a sign of life.
+    /// Silence after which a PING is sent.
     pub quiet: Duration,
-    /// Silence after it was asked before the link is given up.
+    /// Silence after the PING after which the link is given up.
     pub answer: Duration,
-    /// How long a window of lines may be on its way. Servers that brake take 2 to 6 s; one that is thirty lines behind
-    /// takes 20.
+    /// Timeout of a window of lines. Servers that throttle take 2 to 6 s; one that is thirty lines behind takes 20.
     pub flight: Duration,
-    /// The first wait between two attempts to connect; it doubles.
+    /// The first wait between two connection attempts; it doubles.
     pub retry: Duration,
-    /// The longest wait, in first ones.
+    /// The longest wait, as a multiple of the first.
     pub most: u32,
-    /// Between an adapter that failed too often, or died, and its successor: the longest wait between two attempts, since
-    /// there were too many. Where the configuration has a shorter one, that counts.
+    /// The wait before an adapter that failed too often, or died, is started again. The configured maximum between
+    /// attempts counts if it is shorter.
     pub anew: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Who bears a nick now: what is said in private is for whoever asked, not for whoever has that name when it is sent.
+//! The present holder of a nick: a private message goes to the person who asked, not to the holder of the nick at sending time.
 //!
 //! ```text
 //!  nobody known ──they write to us in private──────────────────────────────► known ──NICK, QUIT, a while──► nobody known
@@ -6,10 +6,11 @@
 //!                                └──the fence behind it, and no 302──► away ──they write──┘
 //! ```
 //!
-//! A 302 that comes a little later than the fence still counts: bouncers answer PING themselves, and ask the server the rest.
+//! A 302 that comes a little later than the fence still counts: bouncers answer PING themselves and forward the rest
+//! to the server.
 //!
-//! Words for somebody who is away, or whose user and host are not those of the one who asked, are dropped: nobody else may
-//! read them, and whoever comes back can ask again.
+//! Messages are dropped if the recipient is away, or if the nick's user and host are not those of the person who
+//! asked: nobody else may read them, and the person can ask again.
 
 use std::time::Duration;
 
@@ -19,58 +20,58 @@ use super::identity::FENCE_GRACE;
 use super::isupport::ISupport;
 use super::wire::Source;
 
-/// For how long it is believed who bears a nick. Where we share no channel with somebody nobody tells us that they left.
+/// The time for which a nick's holder is believed. If we share no channel with somebody, no server tells us that they left.
 const BELIEVED: Duration = Duration::from_secs(15);
-/// How many are remembered; whoever is forgotten is asked for again.
+/// Maximum number of remembered nicks; a forgotten one is requested again.
 const PERSONS_MAX: usize = 512;
 
 #[derive(Debug)]
 enum Standing {
-    /// A question is under way, with this fence behind it; once that was answered, until then.
+    /// A request is open; `fence` follows it, and `until` is its timeout after the fence was answered.
     Asked { fence: u64, until: Option<Instant> },
-    /// This is their user and host.
+    /// User and host of the holder.
     Known { user: String, host: String, until: Instant },
-    /// Nobody bears the nick.
+    /// The nick is unused.
     Away { until: Instant },
 }
 
-/// What is to be done with words for a person.
+/// The decision about a private message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict<'a> {
-    /// It is them.
+    /// The holder of the nick is the recipient: send it.
     Send,
-    /// The server has to be asked first who bears this nick.
+    /// Ask the server first for the holder of this nick.
     Ask(&'a str),
-    /// The answer to that has to be waited for.
+    /// Wait for the answer to the open request.
     Wait,
-    /// It is somebody else, or nobody.
+    /// The holder is somebody else, or nobody: drop it.
     Drop,
 }
 
-/// Whom one link has seen in private.
+/// Holders of nicks, as one link knows them.
 #[derive(Debug, Default)]
 pub(crate) struct Persons(Vec<(String, Standing)>);
 
-/// The nick of a person, who is called `nick!user@host`.
+/// Returns the nick of a person given as `nick!user@host`.
 pub(crate) fn nick_of(person: &str) -> &str {
     person.split_once('!').map_or(person, |(nick, _)| nick)
 }
 
 impl Persons {
-    /// Somebody has written to us, live.
+    /// Records the holder of a nick who has written to us, live.
     pub(crate) fn wrote(&mut self, source: &Source, server: &ISupport, now: Instant) {
         let (user, host) = (source.user.clone(), source.host.clone());
         self.stands(&source.name, Standing::Known { user, host, until: now + BELIEVED }, server);
     }
 
-    /// Whoever had the nick does not have it any more, or looks different.
+    /// Forgets the holder of a nick after they left, changed nick, or changed user or host.
     pub(crate) fn left(&mut self, nick: &str, server: &ISupport) {
         self.0.retain(|(known, standing)| {
             matches!(standing, Standing::Asked { .. }) || !server.case.same(known, nick)
         });
     }
 
-    /// 302: `nick*=+user@host`, several of them.
+    /// Handles 302: `nick*=+user@host`, several of them.
     pub(crate) fn told(&mut self, replies: &str, server: &ISupport, now: Instant) {
         for reply in replies.split_ascii_whitespace() {
             let Some((nick, rest)) = reply.split_once('=') else { continue };
@@ -83,7 +84,7 @@ impl Persons {
         }
     }
 
-    /// A fence was answered: what was asked before it is answered soon, or not at all.
+    /// Handles the answer to a fence: the request before it is answered soon or never.
     pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
         for (_, standing) in &mut self.0 {
             if let Standing::Asked { fence, until } = standing
@@ -94,7 +95,7 @@ impl Persons {
         }
     }
 
-    /// Questions that were not answered in time: nobody bears the nick.
+    /// Marks nicks as unused whose request was not answered in time.
     pub(crate) fn expired(&mut self, now: Instant) {
         for (_, standing) in &mut self.0 {
             if matches!(standing, Standing::Asked { until: Some(until), .. } if *until <= now) {
@@ -103,7 +104,7 @@ impl Persons {
         }
     }
 
-    /// When [`Persons::expired`] has something to do.
+    /// Returns the time at which [`Persons::expired`] has to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let until = |(_, standing): &(String, Standing)| match standing {
             Standing::Asked { until, .. } => *until,
@@ -112,12 +113,12 @@ impl Persons {
         self.0.iter().filter_map(until).min()
     }
 
-    /// Whether it is being found out who bears the nick.
+    /// True if a request for the holder of the person's nick is open.
     pub(crate) fn is_asked(&self, person: &str, server: &ISupport) -> bool {
         matches!(self.find(nick_of(person), server), Some(Standing::Asked { .. }))
     }
 
-    /// Whether it is known to be them who bear the nick: [`Verdict::Send`].
+    /// True if the person is known to hold the nick now: [`Verdict::Send`].
     pub(crate) fn is_seen(&self, person: &str, server: &ISupport, now: Instant) -> bool {
         let Some((nick, (user, host))) =
             person.split_once('!').and_then(|(nick, rest)| Some((nick, rest.split_once('@')?)))
@@ -131,8 +132,7 @@ impl Persons {
         )
     }
 
-    /// What is to be done with words for `person`. With [`Verdict::Ask`] the question counts as under way, with `fence`
-    /// behind it.
+    /// Decides about a message for `person`. With [`Verdict::Ask`] the request counts as open, followed by `fence`.
     pub(crate) fn verdict<'a>(
         &mut self,
         person: &'a str,
@@ -140,7 +140,7 @@ impl Persons {
         server: &ISupport,
         now: Instant,
     ) -> Verdict<'a> {
-        // A nick alone says nothing of who it was.
+        // A nick alone does not identify a person.
         let Some((nick, (user, host))) =
             person.split_once('!').and_then(|(nick, rest)| Some((nick, rest.split_once('@')?)))
         else {

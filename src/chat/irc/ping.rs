@@ -1,4 +1,4 @@
-//! Whether the far side is still there. Any traffic from it counts.
+//! Detection of a dead peer. Any traffic from it proves that it is alive.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::patience::Patience;
 
-/// The watch over one link.
+/// The keepalive timer of one link.
 #[derive(Debug)]
 pub(crate) struct Idle {
     patience: Patience,
@@ -14,47 +14,47 @@ pub(crate) struct Idle {
     asked: Option<Instant>,
 }
 
-/// What silence asks for.
+/// The action that silence requires.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
     /// Send a PING.
     Ask,
-    /// The far side is gone.
+    /// The peer counts as dead.
     Dead,
 }
 
 impl Idle {
-    /// A link begins.
+    /// Starts the timer of a new link.
     pub(crate) fn new(patience: Patience, now: Instant) -> Self {
         Self { patience, heard: now, asked: None }
     }
 
-    /// Something came; or we were not listening, so that nothing could.
+    /// Resets the timer after a line, or after a time in which we did not read.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.asked = None;
     }
 
-    /// How long nothing has come.
+    /// Returns how long nothing was received.
     pub(crate) fn silent_for(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.heard)
     }
 
-    /// A PING of another kind is on its way: silence from now on is counted against it.
+    /// Records that another kind of PING was sent: its answer is awaited like a keepalive's.
     pub(crate) fn asked(&mut self, now: Instant) {
         self.asked.get_or_insert(now);
     }
 
-    /// When [`Idle::check`] has something to say.
+    /// Returns the time at which [`Idle::check`] has to be called.
     pub(crate) fn deadline(&self) -> Instant {
         match self.asked {
-            // What was asked just after something came has the whole of its time.
+            // A PING sent just after a received line still has the whole timeout.
             Some(asked) => (self.heard + self.patience.quiet).max(asked) + self.patience.answer,
             None => self.heard + self.patience.quiet,
         }
     }
 
-    /// What is due.
+    /// Returns the action that is due.
     pub(crate) fn check(&mut self, now: Instant) -> Option<Silence> {
         if self.deadline() > now {
             return None;
@@ -77,7 +77,7 @@ mod tests {
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut idle = Idle::new(Patience::default(), begin);
         assert_eq!(idle.check(at(59)), None);
-        // The machine slept.
+        // The machine was suspended.
         assert_eq!(idle.check(at(100)), Some(Silence::Ask));
         assert_eq!(idle.check(at(129)), None);
         assert_eq!(idle.check(at(130)), Some(Silence::Dead));

@@ -1,4 +1,4 @@
-//! One login and nothing else, for `herder check`: whether a network lets herder in as it is configured.
+//! A single login for `herder check`: tests whether a network accepts the configuration.
 
 use futures_util::StreamExt as _;
 use tokio::io::AsyncWriteExt as _;
@@ -13,19 +13,19 @@ use super::wire::Outgoing;
 use crate::config::IrcNetwork;
 use crate::core::detail::LinkReason;
 
-/// What a login came to.
+/// The result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The nick that was given: another one than was asked for if somebody has that.
+    /// The nick that the server gave: another one than configured if that is in use.
     pub nick: String,
-    /// Whether services know herder by its account.
+    /// True if the login at the services succeeded.
     pub logged_in: bool,
 }
 
-/// Connects, logs in and leaves. No channel is joined, so that nobody is disturbed.
+/// Connects, logs in and quits. No channel is joined, so that nobody is disturbed.
 ///
 /// # Errors
-/// A sentence for people that says why the network does not let herder in.
+/// A sentence for people with the reason why the network refuses herder.
 pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
     let connected = connect::connect(&Connector::Network, network, 0).await;
     let stream = connected.map_err(|reason| reason.to_string())?;
@@ -51,7 +51,7 @@ pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
             Step::Send(lines) => owed = lines,
             Step::Done(registered) => {
                 let farewell = Outgoing::new("QUIT").text("checked");
-                // Nothing depends on it: the server notices the end by itself.
+                // A failure has no effect: the server notices the closed connection by itself.
                 let _ = writer.write_all(farewell.to_line().as_bytes()).await;
                 let _ = writer.shutdown().await;
                 return Ok(Login { nick: registered.nick, logged_in: registered.logged_in });

@@ -1,8 +1,8 @@
-//! A TCP stream whose kernel acknowledges at once what was read from it.
+//! A TCP stream whose received data the kernel acknowledges at once.
 //!
-//! herder answers a line and asks for proof; the server's word on that is never followed by anything of herder's that could
-//! carry the acknowledgement. Linux then holds it back for 40 ms, and a server that does not send the next line before it
-//! has come (Nagle's algorithm: ngircd, InspIRCd) makes a person wait for that long.
+//! herder answers a line and asks for proof; no line of herder's follows that could carry the acknowledgement of the
+//! server's reply. Linux then delays the acknowledgement by 40 ms, and a server that waits for it before the next
+//! line (Nagle's algorithm: ngircd, InspIRCd) makes a person wait as long.
 
 use std::io;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// See the module's text.
+/// A [`TcpStream`] with immediate acknowledgements, see the module.
 #[derive(Debug)]
 pub(super) struct PromptStream(TcpStream);
 
 impl PromptStream {
-    /// Neither side's small segments wait from here on: `TCP_NODELAY` for what is written, `TCP_QUICKACK` for what is read.
+    /// Wraps a stream and disables both delays: `TCP_NODELAY` for written data, `TCP_QUICKACK` for received data.
     ///
     /// # Errors
-    /// The socket is gone.
+    /// The socket is closed.
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self(stream))
@@ -33,7 +33,7 @@ impl AsyncRead for PromptStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.0).poll_read(context, buffer))?;
-        // The kernel forgets it again. A socket that cannot have it is slower, and nothing else.
+        // The kernel resets the option, so that it is set again after each read. Without it the socket is only slower.
         let _ = rustix::net::sockopt::set_tcp_quickack(&self.0, true);
         Poll::Ready(Ok(()))
     }

@@ -1,5 +1,5 @@
-//! From a fresh connection to 001: capabilities, login, nick. A pure state machine; it is told what came and what time
-//! it is, and says what to send.
+//! Registration, from a fresh connection to numeric 001: capabilities, login, nick. A pure state machine: lines and
+//! time go in, lines to send come out.
 //!
 //! ```text
 //!  CAP LS 302, NICK, USER ─► Listing ─► Requesting ─► LoggingIn ─► Ending ─► 001
@@ -7,9 +7,9 @@
 //!                              └ no sasl ───┴► AwaitingLogin (a server whose services are away)
 //! ```
 //!
-//! A login that is refused ends the network for good: to go on under a wrong name would show people a bot that nobody
-//! may command. A login that gets no answer, or that the server does not offer while its services are away, is another
-//! matter: it has a clock of its own, shorter than any server's, and then the link is tried again later.
+//! A refused login ends the network for good: under a wrong name people would see a bot that they cannot command. A
+//! login without an answer, or one that the server does not offer while its services are away, has a timeout of its
+//! own, shorter than any server's; then the link is tried again later.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,16 +25,16 @@ use super::wire::{Cap, Outgoing, Received, Said};
 use crate::config::{IrcNetwork, Sasl};
 use crate::core::detail::LinkReason;
 
-/// The whole of it; servers give up at 20 to 60 s.
+/// Timeout of the whole registration; servers give up at 20 to 60 s.
 const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
-/// Logging in alone: services that are frozen answer nothing at all.
+/// Timeout of the login alone: frozen services do not answer at all.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// SASL's own limit for one line; an exact multiple is followed by an empty one.
+/// Maximum length of one SASL line, in bytes; a payload that is an exact multiple is followed by an empty line.
 const SASL_CHUNK: usize = 400;
-/// By which the server gives what was said before to whoever asks.
+/// Capability by which a server returns earlier messages on request.
 const CHATHISTORY: &str = "draft/chathistory";
-/// What makes speech safe to obey and delivery provable. One unknown name makes some servers deny a whole request, so
-/// that only what is listed is asked for.
+/// Capabilities that make speech safe to obey and delivery provable. Some servers deny a whole request because of one
+/// unknown name, so that only listed names are requested.
 const WANTED: [&str; 12] = [
     "batch",
     "server-time",
@@ -50,27 +50,27 @@ const WANTED: [&str; 12] = [
     CHATHISTORY,
 ];
 
-/// Capabilities that were granted.
+/// The capabilities that the server has granted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caps(BTreeSet<String>);
 
 impl Caps {
-    /// Whether it was granted, and not taken away since.
+    /// True if the capability was granted and not withdrawn since.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
-    /// Whether the server can be asked what was said before, and will say when and by whom.
+    /// True if the server can be asked for earlier messages, and returns them with time and account.
     pub(crate) fn tell_the_past(&self) -> bool {
         [CHATHISTORY, "batch", "server-time", "message-tags", "account-tag"].iter().all(|name| self.has(name))
     }
 
-    /// What a server newly offers and herder wants.
+    /// Returns the names of a `CAP NEW` list that herder wants.
     pub(crate) fn wanted_of(list: &str) -> Vec<String> {
         names(list).filter(|name| WANTED.contains(name)).map(str::to_owned).collect()
     }
 
-    /// `CAP ACK` and `CAP DEL`.
+    /// Applies `CAP ACK` and `CAP DEL`.
     pub(crate) fn take(&mut self, sub: Cap, list: &str) {
         for word in list.split_ascii_whitespace() {
             let name = word.strip_prefix('-').unwrap_or(word);
@@ -88,24 +88,25 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
     list.split_ascii_whitespace().map(|word| word.split('=').next().unwrap_or(word))
 }
 
-/// What a link knows once it is registered.
+/// The result of a registration.
 #[derive(Debug)]
 pub(crate) struct Registered {
-    /// What 001 calls us.
+    /// Our nick according to 001.
     pub(crate) nick: String,
-    /// What was granted.
+    /// The capabilities that were granted.
     pub(crate) caps: Caps,
-    /// Whether SASL has logged us in.
+    /// True if SASL has logged us in.
     pub(crate) logged_in: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// `CAP LS` was sent; the list so far.
+    /// `CAP LS` was sent; holds the list so far.
     Listing { offered: Vec<String> },
-    /// `CAP REQ` was sent; what is left to ask for one by one after a denial, and how many answers are due.
+    /// `CAP REQ` was sent for `asked`; `due` answers are missing. `singly` is true if the names are requested one by
+    /// one after a denial.
     Requesting { singly: bool, due: usize, asked: Vec<String> },
-    /// The server lists no `sasl`: its services may be away. Waiting for `CAP NEW`.
+    /// Waits for `CAP NEW`: the server does not list `sasl`, perhaps because its services are away.
     AwaitingLogin,
     /// `AUTHENTICATE` was sent.
     LoggingIn,
@@ -113,7 +114,7 @@ enum State {
     Ending,
 }
 
-/// One registration.
+/// The state of one registration.
 #[derive(Debug)]
 pub(crate) struct Registration {
     sasl: Option<Sasl>,
@@ -127,19 +128,19 @@ pub(crate) struct Registration {
     login_deadline: Option<Instant>,
 }
 
-/// What follows from a line.
+/// The result of a line.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Send these and go on.
+    /// Send these lines and continue.
     Send(Vec<Outgoing>),
-    /// 001 came.
+    /// Numeric 001 came: registration is complete.
     Done(Registered),
-    /// It cannot go on.
+    /// Registration has failed.
     End(Closing),
 }
 
 impl Registration {
-    /// The first lines.
+    /// Starts a registration and returns its first lines.
     pub(crate) fn start(network: &IrcNetwork, name: &str, now: Instant) -> (Self, Vec<Outgoing>) {
         let nick = NickChoice::new(&network.nick);
         let mut lines = Vec::new();
@@ -165,12 +166,12 @@ impl Registration {
         (registration, lines)
     }
 
-    /// When [`Registration::expired`] has something to say.
+    /// Returns the time at which [`Registration::expired`] has to be called.
     pub(crate) fn deadline(&self) -> Instant {
         self.login_deadline.map_or(self.deadline, |login| login.min(self.deadline))
     }
 
-    /// Whether a clock ran out, and what that means.
+    /// Returns the reason to end the link if a timeout has passed.
     pub(crate) fn expired(&self, now: Instant) -> Option<Closing> {
         if self.login_deadline.is_some_and(|deadline| deadline <= now) {
             let reason = if self.state == State::AwaitingLogin {
@@ -184,7 +185,7 @@ impl Registration {
         (self.deadline <= now).then(|| Closing::Lost(late.into()))
     }
 
-    /// Takes one line.
+    /// Handles one line of the server.
     pub(crate) fn receive(&mut self, line: &Received, now: Instant) -> Step {
         match &line.said {
             Said::Ping(params) => Step::Send(vec![pong(params)]),
@@ -251,7 +252,7 @@ impl Registration {
             return Step::Send(Vec::new());
         };
         if sub == Cap::Denied && !*singly {
-            // Some servers deny a whole list for one name in it.
+            // Some servers deny a whole list because of one name in it.
             *singly = true;
             *due = asked.len();
             let one = |name: &String| Outgoing::new("CAP").word("REQ").text(name.as_str());
@@ -272,7 +273,7 @@ impl Registration {
         Step::Send(vec![Outgoing::new("CAP").word("REQ").text("sasl")])
     }
 
-    /// Everything was granted or denied: log in, or end.
+    /// Continues after all capabilities were granted or denied: logs in, or ends the negotiation.
     fn capabilities_settled(&mut self, now: Instant) -> Step {
         let Some(sasl) = &self.sasl else { return self.end() };
         if !self.caps.has("sasl") {
@@ -313,7 +314,7 @@ impl Registration {
         let text = params.last().map(String::as_str).unwrap_or_default();
         match code {
             1 => self.welcomed(params),
-            // The server knows no `CAP`.
+            // The server does not know `CAP`.
             410 | 421 if params.iter().any(|word| word.eq_ignore_ascii_case("CAP")) => {
                 self.state = State::Requesting { singly: true, due: 0, asked: Vec::new() };
                 self.capabilities_settled(now)
@@ -344,7 +345,7 @@ impl Registration {
 
     fn logged_in(&mut self, code: u16) -> Step {
         self.logged_in = true;
-        // 900 only says as whom; 903 (or 907, already) is the end of it.
+        // 900 only names the account; 903 (or 907, already logged in) ends the login.
         if code == 900 || self.state != State::LoggingIn { Step::Send(Vec::new()) } else { self.end() }
     }
 
@@ -365,7 +366,7 @@ fn refused(what: LinkReason, text: &str) -> Step {
     Step::End(Closing::Refused(what.with(text)))
 }
 
-/// The answer to a PING, with whatever came with it.
+/// Builds the answer to a PING, with the same parameter.
 pub(crate) fn pong(params: &[String]) -> Outgoing {
     Outgoing::new("PONG").text(params.first().map(String::as_str).unwrap_or_default())
 }

@@ -1,22 +1,22 @@
-//! What is live speech, and what a server or bouncer merely tells again.
+//! Distinguishes live speech from lines that a server or bouncer replays.
 //!
-//! A replayed `@spark abort` must not abort anything. Four things give a replay away: the batch it comes in, a time that
-//! is long past, an id that was seen before, and coming between our JOIN of a channel and the moment the server has
-//! said all it had to say about it (`channels` keeps that one).
+//! A replayed `@spark abort` must not abort anything. Four things identify a replay: its batch, an old time, a
+//! message id that was seen before, and a position between our JOIN of a channel and the end of the server's burst
+//! for it (`channels` tracks that one).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::wire::Received;
 use crate::core::time::Timestamp;
 
-/// Speech is live this long, in milliseconds, by the server's own clock.
+/// Maximum age of live speech, in ms by the server's own clock.
 const LIVE_FOR: i64 = 30_000;
-/// How many message ids are remembered: more than any server replays for all channels of a fleet.
+/// Maximum number of remembered message ids: more than any server replays for all channels of a fleet.
 const IDS_MAX: usize = 8192;
-/// How many batches can be open at once. A server has a handful; more is a fault, and counts as replay.
+/// Maximum number of open batches. A server has a handful; lines in any beyond it count as replay.
 const BATCHES_MAX: usize = 256;
 
-/// Message ids that were seen, over all links of a network.
+/// Message ids seen on all links of a network.
 #[derive(Debug, Default)]
 pub(crate) struct SeenIds {
     known: HashSet<String>,
@@ -24,7 +24,7 @@ pub(crate) struct SeenIds {
 }
 
 impl SeenIds {
-    /// Whether `id` is new; from now on it is not.
+    /// Returns true if `id` is new, and remembers it.
     pub(super) fn first(&mut self, id: &str) -> bool {
         if !self.known.insert(id.to_owned()) {
             return false;
@@ -39,28 +39,28 @@ impl SeenIds {
     }
 }
 
-/// What a link knows of batches and of the server's clock.
+/// The open batches and the clock difference of one link.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
-    /// Open batches, and whether each is a replay.
+    /// Kinds of the open batches, by reference.
     batches: HashMap<String, Kind>,
-    /// Our clock minus the server's, in milliseconds, from the last line that was certainly live.
+    /// Our clock minus the server's, in ms, from the last line that was certainly live.
     skew: Option<i64>,
 }
 
-/// What a batch is about.
+/// The kind of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Told again.
+    /// Replayed lines.
     History,
-    /// A server and all on it went.
+    /// QUITs of everybody on a server that was split off.
     Netsplit,
-    /// Anything else, e.g. the answer to a labelled command.
+    /// Any other batch, e.g. the answer to a labelled command.
     Other,
 }
 
 impl Replay {
-    /// A batch begins, perhaps inside another.
+    /// Handles the start of a batch, perhaps inside another.
     pub(crate) fn start(&mut self, id: &str, kind: &str, line: &Received) {
         let inside = line.tag("batch").and_then(|outer| self.batches.get(outer)).copied();
         let told_again = ["history", "playback", "netjoin"].iter().any(|word| kind.contains(word));
@@ -76,18 +76,18 @@ impl Replay {
         }
     }
 
-    /// A batch ends.
+    /// Handles the end of a batch.
     pub(crate) fn end(&mut self, id: &str) {
         self.batches.remove(id);
     }
 
-    /// What kind of batch a line is in. One that nobody opened counts as history.
+    /// Returns the kind of the batch that contains a line. An unknown batch counts as history.
     pub(crate) fn batch_of(&self, line: &Received) -> Option<Kind> {
         line.tag("batch").map(|id| self.batches.get(id).copied().unwrap_or(Kind::History))
     }
 
-    /// A line of our own came. It can be told again like anybody's, and then its time says nothing of the server's clock;
-    /// only what carries the label of a line that we have just sent is certainly its echo.
+    /// Handles a line of our own. It can be a replay, whose time says nothing about the server's clock; only a line
+    /// with the label of one just sent is certainly its echo.
     pub(crate) fn own(&mut self, line: &Received, now: Timestamp, seen: &mut SeenIds) {
         let first = line.tag("msgid").is_none_or(|id| seen.first(id));
         if first && line.tag("batch").is_none() && line.tag("label").is_some() {
@@ -95,24 +95,24 @@ impl Replay {
         }
     }
 
-    /// A line that is certainly live came: an answer to our own fence, or to a label of ours.
+    /// Measures the clock difference from a line that is certainly live: the answer to our own fence or label.
     pub(crate) fn calibrate(&mut self, line: &Received, now: Timestamp) {
         if let Some(Some(time)) = line.tag("time").map(parse_time) {
             self.skew = Some(now.as_millis().saturating_sub(time));
         }
     }
 
-    /// What the server's clock shows when ours shows `ours`.
+    /// Converts a time of our clock to the server's, in ms.
     pub(crate) fn by_server(&self, ours: Timestamp) -> i64 {
         ours.as_millis().saturating_sub(self.skew.unwrap_or(0))
     }
 
-    /// What our clock showed when the server's showed `millis`.
+    /// Converts a time of the server's clock, in ms, to ours.
     pub(crate) fn by_us(&self, millis: i64) -> Timestamp {
         Timestamp::from_millis(millis.saturating_add(self.skew.unwrap_or(0)))
     }
 
-    /// Why a line is not live speech, if it is not.
+    /// Returns the reason why a line is not live speech; `None` if it is live.
     pub(crate) fn stale(&self, line: &Received, now: Timestamp, seen: &mut SeenIds) -> Option<&'static str> {
         let first = line.tag("msgid").is_none_or(|id| seen.first(id));
         if self.batch_of(line) == Some(Kind::History) {
@@ -128,7 +128,7 @@ impl Replay {
     }
 }
 
-/// A server's `time`, in milliseconds.
+/// Parses a server's `time` tag into ms.
 pub(super) fn parse_time(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }

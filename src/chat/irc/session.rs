@@ -1,8 +1,8 @@
 //! One registered link, as a state machine without I/O: lines and time go in, [`Effect`]s come out.
 //!
-//! It puts together what the other files know: who we are and what the server is (`nick`, `isupport`), where we are
-//! (`channels`), what is live (`replay`) and whose it is (`identity`), what is on its way (`delivery`). `link` moves
-//! bytes and time in and effects out; `registration` comes before.
+//! It combines the other files: our nick and the server's properties (`nick`, `isupport`), our channels (`channels`),
+//! live speech (`replay`) and its authors (`identity`), posts in flight (`delivery`). `link` moves bytes and time in
+//! and performs the effects; `registration` comes before.
 
 mod census;
 mod lines;
@@ -39,43 +39,44 @@ use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Lane, Post, Target, Window};
 
-/// The longest wait for the answers to our first JOINs before the rest goes on without them.
+/// Maximum time to wait for the answers to the first JOINs before posts are sent anyway.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long NickServ is waited for when it is not there, at first and at most.
+/// The first wait before NickServ is tried again if it was not there; it doubles.
 const IDENTIFY_AGAIN: Duration = Duration::from_secs(15);
-/// See [`IDENTIFY_AGAIN`].
+/// The longest wait before NickServ is tried again, see [`IDENTIFY_AGAIN`].
 const IDENTIFY_AGAIN_MAX: Duration = Duration::from_secs(600);
-/// In how many agents' channels it is said how long we were away. Beyond it the control channel has to do: a line for each
-/// agent of a large fleet would hold up alerts for minutes on a server that brakes.
+/// Maximum number of agents' channels in which an absence is announced. With more agents only the control channel is
+/// told: one line for each agent of a large fleet would delay alerts for minutes on a server that throttles.
 const AWAY_CHANNELS_MAX: usize = 20;
 
-/// The two clocks of one moment.
+/// Both clocks, read at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
-    /// For people and the journal.
+    /// Wall clock, for people and the journal.
     pub(crate) wall: Timestamp,
-    /// For waiting.
+    /// Monotonic clock, for timeouts.
     pub(crate) mono: Instant,
 }
 
-/// What outlives a link.
+/// The state that outlives a link.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Message ids seen.
+    /// Message ids seen, to recognise repeats.
     pub(crate) seen: SeenIds,
-    /// When the last link that was up was lost, until that was said.
+    /// The time at which the last link that was up was lost, until this was announced.
     pub(crate) lost_at: Option<Timestamp>,
-    /// Numbers for fences and labels: an answer that an earlier link was owed cannot be taken for one of this link's.
+    /// Counter for fences and labels. It continues across links, so that a late answer to an earlier link matches
+    /// none of this link's.
     pub(crate) numbers: u64,
-    /// What the services said when they refused our password, until they take one.
+    /// The services' words when they refused our password, until they accept one.
     pub(crate) unidentified: Option<Detail>,
-    /// Whether it was said that topics cannot be set.
+    /// True if people were told that topics cannot be set.
     pub(crate) topic_denial_told: bool,
-    /// Who may command, and what they missed: a link that was lost is no reason to forget them.
+    /// People who may command, and the alerts that they missed; kept across links.
     pub(crate) netsplits: Netsplits,
-    /// Lines that the commands have not taken yet.
+    /// Inbound lines that the command task has not taken yet.
     pub(crate) unheard: VecDeque<Inbound>,
-    /// Failed attempts in a row, and when the next one is due: whoever is started anew waits as long as who goes on.
+    /// Reconnect backoff; a restarted adapter waits as long as one that continues.
     pub(crate) backoff: Backoff,
 }
 
@@ -86,43 +87,43 @@ impl Lasting {
     }
 }
 
-/// What has to be done.
+/// An action for the link to perform.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Send a line.
     Send(Outgoing),
-    /// Somebody said something.
+    /// Pass an inbound line to the command task.
     Hear(Inbound),
-    /// Something has to be said that is not in the journal.
+    /// Queue a post that is not in the journal.
     Post(Post),
-    /// The channels are joined: the backlog can go.
+    /// The channels are joined: queued posts can be sent.
     Up,
-    /// The services have said whether they know us.
+    /// The services have answered our login.
     Known,
-    /// A window came to its end: the first part is with the server, the second has to be sent again.
+    /// A window has ended: the first part is confirmed by the server, the second has to be sent again.
     Landed(Window, Window),
-    /// The link is of no more use.
+    /// End the link.
     Close(Closing),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The burst after 001; JOINs follow its end or the answer to the first fence.
+    /// The burst of lines after 001. JOINs follow when it ends or the first fence is answered.
     Greeting { fence: u64 },
-    /// The first JOINs are on their way.
+    /// The first JOINs were sent and are not all answered.
     Joining { until: Instant },
-    /// Posts can go.
+    /// Posts can be sent.
     Up,
 }
 
-/// One registered link.
+/// The state of one registered link.
 pub(crate) struct Session<'a> {
     settings: &'a Settings,
     lasting: &'a mut Lasting,
     wanted: Vec<ChannelWanted>,
     caps: Caps,
     logged_in: bool,
-    /// When NickServ is told again who we are, and how often it was not there.
+    /// The time of the next login at NickServ, and below it the number of times that NickServ was not there.
     identify_at: Option<Instant>,
     nickserv_missed: u32,
     told: services::Told,
@@ -131,7 +132,7 @@ pub(crate) struct Session<'a> {
     /// Our own user and host as others see them, once known.
     own: Option<(String, String)>,
     phase: Phase,
-    /// The first fence was answered: what is said to us in private is live.
+    /// True if the first fence was answered: private messages are live from then on.
     live: bool,
     channels: Channels,
     lookups: Lookups,
@@ -149,7 +150,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// 001 came.
+    /// Starts a session after 001.
     pub(crate) fn new(
         settings: &'a Settings,
         lasting: &'a mut Lasting,
@@ -160,7 +161,7 @@ impl<'a> Session<'a> {
         let server = ISupport::default();
         settings.rooms.link_began(&settings.network.name);
         if !registered.caps.tell_the_past() {
-            // What is said here from now on is not followed, so that nothing of it may be asked for later.
+            // Without history this session does not track speech, so that a later link must not request it.
             settings.marks.keep(|_| false);
         }
         let absences = past::Absences::since(lasting.lost_at);
@@ -202,17 +203,17 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// What has to be done since this was last asked.
+    /// Takes the effects since the last call.
     pub(crate) fn effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether the next window can be sent.
+    /// True if the next window can be sent.
     pub(crate) fn wants_window(&self) -> bool {
         self.phase == Phase::Up && self.flight.is_none()
     }
 
-    /// Whether a window is on its way.
+    /// True if a window is in flight.
     pub(crate) fn in_flight(&self) -> bool {
         self.flight.is_some()
     }
@@ -226,7 +227,7 @@ impl<'a> Session<'a> {
         self.send(Outgoing::new("PING").text(format!("f{number}")));
     }
 
-    /// When [`Session::tick`] has something to do.
+    /// Returns the time at which [`Session::tick`] has to be called.
     pub(crate) fn deadline(&self) -> Instant {
         let settle = match self.phase {
             Phase::Joining { until } => Some(until),
@@ -236,7 +237,7 @@ impl<'a> Session<'a> {
             if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.channels.deadline() };
         let flight = self.flight.as_ref().map(Flight::deadline);
         let past = self.history.deadline();
-        // Nobody is counted before the greeting is over.
+        // The census does not run before the greeting is over.
         let census = if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.census.deadline() };
         let questions = [self.lookups.deadline(), self.persons.deadline(), census];
         [settle, channels, flight, past, self.nick.deadline(), self.identify_at]
@@ -246,7 +247,7 @@ impl<'a> Session<'a> {
             .fold(self.idle.deadline(), Instant::min)
     }
 
-    /// Time has passed.
+    /// Handles timeouts.
     pub(crate) fn tick(&mut self, now: Now) {
         if self.flight.as_ref().is_some_and(|flight| flight.deadline() <= now.mono) {
             let waited = self.settings.patience.flight;
@@ -277,7 +278,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The link is given up for its silence: it was lost when that began, not when the patience with it ended.
+    /// Records the start of the silence as the time of the loss, not the end of the timeout.
     fn away_since_silent(&mut self, now: Now) {
         if self.phase == Phase::Up {
             let since = now.wall.before(self.idle.silent_for(now.mono));
@@ -285,18 +286,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lines that the commands have not taken when the link is over; they are taken when there is another one.
+    /// Keeps inbound lines that the command task has not taken, for the next link.
     pub(crate) fn keep_unheard(&mut self, unheard: VecDeque<Inbound>) {
         self.lasting.unheard = unheard;
     }
 
-    /// Nothing could come, because we were not listening.
+    /// Resets the timeouts while the link does not read the socket.
     pub(crate) fn not_listening(&mut self, now: Now) {
         self.idle.heard(now.mono);
         self.history.not_listening(now.mono);
     }
 
-    /// The wish list changed.
+    /// Replaces the list of wanted channels.
     pub(crate) fn want(&mut self, wanted: Vec<ChannelWanted>, now: Now) {
         if matches!(self.phase, Phase::Greeting { .. }) {
             self.channels = Channels::new(&self.settings.network, &wanted, &self.server, now.mono);
@@ -309,7 +310,7 @@ impl<'a> Session<'a> {
         self.go_on(now);
     }
 
-    /// What can be done at any time once the burst is over.
+    /// Sends JOINs, topics and fences that are due; does nothing during the greeting.
     fn go_on(&mut self, now: Now) {
         if matches!(self.phase, Phase::Greeting { .. }) {
             return;
@@ -337,12 +338,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The burst after 001 is over.
+    /// Ends the greeting and starts to join.
     fn greeted(&mut self, now: Now) {
         if !matches!(self.phase, Phase::Greeting { .. }) {
             return;
         }
-        // Only now is it certain how this server compares names.
+        // Only now is the server's case mapping known.
         self.channels = Channels::new(&self.settings.network, &self.wanted, &self.server, now.mono);
         if let Some(mode) = self.server.bot_mode {
             let line = Outgoing::new("MODE").word(self.nick.current()).word(format!("+{mode}"));
@@ -353,7 +354,8 @@ impl<'a> Session<'a> {
         self.go_on(now);
     }
 
-    /// Before the backlog: for machines, that we are here; and where it cannot be asked what was said, how long we were away.
+    /// Announces our return before the queued posts: a `HEARTBEAT` line for machines, and the time of our absence in
+    /// channels whose missed lines cannot be fetched.
     fn say_we_are_back(&mut self, now: Now) {
         let Some(from) = self.lasting.lost_at.take() else { return };
         let beat = Notice::WorkLine { line: format!("HEARTBEAT {}", self.settings.name) };
@@ -366,7 +368,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Where it is said that we were away: in the control channel, and, where these are few, in the agents'.
+    /// Returns the targets that are told of an absence: the control channel and, if there are few, the agents' channels.
     fn told_of_absences(&self) -> Vec<Target> {
         let agents = self.wanted.iter().map(|wish| wish.target.clone());
         let mut agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
@@ -377,7 +379,7 @@ impl<'a> Session<'a> {
         agents
     }
 
-    /// Says something that no journal holds. The urgent lane, so that it comes before the backlog it explains.
+    /// Queues a post that the journal does not hold, in the urgent lane, so that it precedes the queued posts it explains.
     fn post(&mut self, to: Target, body: Body, now: Now) {
         self.effects.push(Effect::Post(Post {
             id: PostId(0),
@@ -396,12 +398,12 @@ impl<'a> Session<'a> {
         self.effects.push(Effect::Close(closing));
     }
 
-    /// Whether this is our own nick.
+    /// True if this is our own nick.
     fn is_us(&self, nick: &str) -> bool {
         self.server.case.same(nick, self.nick.current())
     }
 
-    /// 482 answers nothing of ours but TOPIC. It is said once, not for every channel and link.
+    /// Handles 482, which of our commands only TOPIC can cause. It is announced once, not for every channel and link.
     fn topic_denied(&mut self, name: &str, now: Now) {
         let denied = self.channels.topic_denied(name, &self.server);
         if let Some(channel) =
@@ -412,7 +414,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says that a channel is not to be had, if it has just come to that.
+    /// Announces that a channel has become unavailable.
     fn tell(&mut self, trouble: Option<Trouble>, now: Now) {
         let Some(Trouble { channel, reason }) = trouble else { return };
         let network = self.settings.network.name.clone();

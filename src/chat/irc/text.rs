@@ -1,6 +1,6 @@
-//! What people's clients put into a line beside words.
+//! Control codes that IRC clients put into text.
 
-/// `text` without colours, formatting codes and any other control character; `None` for a CTCP request, `/me` included.
+/// Returns `text` without colours, formatting codes and other control characters; `None` for a CTCP request, `/me` included.
 pub(crate) fn plain(text: &str) -> Option<String> {
     if text.starts_with('\x01') {
         return None;
@@ -20,7 +20,7 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     Some(trimmed.to_owned())
 }
 
-/// A foreground of at most `digits`, and, after a comma that a digit follows, a background.
+/// Skips a foreground colour of at most `digits` and, after a comma followed by a digit, a background.
 fn skip_colours(
     rest: &mut std::iter::Peekable<std::str::Chars<'_>>,
     digits: usize,
@@ -41,8 +41,8 @@ fn skip_colours(
     }
 }
 
-/// Cuts `text` into pieces of at most `room` bytes, at a space where the second half has one. Nothing is left out but
-/// the space at a cut.
+/// Cuts `text` into pieces of at most `room` bytes, at a space if the second half has one. Nothing is lost but the
+/// space at a cut.
 pub(crate) fn pieces(text: &str, room: usize) -> Vec<&str> {
     let room = room.max(4);
     let mut rest = text;

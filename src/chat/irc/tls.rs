@@ -1,6 +1,6 @@
-//! TLS: the system's authorities, a PEM file, or one certificate known by its fingerprint.
+//! TLS: trust in the system's authorities, in a PEM file, or in one certificate by its fingerprint.
 //!
-//! The provider is passed explicitly everywhere: with more than one in the dependency graph rustls cannot choose.
+//! The crypto provider is passed explicitly everywhere: with more than one in the dependency graph rustls cannot choose.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,30 +17,30 @@ use tokio_rustls::rustls::{
 use crate::config::{Sasl, Tls};
 use crate::core::detail::Distrust;
 
-/// Why a server's certificate was not taken, and its SHA-256 in hexadecimal digits.
+/// The reason why a server's certificate was rejected, and its SHA-256 in hexadecimal digits.
 pub(crate) type Distrusted = Arc<Mutex<Option<(Distrust, String)>>>;
 
-/// Why TLS cannot be set up.
+/// The reason why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// A PEM file.
+    /// A PEM file cannot be read.
     #[error("cannot read certificates from {0}: {1}")]
     Pem(PathBuf, String),
-    /// Nothing to trust.
+    /// No certificate authority is available.
     #[error(
         "this system has no certificate authorities; name a file with `tls_ca` or a certificate with its fingerprint"
     )]
     NoRoots,
-    /// rustls does not like something.
+    /// An error of rustls.
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
-    /// The verifier cannot be built.
+    /// The certificate verifier cannot be built.
     #[error("cannot build the certificate check: {0}")]
     Verifier(String),
 }
 
-/// The client's side of TLS for one network. Reads files: made once per attempt, off the runtime's threads.
-/// A certificate that is not taken is noted in the second one.
+/// Builds the TLS client configuration of one network. It reads files, and runs once per attempt outside the async
+/// threads; the second value receives the reason if a certificate is rejected.
 pub(crate) fn client_config(tls: &Tls, sasl: Option<&Sasl>) -> Result<(ClientConfig, Distrusted), TlsError> {
     let provider = Arc::new(ring::default_provider());
     let trust = match tls {
@@ -99,15 +99,15 @@ fn authorities(
         .map_err(|error| TlsError::Verifier(error.to_string()))
 }
 
-/// What a pinned check trusts.
+/// The trust anchors of a pinned check.
 #[derive(Debug)]
 enum Trust {
-    /// The certificate with this SHA-256, whoever signed it and whatever it says.
+    /// The certificate with this SHA-256, with any issuer and content.
     Fingerprint([u8; 32]),
-    /// The very certificates of a file, or whatever the authorities in it and the system's vouch for.
+    /// The certificates of a file themselves, and all that the file's or the system's authorities vouch for.
     ///
-    /// The first half is for the usual home server: a self-signed certificate is its own authority, and no authority may
-    /// stand at the end of a chain.
+    /// The first half is for the usual home server: a self-signed certificate is its own authority, and no authority
+    /// may stand at the end of a chain.
     File { certificates: Vec<CertificateDer<'static>>, authorities: Arc<WebPkiServerVerifier> },
 }
 
@@ -146,7 +146,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> ::ring::digest::Digest {
     ::ring::digest::digest(&::ring::digest::SHA256, certificate)
 }
 
-/// What a person can do something about.
+/// Maps an error to a reason that a person can act on.
 fn distrust(error: &rustls::Error) -> Distrust {
     use CertificateError as E;
     let rustls::Error::InvalidCertificate(why) = error else { return Distrust::Invalid };
@@ -155,7 +155,7 @@ fn distrust(error: &rustls::Error) -> Distrust {
         E::Expired | E::ExpiredContext { .. } => Distrust::Expired,
         E::NotValidYet | E::NotValidYetContext { .. } => Distrust::Early,
         E::NotValidForName | E::NotValidForNameContext { .. } => Distrust::Name,
-        // A self-signed certificate is its own authority, which is among the others.
+        // A self-signed certificate is its own authority, and so has an unknown issuer.
         E::UnknownIssuer | E::Other(_) => Distrust::Issuer,
         _ => Distrust::Invalid,
     }

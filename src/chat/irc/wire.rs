@@ -1,28 +1,28 @@
-//! What goes over the wire, in herder's own terms.
+//! IRC lines in herder's own types.
 //!
-//! The parser is `irc::proto`'s; [`Received`] keeps of its message types the few that mean something here, so that
-//! nothing beyond this file depends on how that crate tells a `Raw` command from a known one. [`Outgoing`] is the only
-//! thing that can be sent, and its `Display` is the one place where text becomes protocol.
+//! The parser is `irc::proto`'s; [`Received`] keeps only the few message types that herder uses, so that no other
+//! file depends on how that crate tells a `Raw` command from a known one. Only an [`Outgoing`] can be sent, and its
+//! [`Outgoing::to_line`] alone turns text into protocol.
 
 use std::fmt;
 
 use ::irc::proto::{BatchSubCommand, CapSubCommand, Command, Message, Prefix};
 
-/// The longest line, without tags, in bytes and with its line end.
+/// Maximum length of a line, in bytes, without tags and with its line end.
 pub(crate) const LINE_MAX: usize = 512;
 
 /// One line from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Message tags, keys exactly as the server wrote them: `account` and `+account` are different things.
+    /// Message tags, with keys exactly as the server wrote them: `account` and `+account` are different.
     pub(crate) tags: Vec<(String, String)>,
-    /// Who or what sent it.
+    /// The sender.
     pub(crate) source: Source,
-    /// What it says.
+    /// The command and its parameters.
     pub(crate) said: Said,
 }
 
-/// The source of a line.
+/// The sender of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Source {
     /// A nick, or a server's name.
@@ -34,38 +34,38 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// `nick!user@host`, if the server gave all three.
+    /// Returns `nick!user@host`, if the server gave all three.
     pub(crate) fn mask(&self) -> Option<String> {
         let whole = !self.name.is_empty() && !self.user.is_empty() && !self.host.is_empty();
         whole.then(|| format!("{}!{}@{}", self.name, self.user, self.host))
     }
 }
 
-/// What a line says, as far as herder cares.
+/// The command of a line, as far as herder uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
     /// A numeric with all its parameters.
     Numeric(u16, Vec<String>),
-    /// The server wants to know whether we are there.
+    /// The server's PING, with its parameters.
     Ping(Vec<String>),
     /// The answer to a PING of ours, with its token.
     Pong(String),
     /// The server ends the link.
     Error(String),
-    /// Capability negotiation.
+    /// A `CAP` line.
     Cap {
-        /// Which subcommand.
+        /// The subcommand.
         sub: Cap,
-        /// More lines of the same list follow.
+        /// True if more lines of the same list follow.
         more: bool,
-        /// The capabilities, as written.
+        /// The capabilities, as written by the server.
         list: String,
     },
     /// A step of SASL.
     Authenticate(String),
     /// `PRIVMSG`.
     Message {
-        /// To whom.
+        /// The channel or nick that it is sent to.
         to: String,
         /// The text.
         text: String,
@@ -75,105 +75,105 @@ pub(crate) enum Said {
         /// The text.
         text: String,
     },
-    /// Somebody came in.
+    /// Somebody joined a channel.
     Join {
-        /// Where.
+        /// The channel.
         channel: String,
-        /// Under which services account, where the server says so.
+        /// The services account, where the server sends it.
         account: Option<String>,
     },
-    /// Somebody left.
+    /// Somebody left a channel.
     Part {
-        /// Where.
+        /// The channel.
         channel: String,
     },
-    /// Somebody was thrown out.
+    /// Somebody was kicked.
     Kick {
-        /// Where.
+        /// The channel.
         channel: String,
-        /// Who.
+        /// The nick that was kicked.
         nick: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Somebody has another nick now.
+    /// The sender has this new nick.
     Nick(String),
-    /// Somebody is gone.
+    /// The sender left the network, with this reason.
     Quit(String),
-    /// Somebody logged in to services under this account, or out of them.
+    /// The sender logged in to this services account, or out (`None`).
     Account(Option<String>),
-    /// Somebody's user and host changed.
+    /// The sender's user and host changed.
     ChangeHost {
         /// The new user part.
         user: String,
         /// The new host part.
         host: String,
     },
-    /// The topic changed.
+    /// A channel's topic changed.
     Topic {
-        /// Where.
+        /// The channel.
         channel: String,
-        /// To what.
+        /// The new topic.
         topic: String,
     },
-    /// The modes of a channel, or of who is in it, changed.
+    /// The modes of a channel, or of its members, changed.
     Mode {
-        /// Where.
+        /// The channel.
         channel: String,
     },
     /// An invitation.
     Invite {
-        /// For whom.
+        /// The invited nick.
         nick: String,
-        /// Where.
+        /// The channel.
         channel: String,
     },
-    /// A batch begins.
+    /// The start of a batch.
     BatchStart {
         /// Its reference.
         id: String,
         /// Its type, in lower case.
         kind: String,
-        /// What it is about: its first parameter, e.g. a channel.
+        /// Its first parameter, e.g. a channel.
         about: Option<String>,
     },
-    /// A batch ends.
+    /// The end of a batch.
     BatchEnd {
         /// Its reference.
         id: String,
     },
-    /// `ACK`: a labelled command of ours that has no other answer was carried out.
+    /// `ACK`: a labelled command of ours without another answer was carried out.
     Acknowledged,
-    /// `FAIL`: a command of ours was not carried out.
+    /// `FAIL`: a command of ours was refused.
     Failed {
-        /// Which.
+        /// The name of the command.
         command: String,
-        /// The code, and what it is about.
+        /// The code, and its context parameters.
         about: Vec<String>,
-        /// Why.
+        /// The reason, as text.
         reason: String,
     },
-    /// Anything else.
+    /// Any other command.
     Other,
 }
 
-/// The part of capability negotiation that a server speaks.
+/// The subcommand of a server's `CAP` line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cap {
-    /// The list of what there is.
+    /// `LS`: the available capabilities.
     List,
-    /// Granted.
+    /// `ACK`: granted.
     Granted,
-    /// Denied.
+    /// `NAK`: denied.
     Denied,
-    /// Newly offered.
+    /// `NEW`: newly offered.
     New,
-    /// Taken away.
+    /// `DEL`: withdrawn.
     Gone,
 }
 
 impl Received {
-    /// The value of a tag whose key is exactly `key`; the last one counts.
+    /// Returns the value of the tag whose key is exactly `key`; of several the last.
     pub(crate) fn tag(&self, key: &str) -> Option<&str> {
         self.tags.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
@@ -225,12 +225,12 @@ fn said(command: Command) -> Said {
     }
 }
 
-/// An account, where there is one.
+/// Returns the account, unless it is empty or `*`.
 fn named(account: Option<String>) -> Option<String> {
     account.filter(|account| !account.is_empty() && account != "*")
 }
 
-/// Commands and numerics that the parser does not know. Numerics among them are as good as any other.
+/// Converts commands and numerics that the parser does not know. Numerics among them are ordinary numerics.
 fn raw(verb: &str, mut params: Vec<String>) -> Said {
     if verb.len() == 3
         && let Ok(code) = verb.parse()
@@ -278,8 +278,8 @@ fn batch(reference: &str, kind: Option<&BatchSubCommand>, about: Option<String>)
 
 /// One line to the server.
 ///
-/// Whatever its parts hold, it is one line: control characters cannot get out, a parameter cannot become two, and it is
-/// never longer than [`LINE_MAX`].
+/// Whatever its parts contain, the result is one line: control characters are removed, a parameter cannot become two,
+/// and the line is at most [`LINE_MAX`] bytes long.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Outgoing {
     verb: &'static str,
@@ -289,30 +289,30 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A command without parameters.
+    /// Creates a command without parameters.
     pub(crate) fn new(verb: &'static str) -> Self {
         Self { verb, middle: Vec::new(), trailing: None, label: None }
     }
 
-    /// With one more parameter: a word.
+    /// Adds a parameter without spaces.
     pub(crate) fn word(mut self, word: impl Into<String>) -> Self {
         self.middle.push(word.into());
         self
     }
 
-    /// With the last parameter: any text.
+    /// Sets the last parameter: any text.
     pub(crate) fn text(mut self, text: impl Into<String>) -> Self {
         self.trailing = Some(text.into());
         self
     }
 
-    /// With a label, by which the server's answer is known (labeled-response).
+    /// Adds a label, which the server repeats in its answer (labeled-response).
     pub(crate) fn label(mut self, label: String) -> Self {
         self.label = Some(label);
         self
     }
 
-    /// The line as it is sent, with its line end.
+    /// Returns the line as it is sent, with its line end.
     pub(crate) fn to_line(&self) -> String {
         let mut line = String::with_capacity(128);
         line.push_str(self.verb);
@@ -332,14 +332,14 @@ impl Outgoing {
     }
 }
 
-/// Credentials are lines too, so that a line's text is never shown by `Debug`.
+/// Lines can contain credentials, so that `Debug` never shows their text.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Outgoing({} …)", self.verb)
     }
 }
 
-/// A word has no spaces, is not empty, and does not begin the trailing parameter.
+/// Appends a parameter: without spaces, not empty, and not beginning with a colon, which would start the trailing parameter.
 fn push_word(line: &mut String, word: &str) {
     let start = line.len();
     line.extend(word.chars().filter(|c| *c != ' ' && may_be_sent(*c)).skip_while(|c| *c == ':'));
@@ -348,14 +348,14 @@ fn push_word(line: &mut String, word: &str) {
     }
 }
 
-/// Everything but control characters; of those, the formatting codes that IRC clients show.
+/// True for every character except control characters; of those, the formatting codes that IRC clients show are allowed.
 ///
-/// `\x01` is not among them: it would make a line a CTCP request.
+/// `\x01` is not allowed: it would make a line a CTCP request.
 fn may_be_sent(c: char) -> bool {
     matches!(c, '\x02' | '\x03' | '\x0f' | '\x11' | '\x16' | '\x1d' | '\x1e' | '\x1f') || !c.is_control()
 }
 
-/// Cuts at a character boundary, `max` bytes at most.
+/// Cuts the line at a character boundary, to at most `max` bytes.
 fn truncate(line: &mut String, max: usize) {
     if line.len() > max {
         let mut end = max;

@@ -1,4 +1,4 @@
-//! Messages with buttons are remembered and followed until their agent goes on; then they show who made it.
+//! Tracking of messages with buttons: they are remembered until their agent continues, and then show who made it continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::journal::{Entry, Memo, Stream};
 use crate::outbox::Post;
 use crate::supervisor::View;
 
-/// Messages with buttons that were just sent and are not yet followed. Few posts have buttons; the one who sends them
+/// Capacity of the channel of sent messages with buttons that are not yet tracked. Few posts have buttons; the sender
 /// waits for room.
 pub(in crate::chat::discord) const PROMPTS_CAPACITY: usize = 64;
 
-/// Under which keys messages with buttons are remembered.
+/// Key prefix of the memos about messages with buttons.
 const PREFIX: &str = "discord/prompt/";
 
-/// The first and the longest wait before a message whose buttons could not be changed is tried again.
+/// The first and the longest wait before another attempt to change a message's buttons.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
 
-/// Entries of an agent that are looked at for who made it go on.
+/// Number of an agent's journal entries that are searched for the person who made it continue.
 const LOOK_BACK: usize = 100;
 
 /// A message with buttons.
@@ -45,10 +45,10 @@ pub(in crate::chat::discord) struct Prompt {
     at: Timestamp,
     channel: ChannelId,
     message: MessageId,
-    /// What the agent asks in it, if that is what it is about.
+    /// The agent's request in the message, if it contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<AskId>,
-    /// Whether it is about the agent's account.
+    /// True if the message is about the agent's account.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     account: bool,
 }
@@ -59,10 +59,10 @@ impl Prompt {
     }
 }
 
-/// Puts other buttons under a message. One that is gone needs none, and what Discord does not take it will never take.
+/// Replaces the buttons of a message. Succeeds also if the message is gone or Discord rejects the change for good.
 ///
 /// # Errors
-/// It may be taken later.
+/// A failure that another attempt may overcome.
 pub(super) async fn change(
     bot: &Bot,
     channel: ChannelId,
@@ -80,7 +80,7 @@ pub(super) async fn change(
     }
 }
 
-/// Who made an agent go on since a post.
+/// Finds the action that made an agent continue since a post.
 pub(super) async fn who(bot: &Bot, agent: &AgentName, at: Timestamp) -> Option<Done> {
     let entries = match bot.ports.journal.latest(Stream::Agent(agent.clone()), LOOK_BACK).await {
         Ok(entries) => entries,
@@ -95,10 +95,10 @@ pub(super) async fn who(bot: &Bot, agent: &AgentName, at: Timestamp) -> Option<D
     })
 }
 
-/// The command that made an agent go on, if the event is from one.
+/// Returns the command that made an agent continue, if the event comes from one.
 fn went_on(event: Event) -> Option<Done> {
     match event {
-        // A call that is answered so is over before the agent goes on with other work.
+        // A call with this answer is over before the agent continues with other work.
         Event::EscalationAnswered { answer: Answer::Abort, by, .. } => Some(Done { command: "abort", by }),
         Event::EscalationAnswered { answer: Answer::Moved, by, .. } => Some(Done { command: "task", by }),
         Event::Resumed { by } | Event::AccountOpened { by } => Some(Done { command: "resume", by }),
@@ -108,7 +108,7 @@ fn went_on(event: Event) -> Option<Done> {
     }
 }
 
-/// A post with buttons reached a channel: remembered, and followed.
+/// Remembers and tracks a post with buttons that reached a channel.
 pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: ChannelId, message: MessageId) {
     let called = calls_for(&post.body).map(|agent| (agent, None));
     let asked = || asks::asked(&post.body).map(|(agent, ask)| (agent, Some(ask)));
@@ -117,7 +117,7 @@ pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: Ch
     follow(bot, Prompt { agent: agent.clone(), at: post.at, channel, message, ask, account }).await;
 }
 
-/// An answer to an interaction has the buttons of a post.
+/// Remembers and tracks an answer to an interaction that has a post's buttons.
 pub(in crate::chat::discord) async fn answers(
     bot: &Bot,
     (agent, at): (&AgentName, Timestamp),
@@ -139,7 +139,7 @@ async fn follow(bot: &Bot, prompt: Prompt) {
     }
 }
 
-/// Follows the messages with buttons, until dropped: when their agent goes on, they show who made it.
+/// Tracks the messages with buttons, until dropped, and updates each when its agent continues.
 pub(in crate::chat::discord) async fn keep(bot: Arc<Bot>, mut sent: mpsc::Receiver<Prompt>) {
     let mut followed = FuturesUnordered::new();
     for prompt in remembered(&bot).await.into_values() {
@@ -156,8 +156,8 @@ pub(in crate::chat::discord) async fn keep(bot: Arc<Bot>, mut sent: mpsc::Receiv
     }
 }
 
-/// Shows who answered once somebody has, however long Discord is away. A message is forgotten when that is done, so that
-/// after a restart it is gone on with.
+/// Updates a message when somebody has answered, however long Discord is unreachable. It is forgotten only after
+/// that, so that a restart continues here.
 async fn followed_to_its_end(bot: &Bot, prompt: Prompt) {
     let prompt = settled(bot, prompt).await;
     let row = [match prompt.ask {
@@ -192,10 +192,10 @@ async fn remembered(bot: &Bot) -> BTreeMap<String, Prompt> {
     memos.into_iter().filter_map(|(key, value)| Some((key, serde_json::from_str(&value).ok()?))).collect()
 }
 
-/// A post leaves when it is on the disk; what it is about is shown right after that, on a busy machine a moment later.
+/// Maximum delay between a post on disk and the matching view of its agent, on a busy machine.
 const SHOWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// Resolves when a prompt does not call for anybody any more.
+/// Waits until a prompt no longer calls for a person.
 async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
     let fleet = &bot.ports.fleet;
     let is_over = |view: &View| match prompt.ask {
@@ -203,20 +203,20 @@ async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
         None => !is_open(view, prompt.at),
     };
     loop {
-        // What happens to an account is no news of its agent.
+        // A change of an account does not notify the waiters of its agent.
         let over = if prompt.account {
             fleet.wait_among_all(&prompt.agent, is_over).await
         } else {
             fleet.wait_for(&prompt.agent, is_over).await
         };
-        // An agent that is gone calls for nobody either; one that is still known went down with herder, and calls on.
+        // A removed agent calls for no one; if it is still known, herder is shutting down and the call stays open.
         if over.is_none() && fleet.view(&prompt.agent).is_some() {
             std::future::pending::<()>().await;
         }
         if over.is_none() || clock::now().since(prompt.at) >= SHOWN_WITHIN {
             return prompt;
         }
-        // So young a post may be there before the view of its agent shows what it is about.
+        // The view of the agent may be older than so young a post.
         tokio::time::sleep(SHOWN_WITHIN).await;
     }
 }

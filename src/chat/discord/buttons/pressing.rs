@@ -1,4 +1,4 @@
-//! What a press leads to.
+//! Handling of pressed buttons.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 
-/// A button was pressed.
+/// Handles a pressed button.
 pub(in crate::chat::discord) async fn pressed(bot: &Arc<Bot>, asker: &Asker, press: &ComponentInteraction) {
     match press.data.custom_id.parse() {
         Ok(CustomId::Answer { answer: Answer::Transcript, agent, .. }) => {
@@ -67,7 +67,7 @@ fn of(agent: &AgentName, code: Option<&str>) -> Given {
     Given(std::iter::once(agent).chain(code).collect())
 }
 
-/// What a press leads to: the message with other buttons, or something for whoever pressed.
+/// The result of a press: new buttons for the message, or a private reply to the person.
 pub(in crate::chat::discord) enum Pressed {
     Buttons(Vec<CreateActionRow>),
     Told(Reply),
@@ -80,13 +80,13 @@ async fn answered(
     (answer, agent, at): (Answer, &AgentName, Timestamp),
 ) {
     let deciding = async {
-        // One press at a time, so that the second sees what the first has done.
+        // One press at a time, so that the second sees the effect of the first.
         let _first = bot.pressing.lock().await;
-        // Whether it is too late is the agent's to say: a post can be answered before its view shows what it is about.
+        // The agent decides whether it is too late: a post can be answered before the view shows it.
         let structured = Structured {
-            // The message shows who answered, not what the agent does now.
+            // The message shows who answered, not the agent's present activity.
             shown: false,
-            // Who is faster elsewhere meanwhile has decided.
+            // An earlier answer on another network counts.
             under: Some(at),
             ..asker.structured(answer.command(), of(agent, None))
         };
@@ -101,7 +101,7 @@ async fn answered(
         let by = Actor { network: bot.network(), name: asker.author.nick.clone(), identity: None };
         let done = Done { command: answer.command(), by };
         let posts = &bot.ports.locale;
-        // Who lets an account go on is done, although it is still closed: the root opens it.
+        // Resuming an account is complete although it is still closed: the root supervisor opens it.
         let stands = still && matches!(answer, Answer::Abort);
         Pressed::Buttons(vec![if stands {
             open_row(posts, agent, at, Some(&done))
@@ -126,7 +126,7 @@ async fn confirmed(
         }
         let waits = bot.ports.dispatcher.removal_waits(agent, code).await;
         let (label, id) = match confirm {
-            // The question is over: its buttons say so from now on.
+            // The question is over: its buttons show that from now on.
             _ if !waits => (posts.text("button-over", &[]), confirm),
             Confirm::Remove => {
                 let answered = bot.ports.dispatcher.interact(&structured).await;
@@ -157,7 +157,7 @@ async fn confirmed(
     show(bot, asker, press, deciding).await;
 }
 
-/// Shows what a press led to: at once, or after an acknowledgement that nobody sees.
+/// Shows the result of a press: at once, or after an invisible acknowledgement.
 async fn show(
     bot: &Arc<Bot>,
     asker: &Asker,
@@ -184,7 +184,7 @@ async fn show(
     if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &json!({ "type": 6 })).await {
         warn!(%reason, "a press could not be acknowledged");
         if soon.is_none() {
-            // It came late, and whoever pressed was told that it failed.
+            // It is too late, and the person was told that the interaction failed.
             return;
         }
     }
@@ -204,10 +204,10 @@ async fn change_once(bot: &Bot, press: &ComponentInteraction, rows: &[CreateActi
     }
 }
 
-/// To somebody whose answer comes after another.
+/// Builds the reply to a person whose answer came after another.
 async fn too_late(bot: &Bot, asker: &Asker, agent: &AgentName, at: Timestamp) -> Reply {
     let locale = locale(bot, asker);
-    // Who may not answer is told that, and not who did.
+    // A person without permission is told only that, not who answered.
     if let Err(lines) = bot.ports.dispatcher.may(&asker.structured(Answer::Resume.command(), of(agent, None)))
     {
         return Reply { lines, private: true, ..Reply::default() };

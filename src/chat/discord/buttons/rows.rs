@@ -1,4 +1,4 @@
-//! What buttons look like: those that can be pressed, and what stands where they were.
+//! Appearance of buttons: active ones, and the disabled ones that replace them.
 
 use serenity::all::{ButtonStyle, CreateActionRow, CreateButton, ReactionType};
 
@@ -13,13 +13,13 @@ use crate::core::work::Actor;
 use crate::l10n::Locale;
 use crate::outbox::{Post, Redactor};
 
-/// The longest label of a button, in characters.
+/// Maximum length of a button's label, in characters.
 const LABEL_MAX: usize = 80;
 
-/// The longest name of somebody on a button.
+/// Maximum length of a person's name on a button, in characters.
 const NAME_MAX: usize = 32;
 
-/// The rows of buttons under a post.
+/// Builds the rows of buttons under a post.
 pub(in crate::chat::discord) fn rows(
     post: &Post,
     locale: &Locale,
@@ -31,7 +31,7 @@ pub(in crate::chat::discord) fn rows(
     }
 }
 
-/// The row of buttons under an answer that says that an agent stands still.
+/// Builds the row of buttons under an answer that says that an agent is stopped.
 pub(in crate::chat::discord) fn calling(
     locale: &Locale,
     agent: &AgentName,
@@ -50,7 +50,7 @@ fn answer_button(locale: &Locale, answer: Answer, agent: &AgentName, at: Timesta
     CreateButton::new(id.to_string()).label(locale.text(label, &[])).style(style)
 }
 
-/// What can be answered; after the work was given up the agent still stands still.
+/// Builds the row of active buttons. After an abort the agent is still stopped, so that the others stay active.
 pub(super) fn open_row(
     locale: &Locale,
     agent: &AgentName,
@@ -65,7 +65,7 @@ pub(super) fn open_row(
     CreateActionRow::Buttons(vec![button(Answer::Resume), abort, button(Answer::Transcript)])
 }
 
-/// Who has answered, and what happened can still be read.
+/// Builds the row that shows who answered, with a button for the transcript.
 pub(super) fn closed_row(
     locale: &Locale,
     prompt: (&AgentName, Timestamp),
@@ -78,7 +78,7 @@ pub(super) fn closed_row(
     ])
 }
 
-/// What stands where buttons were. It cannot be pressed, but Discord wants an id of every button.
+/// Builds a button that replaces an active one. It is disabled, but Discord requires an id for every button.
 fn answered_button(locale: &Locale, done: Option<&Done>, agent: &AgentName, at: Timestamp) -> CreateButton {
     let label = match done {
         Some(done) => attributed(locale, action(locale, done.command), &done.by),
@@ -88,7 +88,7 @@ fn answered_button(locale: &Locale, done: Option<&Done>, agent: &AgentName, at: 
     CreateButton::new(id.to_string()).label(cut(&label)).style(ButtonStyle::Secondary).disabled(true)
 }
 
-/// What was done, and by whom.
+/// Returns a label with an action and the person who performed it.
 pub(in crate::chat::discord) fn attributed(locale: &Locale, action: String, by: &Actor) -> String {
     let variables = [
         ("action", action.into()),
@@ -98,7 +98,7 @@ pub(in crate::chat::discord) fn attributed(locale: &Locale, action: String, by: 
     locale.text("button-answered", &variables)
 }
 
-/// A command as a button calls it.
+/// Returns a command's name as shown on a button.
 pub(super) fn action(locale: &Locale, command: &str) -> String {
     match command {
         "resume" => locale.text("button-resume", &[]),
@@ -111,12 +111,12 @@ pub(super) fn short(name: &str) -> String {
     crate::commands::words::bounded(name, NAME_MAX)
 }
 
-/// As much of a label as fits on a button.
+/// Cuts a label to the length that a button allows.
 pub(in crate::chat::discord) fn cut(label: &str) -> String {
     label.chars().take(LABEL_MAX).collect()
 }
 
-/// ✅ and ❌ under the question whether an agent is to be removed.
+/// Builds ✅ and ❌ under the question whether to remove an agent.
 pub(in crate::chat::discord) fn confirming(
     locale: &Locale,
     command: Option<&Command>,

@@ -1,7 +1,7 @@
-//! Which channels are wanted, what the server has, and what is to be done next about the difference. Pure.
+//! Difference between the wanted channels and the server's, and the next step to reduce it. Pure.
 //!
-//! One change of the server's structure is under way at a time: Discord gives few of them, and each decides what the next
-//! one is. Topics do not wait for that ([`super::topics`]). A purpose goes through
+//! One change of the server's structure is in progress at a time: Discord allows few of them, and the result of each
+//! decides the next. Topics do not wait for that ([`super::topics`]). The state of a purpose:
 //!
 //! ```text
 //!  unknown ─ its name is in the category ─► known (remembered by id) ─ deleted ─► unknown
@@ -28,36 +28,36 @@ use crate::core::id::AgentName;
 use crate::outbox::Target;
 pub(super) use trouble::Trouble;
 
-/// Channels and categories that a server can have.
+/// Maximum number of channels and categories of a server.
 pub(super) const GUILD_MAX: u32 = 500;
 
-/// What was refused or failed is tried again after this long, unless something changes first.
+/// The wait before a refused or failed step is tried again, unless something changes first.
 const AGAIN: Duration = Duration::from_secs(120);
 
-/// The first wait after a failure that may have been a moment's.
+/// The first wait after a failure that may be temporary.
 const AGAIN_SOON: Duration = Duration::from_secs(5);
 
-/// How long Discord may take to carry out what it does not answer any more.
+/// Maximum time in which Discord may still carry out a request that it did not answer.
 const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(15);
 
-/// Between two looks at the whole server because of something unexpected.
+/// Minimum time between two reads of the whole server after unexpected events.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// A channel that is deleted again and again is made again after these waits.
+/// The waits before a channel that is deleted repeatedly is created again.
 const REMADE_AFTER: [Duration; 4] =
     [Duration::ZERO, Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(600)];
 
-/// Deletions that are longer ago than this do not count.
+/// The time for which a deletion counts.
 const LOSSES_WINDOW: Duration = Duration::from_secs(3600);
 
-/// What is to be done.
+/// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Read the whole server again.
     Look,
-    /// Make a channel.
+    /// Create a channel.
     Create { purpose: Purpose, name: String, kind: Kind, parent: Option<ChannelId>, topic: Option<String> },
-    /// Put a channel into another category.
+    /// Move a channel to another category.
     Move {
         purpose: Purpose,
         channel: ChannelId,
@@ -66,70 +66,69 @@ pub(super) enum Step {
     },
 }
 
-/// Why something was not done.
+/// The reason why a step failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     /// A permission is missing.
     Denied,
-    /// The server has as many channels as it can.
+    /// The server has its maximum number of channels.
     GuildFull,
-    /// The category has.
+    /// The category has its maximum number of channels.
     CategoryFull,
-    /// What was to be changed is not there.
+    /// The channel does not exist.
     Gone,
-    /// It may have been done.
+    /// No answer came; the step may have been carried out.
     Unsure,
-    /// Something else; it was not done.
+    /// Any other failure; the step was not carried out.
     Failed,
 }
 
-/// See the module.
+/// The state of the plan, see the module.
 #[derive(Debug)]
 pub(super) struct Plan {
     category: String,
     names: BTreeMap<Purpose, String>,
     agents: BTreeSet<AgentName>,
-    /// `None` until the server was seen.
+    /// The server's channels; `None` until the server was read.
     there: Option<BTreeMap<ChannelId, There>>,
     standing: Option<Standing>,
     known: BTreeMap<Purpose, ChannelId>,
-    /// Purposes whose channel is another one now, or none: to be remembered.
+    /// Purposes whose channel changed or was lost, to be stored.
     changed: BTreeSet<Purpose>,
     /// Channels whose category was deleted.
     orphans: BTreeSet<ChannelId>,
-    /// Channels that were taken out of a category: out of which. Discord tells that also before it tells that the category
-    /// was deleted.
+    /// Channels removed from a category, with that category. Discord reports the removal before the deletion of the category.
     taken_out: BTreeMap<ChannelId, ChannelId>,
-    /// Categories that Discord calls full, whatever was counted.
+    /// Categories that Discord reports as full, whatever was counted.
     full: BTreeSet<ChannelId>,
     losses: BTreeMap<Purpose, Vec<Instant>>,
-    /// The server told of itself what nobody can read.
+    /// True if an event about the server was unreadable.
     unread: bool,
-    /// What may be read may have changed since it was last asked for.
+    /// True if the readable channels may have changed since they were last queried.
     allowed: bool,
-    /// The step that is under way.
+    /// The step in progress.
     under_way: Option<Step>,
-    /// Channels of nobody's that were deleted meanwhile: the one that is being made may be among them, since the gateway can
-    /// be ahead of the answer.
+    /// Unknown channels that were deleted meanwhile: one may be the channel being created, since the gateway can be
+    /// ahead of the answer.
     gone_early: BTreeSet<ChannelId>,
-    /// No step before.
+    /// No step is started before this time.
     hold: Option<Instant>,
     failures: u32,
-    /// A look is wanted, and when the last one was.
+    /// True if the server is to be read again; below, the time of the last read.
     look: bool,
     looked: Option<Instant>,
-    /// No room for more channels; until when none is tried to be made.
+    /// Set while the server is full: the time before which no channel is created.
     guild_full: Option<Instant>,
-    /// Denied although nothing seems to be missing.
+    /// A permission that was denied although none seems to be missing.
     denied: Option<Trouble>,
-    /// A channel that may have been made, or may be yet, and until when.
+    /// A channel that may have been created, or may be yet, and the time until which that is possible.
     unsure: Option<(Purpose, Instant)>,
     said: BTreeSet<Trouble>,
     topics: Topics,
 }
 
 impl Plan {
-    /// What `settings` name, and what was remembered.
+    /// Creates the plan from the settings and the stored ids.
     pub(super) fn new(settings: &config::Discord, known: Vec<(Purpose, ChannelId)>) -> Self {
         let names = [
             (Purpose::Alerts, settings.alerts_channel.clone()),
@@ -164,7 +163,7 @@ impl Plan {
         }
     }
 
-    /// The agents are these now, with these topics.
+    /// Replaces the agents and their topics.
     pub(super) fn want(&mut self, wanted: &[ChannelWanted], now: Instant) {
         self.agents.clear();
         for wish in wanted {
@@ -176,10 +175,10 @@ impl Plan {
         self.topics.keep(&self.agents);
     }
 
-    // ── what the server tells ──
+    // ── events from the server ──
 
-    /// The gateway tells what the server is like. That may be long ago: what a session was told is told again when it is
-    /// resumed from its start. Where a channel of herder's is missing in it, the server is asked.
+    /// Handles the server's description by the gateway. It may be old, since a resumed session repeats its events; if
+    /// a channel of herder's is missing in it, the server is read.
     pub(super) fn told(&mut self, snapshot: Snapshot, now: Instant) {
         if self.known.values().all(|id| snapshot.channels.contains_key(id)) {
             self.saw(snapshot, now);
@@ -188,11 +187,11 @@ impl Plan {
         }
     }
 
-    /// The server is this now, as it said itself when it was asked.
+    /// Handles the server's description in a response.
     pub(super) fn saw(&mut self, snapshot: Snapshot, now: Instant) {
         let gone: Vec<ChannelId> =
             self.known.values().copied().filter(|id| !snapshot.channels.contains_key(id)).collect();
-        // A deletion while nobody looked is no quarrel: it is made up for at once.
+        // A deletion during herder's absence does not count as repeated: the channel is created at once.
         let categories_gone = gone.iter().any(|id| self.is_category_of_ours(*id));
         let first = self.there.is_none();
         self.there = Some(snapshot.channels);
@@ -218,13 +217,13 @@ impl Plan {
         self.show_topics(now);
     }
 
-    /// The bot is not in the server any more: nothing is known of it, nothing can be done, and nobody can mend that there.
+    /// Handles the bot's removal from the server: nothing can be known or done there.
     pub(super) fn left(&mut self) {
         (self.there, self.standing, self.look, self.unread) = (None, None, false, false);
         self.allowed_anew();
     }
 
-    /// A channel was made or changed.
+    /// Handles a channel that was created or changed.
     pub(super) fn saw_channel(&mut self, id: ChannelId, channel: There, now: Instant) {
         let Some(there) = &mut self.there else { return };
         self.allowed = true;
@@ -238,11 +237,11 @@ impl Plan {
         self.show_topics_of(id, now);
     }
 
-    /// A channel was deleted, or is found not to be there.
+    /// Handles a channel that was deleted, or found missing.
     pub(super) fn saw_gone(&mut self, id: ChannelId, now: Instant) {
         let Some(there) = &mut self.there else { return };
         there.remove(&id);
-        // There is room again.
+        // There is room for another channel.
         (self.guild_full, self.hold) = (None, None);
         self.full.clear();
         if self.is_category_of_ours(id) {
@@ -261,7 +260,7 @@ impl Plan {
         }
     }
 
-    /// What a role grants changed; `None`: there is no such role any more.
+    /// Handles a change of a role's permissions; `None` if the role was deleted.
     pub(super) fn saw_role(&mut self, role: RoleId, grants: Option<Permissions>) {
         if let Some(standing) = &mut self.standing {
             match grants {
@@ -272,7 +271,7 @@ impl Plan {
         }
     }
 
-    /// The bot's roles are these now.
+    /// Handles a change of the bot's own roles.
     pub(super) fn saw_own_roles(&mut self, roles: Vec<RoleId>) {
         if let Some(standing) = &mut self.standing {
             standing.own = roles;
@@ -280,12 +279,12 @@ impl Plan {
         }
     }
 
-    /// Something was refused elsewhere that should have been possible: the server is not as it is believed to be.
+    /// Reads the server again, because an unexpected refusal shows that the known state is wrong.
     pub(super) fn doubt(&mut self) {
         self.look = true;
     }
 
-    /// The server told something of itself that cannot be read: it is asked.
+    /// Handles an unreadable event: the server is read again.
     pub(super) fn saw_nothing(&mut self) {
         (self.look, self.unread) = (true, true);
     }
@@ -306,7 +305,7 @@ impl Plan {
         self.orphans.extend(ours);
     }
 
-    /// Whether the category that a channel was made in was deleted while it was being made.
+    /// True if the category of a channel was deleted while the channel was being created.
     fn lost_its_category(&self, id: ChannelId, parent: Option<ChannelId>) -> bool {
         let (Some(there), Some(parent)) = (&self.there, parent) else { return false };
         !there.contains_key(&parent) || there.get(&id).is_some_and(|channel| channel.parent != Some(parent))
@@ -351,18 +350,18 @@ impl Plan {
         }
     }
 
-    // ── what is to be done ──
+    // ── steps ──
 
-    /// Purposes that have another channel than before, or none: to be remembered.
+    /// Takes the purposes whose channel changed or was lost, to be stored.
     pub(super) fn changes(&mut self) -> Vec<(Purpose, Option<ChannelId>)> {
         let changed = std::mem::take(&mut self.changed);
         changed.into_iter().map(|purpose| (purpose.clone(), self.known.get(&purpose).copied())).collect()
     }
 
-    /// The next change to the server, if there is one and it is its time. [`Plan::done`] says what became of it.
+    /// Returns the next change to the server that is due. [`Plan::done`] has to be called with its result.
     pub(super) fn next(&mut self, now: Instant) -> Option<Step> {
         let unseen = self.there.is_none();
-        // What is there is found whatever is under way, refused or waited for, also by a bot that can make nothing.
+        // Existing channels are found whatever is in progress, refused or waiting, also by a bot that may create none.
         self.find_all(now);
         self.look_for_what_was_made(now);
         if self.under_way.is_some() || unseen && !self.unread || self.hold.is_some_and(|hold| hold > now) {
@@ -382,12 +381,12 @@ impl Plan {
         step
     }
 
-    /// Whether Discord may still be making a channel without having said so: a second one of its name would stay.
+    /// True if Discord may still be creating a channel without having answered: a second one of its name would stay.
     pub(super) fn may_be_made_yet(&self, now: Instant) -> bool {
         self.unsure.as_ref().is_some_and(|(_, until)| *until > now)
     }
 
-    /// A channel that may have been made is looked for once more before it is made again.
+    /// Reads the server once more before a channel that may have been created is created again.
     fn look_for_what_was_made(&mut self, now: Instant) {
         let Some((purpose, until)) = &self.unsure else { return };
         if self.known.contains_key(purpose) {
@@ -398,7 +397,7 @@ impl Plan {
         }
     }
 
-    /// When [`Plan::next`] may have something that it does not have now.
+    /// Returns the time at which [`Plan::next`] has to be called again.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
         if self.under_way.is_some() {
             return None;
@@ -414,7 +413,7 @@ impl Plan {
         }
     }
 
-    /// What became of a step; a channel that was made comes with what it is.
+    /// Handles the result of a step; a created channel comes with its properties.
     pub(super) fn done(
         &mut self,
         step: &Step,
@@ -427,7 +426,7 @@ impl Plan {
             (Step::Look, Ok(_)) => self.failures = 0,
             (Step::Create { purpose, parent, .. }, Ok(Some((id, channel)))) => {
                 if let Some(there) = &mut self.there {
-                    // What the gateway said of it meanwhile is later than the answer.
+                    // The gateway's description is newer than the answer.
                     there.entry(id).or_insert(channel);
                 }
                 (self.failures, self.denied, self.guild_full) = (0, None, None);
@@ -460,7 +459,7 @@ impl Plan {
             Step::Look => None,
         };
         match failure {
-            // A server that does not show its channels is one that the bot is not in, which is said elsewhere.
+            // If the server does not show its channels, the bot is not in it; that is announced elsewhere.
             Failure::Denied if *step != Step::Look && self.there.is_some() => {
                 let needed = permission::NEEDED
                     .into_iter()
@@ -473,10 +472,10 @@ impl Plan {
             Failure::CategoryFull => self.full.extend(parent),
             Failure::Gone => match step {
                 Step::Move { channel, .. } => self.saw_gone(*channel, now),
-                // The category went away meanwhile.
+                // The category was deleted meanwhile.
                 Step::Create { .. } | Step::Look => self.look = true,
             },
-            // It is found by its name, if it was made.
+            // If it was created, it is found by its name.
             Failure::Unsure if *step != Step::Look => {
                 (self.look, self.looked) = (true, None);
                 if let Step::Create { purpose, .. } = step {
@@ -494,7 +493,7 @@ impl Plan {
         }
     }
 
-    /// The next topic that is due, if it may be set. [`Plan::topic_done`] says what became of it.
+    /// Returns the next topic change that is due and allowed. [`Plan::topic_done`] has to be called with its result.
     pub(super) fn next_topic(&mut self, now: Instant) -> Option<Edit> {
         self.there.as_ref()?;
         let mut topics = std::mem::take(&mut self.topics);
@@ -503,7 +502,7 @@ impl Plan {
         edit
     }
 
-    /// What became of a topic.
+    /// Handles the result of a topic change.
     pub(super) fn topic_done(&mut self, edit: &Edit, result: Result<(), Failure>, now: Instant) {
         self.topics.done(edit, result.is_ok(), now);
         match result {
@@ -513,7 +512,7 @@ impl Plan {
         }
     }
 
-    /// When [`Plan::next_topic`] has something.
+    /// Returns the time at which [`Plan::next_topic`] has to be called.
     pub(super) fn topic_deadline(&self) -> Option<Instant> {
         self.there.as_ref()?;
         self.topics.deadline(|channel| self.may(Permissions::MANAGE_CHANNELS, Some(channel)))

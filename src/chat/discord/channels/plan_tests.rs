@@ -1,4 +1,4 @@
-//! A server that does what the plan asks, and people who do what they like.
+//! A simulated server that carries out the plan's steps, and people who change it at will.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -62,14 +62,14 @@ fn category(name: &str) -> There {
     There { kind: Kind::Category, ..text(name, None) }
 }
 
-/// A server and the plan for it.
+/// A simulated server and the plan for it.
 struct World {
     plan: Plan,
     there: BTreeMap<ChannelId, There>,
     granted: Permissions,
     now: Instant,
     next_id: u64,
-    /// Everything that was done, for people.
+    /// All steps and changes, as text.
     log: Vec<String>,
 }
 
@@ -102,13 +102,13 @@ impl World {
         Snapshot { channels: self.there.clone(), standing: Some(standing) }
     }
 
-    /// READY: the server tells what it is.
+    /// Delivers READY: the server describes itself.
     fn ready(&mut self) -> &mut Self {
         self.plan.saw(self.snapshot(), self.now);
         self
     }
 
-    /// Does what the plan asks for until it asks for nothing.
+    /// Carries out steps until the plan has none.
     fn work(&mut self) -> &mut Self {
         while let Some(step) = self.plan.next(self.now) {
             let result = self.carry_out(&step);
@@ -385,7 +385,7 @@ fn a_missing_permission_is_named_once_and_nothing_is_tried_without_it() {
     world.plan.saw_role(RoleId::new(OWN_ROLE), Some(permission::all() & !Permissions::ATTACH_FILES));
     assert_eq!(world.troubles(), ["Attach Files"]);
 
-    // One channel that shuts herder out is named, and its neighbours are not.
+    // Only the channel that denies herder is named, not its neighbours.
     world.plan.saw_role(RoleId::new(OWN_ROLE), Some(permission::all()));
     assert_eq!(world.troubles(), <[String; 0]>::default());
     let deny = PermissionOverwrite {
@@ -395,7 +395,7 @@ fn a_missing_permission_is_named_once_and_nothing_is_tried_without_it() {
     };
     let shut = There { overwrites: vec![deny.clone()], ..text("spark", Some(10)) };
     world.plan.saw_channel(ChannelId::new(11), shut, world.now);
-    // The bot's role grants nothing in the channel itself, so what everybody is denied it is denied too.
+    // The bot's role grants nothing in the channel itself, so that a denial for everybody denies the bot as well.
     assert_eq!(world.troubles(), ["Send Messages in #spark"]);
     assert!(!world.plan.can_post(&Purpose::Agent(agent("spark"))));
     let closed = There { overwrites: vec![deny], ..category("Agents") };
@@ -443,7 +443,7 @@ fn a_channel_whose_answer_was_lost_is_not_made_twice() {
     assert_eq!(world.plan.lacking(), 0);
 }
 
-/// Discord carries out what it was asked for long after the answer was given up.
+/// Discord carries out a request long after herder gave up waiting for the answer.
 #[test]
 fn a_channel_that_is_made_late_is_not_made_twice() {
     let mut world = World::new(&[(10, category("Agents"))], &[], &["spark"]);
@@ -459,7 +459,7 @@ fn a_channel_that_is_made_late_is_not_made_twice() {
     world.work();
     assert_eq!(world.log.iter().filter(|line| line.contains("alerts")).count(), 1, "{:?}", world.log);
     assert_eq!(world.plan.lacking(), 0);
-    // One that never comes is made after a while.
+    // A channel that never appears is created after a while.
     world.deletes("work");
     let step = world.plan.next(world.now).expect("#work is made");
     world.plan.done(&step, Err(Failure::Unsure), world.now);
@@ -480,14 +480,14 @@ fn what_is_there_is_found_whatever_is_being_made_or_was_refused_before_it() {
     let step = world.ready().plan.next(now).expect("#alerts is made first");
     assert!(matches!(&step, Step::Create { purpose: Purpose::Alerts, .. }), "{step:?}");
     assert!(world.plan.changes().contains(&spark));
-    // What people make meanwhile is found as well, but for what herder makes itself.
+    // Channels that people create meanwhile are adopted too, except the one that herder is creating.
     for (id, name) in [(12, "nova"), (13, "alerts")] {
         world.plan.saw_channel(ChannelId::new(id), text(name, Some(10)), now);
     }
     assert_eq!(world.plan.next(now), None, "something is under way");
     let changes = world.plan.changes();
     assert!(changes.iter().all(is_nova) && changes.len() == 1, "{changes:?}");
-    // It was not made, as is known by now.
+    // The answer says that it was not created.
     world.plan.done(&step, Err(Failure::Denied), now);
     assert_eq!(world.plan.next(now), None, "it is not tried again at once");
     assert_eq!(world.plan.changes(), [(Purpose::Alerts, Some(ChannelId::new(13)))]);
@@ -512,7 +512,7 @@ fn a_new_channel_may_be_ours_while_one_is_made_and_not_while_that_is_refused() {
     assert_eq!(world.plan.outlook(now), Outlook::Unseen);
     let step = world.ready().plan.next(now).expect("#alerts is made");
     assert_eq!(world.plan.outlook(now), Outlook::Making);
-    // Perhaps it was made.
+    // It may have been created.
     world.plan.done(&step, Err(Failure::Unsure), now);
     assert_eq!(world.plan.outlook(now), Outlook::Making);
     let look = world.plan.next(now).expect("a look");
@@ -527,7 +527,7 @@ fn a_new_channel_may_be_ours_while_one_is_made_and_not_while_that_is_refused() {
     let step = world.plan.next(now).expect("#alerts is made again");
     world.plan.done(&step, Err(Failure::Denied), now);
     assert_eq!(world.plan.outlook(now), Outlook::Settled);
-    // Until it is tried again.
+    // Until the next attempt.
     world.now = world.plan.deadline(now).expect("it is tried again");
     let now = world.now;
     assert_eq!(world.plan.outlook(now), Outlook::Making);

@@ -1,4 +1,4 @@
-//! The server as it is seen: its channels, and what the bot is there.
+//! The server's state as last seen: its channels, and the bot's permissions.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serenity::all::{
 
 use super::super::permission::Standing;
 
-/// What a channel is, as far as it matters here.
+/// The kind of a channel, as far as herder distinguishes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// A channel that the server has.
+/// A channel of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct There {
     pub(crate) name: String,
@@ -32,7 +32,7 @@ impl From<&GuildChannel> for There {
         let kind = match channel.kind {
             ChannelType::Text | ChannelType::News => Kind::Text,
             ChannelType::Category => Kind::Category,
-            // Voice, forums, threads, and kinds to come: nothing that herder makes.
+            // Voice, forums, threads and future kinds: herder creates none of them.
             _ => Kind::Other,
         };
         Self {
@@ -45,16 +45,16 @@ impl From<&GuildChannel> for There {
     }
 }
 
-/// The whole server, as it was seen at once.
+/// The whole server at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) channels: BTreeMap<ChannelId, There>,
-    /// What the bot is there; `None`: that is not known yet.
+    /// The bot's roles and permissions; `None` if not known yet.
     pub(crate) standing: Option<Standing>,
 }
 
-/// A channel's settings with its doors closed, or opened again, for everybody but the bot. `None`: the bot may not change
-/// them, and the archive is read-only if people make it so.
+/// Returns a channel's overwrites closed, or opened again, for everybody but the bot. `None` if the bot may not
+/// change them; then people have to make the archive read-only.
 pub(super) fn sealed(
     standing: &Standing,
     mut overwrites: Vec<PermissionOverwrite>,

@@ -1,8 +1,7 @@
-//! Topics, within what Discord allows: two changes of a channel's name or topic in ten minutes.
+//! Topics, within Discord's limit of two changes of a channel's name or topic in ten minutes.
 //!
-//! The newest topic wins; those that nobody would have had the time to read are never shown. The first change of a
-//! window is made at once, the second one only for something that lasts, so that a channel does not tell for ten minutes
-//! what was true for a second.
+//! The newest topic wins; short-lived ones are never shown. The first change of a window is made at once, the second
+//! one only for a lasting state, so that a channel does not show for ten minutes a state that lasted a second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,25 +11,25 @@ use tokio::time::Instant;
 
 use crate::core::id::AgentName;
 
-/// Changes in a window.
+/// Maximum number of changes in a window.
 const EDITS_MAX: usize = 2;
 
-/// Discord's window, and a little for clocks and the way there.
+/// Discord's window of ten minutes, with a margin for clocks and latency.
 const WINDOW: Duration = Duration::from_secs(605);
 
-/// How long a topic must have been wanted before the first and the second change of a window.
+/// Minimum age of a wanted topic before the first and the second change of a window.
 const LASTS: [Duration; EDITS_MAX] = [Duration::from_secs(2), Duration::from_secs(20)];
 
-/// After a refusal: Discord counts more changes than herder does, e.g. those before a restart.
+/// The wait after a refusal: Discord also counts changes that herder does not know, e.g. those before a restart.
 const AFTER_REFUSAL: Duration = Duration::from_secs(300);
 
-/// Changes under way at once: enough for a fleet, and no crowd before the posts.
+/// Maximum number of concurrent changes: enough for a fleet, without delaying posts.
 const AT_ONCE: usize = 4;
 
-/// The longest topic.
+/// Maximum length of a topic, in characters.
 const TOPIC_MAX: usize = 1024;
 
-/// A topic that is to be set.
+/// A topic change to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) agent: AgentName,
@@ -38,7 +37,7 @@ pub(super) struct Edit {
     pub(super) topic: String,
 }
 
-/// See the module.
+/// The topics of all agents, see the module.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     of: BTreeMap<AgentName, Topic>,
@@ -57,7 +56,7 @@ struct Topic {
 }
 
 impl Topic {
-    /// When it has to be changed, if it has.
+    /// Returns the time at which the topic has to be changed, if it has to.
     fn due(&self) -> Option<Instant> {
         if self.busy || self.channel.is_none() || self.wanted == self.shown {
             return None;
@@ -75,9 +74,9 @@ impl Topic {
 }
 
 impl Topics {
-    /// An agent's topic is to be this.
+    /// Sets an agent's wanted topic.
     pub(super) fn want(&mut self, agent: &AgentName, topic: &str, now: Instant) {
-        // Discord cuts blanks off itself, and what it shows is compared with what is wanted.
+        // Discord trims topics itself, and the shown topic is compared with the wanted one.
         let topic: String = topic.trim().chars().take(TOPIC_MAX).collect();
         let entry = self.of.entry(agent.clone()).or_insert_with(|| Topic {
             wanted: topic.clone(),
@@ -93,21 +92,21 @@ impl Topics {
         }
     }
 
-    /// All agents but these are gone.
+    /// Removes all agents except these.
     pub(super) fn keep(&mut self, agents: &BTreeSet<AgentName>) {
         self.of.retain(|agent, _| agents.contains(agent));
     }
 
-    /// What an agent's topic is to be.
+    /// Returns an agent's wanted topic.
     pub(super) fn wanted(&self, agent: &AgentName) -> Option<String> {
         self.of.get(agent).map(|topic| topic.wanted.clone()).filter(|topic| !topic.is_empty())
     }
 
-    /// An agent's channel shows this.
+    /// Records the topic that an agent's channel shows.
     pub(super) fn shows(&mut self, agent: &AgentName, channel: ChannelId, shown: String, now: Instant) {
         let Some(topic) = self.of.get_mut(agent) else { return };
         if topic.channel != Some(channel) {
-            // Another channel has a budget of its own.
+            // Another channel has a limit of its own.
             topic.edits.clear();
             (topic.channel, topic.not_before) = (Some(channel), None);
         }
@@ -115,14 +114,14 @@ impl Topics {
         topic.shown = shown;
     }
 
-    /// An agent has no channel.
+    /// Records that an agent has no channel.
     pub(super) fn left(&mut self, agent: &AgentName) {
         if let Some(topic) = self.of.get_mut(agent) {
             topic.channel = None;
         }
     }
 
-    /// The next change that is due, if it may be made. [`Topics::done`] says what became of it.
+    /// Returns the next change that is due and allowed. [`Topics::done`] has to be called with its result.
     pub(super) fn next(&mut self, now: Instant, may: impl Fn(ChannelId) -> bool) -> Option<Edit> {
         if self.busy >= AT_ONCE {
             return None;
@@ -138,7 +137,7 @@ impl Topics {
         Some(Edit { agent: agent.clone(), channel: topic.channel?, topic: topic.wanted.clone() })
     }
 
-    /// What became of a change.
+    /// Handles the result of a change.
     pub(super) fn done(&mut self, edit: &Edit, accepted: bool, now: Instant) {
         self.busy = self.busy.saturating_sub(1);
         let Some(topic) = self.of.get_mut(&edit.agent) else { return };
@@ -153,7 +152,7 @@ impl Topics {
         }
     }
 
-    /// When [`Topics::next`] has something.
+    /// Returns the time at which [`Topics::next`] has to be called.
     pub(super) fn deadline(&self, may: impl Fn(ChannelId) -> bool) -> Option<Instant> {
         if self.busy >= AT_ONCE {
             return None;
@@ -179,7 +178,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Topics that were set, with the second at which.
+    /// Returns the topics that were set, with the second of each.
     fn run(wishes: &[(u64, &str)], until: u64, refuse: bool) -> Vec<(u64, String)> {
         let start = Instant::now();
         let mut topics = Topics::default();

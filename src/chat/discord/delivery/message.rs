@@ -1,4 +1,4 @@
-//! One line of the queue as a message, and what a refusal of it means.
+//! A line of the queue as a Discord message, and the meaning of a refusal.
 
 use serde_json::{Value, json};
 
@@ -8,43 +8,42 @@ use crate::core::id::PostId;
 use crate::outbox::discord::{MESSAGE_MAX, units};
 use crate::outbox::{Body, Line, Target};
 
-/// The longest nonce that Discord takes.
+/// Maximum length of a nonce, in characters; Discord's limit.
 const NONCE_MAX: usize = 25;
-/// The person is not there any more.
+/// Error code: the person does not exist any more.
 const UNKNOWN_USER: u32 = 10_013;
-/// What Discord says of a message itself, and would say of it again: in another form it may be taken.
+/// Error codes that concern the message itself and would be repeated: another form may be accepted.
 const OF_THE_MESSAGE: [u32; 9] = [
-    // The message that is quoted, or an emoji of a button, is gone.
+    // The quoted message, or the emoji of a button, is gone.
     code::UNKNOWN_MESSAGE,
     10_014,
-    // The whole is too large; the form is wrong; it is empty; it is no JSON to Discord.
+    // The request is too large; the form is invalid; the message is empty; the JSON is invalid.
     40_005,
     50_035,
     50_006,
     50_109,
-    // Quoting a message needs the permission to read older ones.
+    // Quoting a message requires the permission to read older ones.
     160_002,
     // The server's AutoMod, and Discord's own filter of addresses.
     200_000,
     240_000,
 ];
-/// A message that Discord refuses in a way that is not known is sent as it is so often, within about four minutes; then its
-/// other forms are tried too, in case it is the message that displeases and not the whole world.
+/// Number of identical attempts after refusals for an unknown reason, within about four minutes; then the other forms
+/// are tried, in case the message is the cause.
 const ODD_MAX: u32 = 8;
-/// How much is left of a message that Discord did not take as it was.
+/// Maximum length of the shortened form, in characters.
 const SHORTENED: usize = 500;
 
-/// What a message is made of, the best first. What Discord does not take is tried in the next form, so that nothing that is
-/// said can hold up what comes after it.
+/// The form of a message, best first. A refused form is followed by the next one, so that no message blocks later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As it is meant: with its file, what it quotes, its buttons.
+    /// Complete: with its file, its quotation and its buttons.
     Whole,
-    /// Its text alone.
+    /// The text alone.
     Bare,
-    /// The beginning of its text, without any mark that could have a meaning.
+    /// The beginning of the text, without markup characters.
     Shortened,
-    /// A sentence of herder's that something could not be shown, so that it is not lost in silence.
+    /// A sentence of herder's that something could not be shown, so that the loss is visible.
     Told,
 }
 
@@ -59,35 +58,35 @@ impl Form {
     }
 }
 
-/// What a failed try means.
+/// The meaning of a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is there, only the answer could not be read.
+    /// The message was delivered; only the answer was unreadable.
     Sent,
-    /// Discord is not well, or does not answer: later, as it is.
+    /// Discord is unreachable or faulty: try again unchanged.
     Later,
-    /// Refused, but nothing is known to be wrong with the message: whatever stands between herder and Discord may have
-    /// spoken. Later, as it is.
+    /// Refused without a known fault of the message, perhaps by a proxy: try again unchanged.
     Odd,
-    /// The channel is not there any more.
+    /// The channel does not exist any more.
     Gone,
-    /// herder may not speak there.
+    /// herder may not speak in the channel.
     Denied,
-    /// The person takes nothing from herder.
+    /// The person accepts no messages from herder.
     Closed,
-    /// It is not taken in this form.
+    /// This form was refused: try a simpler one.
     Simpler,
 }
 
-/// What a failed try means. `private`: it was for a person. `odd`: how often it was refused for nothing that is known.
+/// Returns the meaning of a failed attempt. `private` is true for a message to a person; `odd` is the number of
+/// earlier refusals for an unknown reason.
 pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) -> Verdict {
     match error {
         RestError::Unanswered { .. } => Verdict::Later,
-        // What is no JSON is not from Discord, or not all of it: with the same nonce it is shown once, whichever it was.
+        // An answer without JSON is not from Discord, or incomplete: the nonce ensures that the message is shown once.
         RestError::Unreadable { foreign: true, .. } => Verdict::Later,
         RestError::Unreadable { foreign: false, .. } => Verdict::Sent,
         RestError::Unaskable { .. } => Verdict::Simpler,
-        // Without its file it may be small enough, whoever finds it too large.
+        // Without its file the message may be small enough for the proxy that refused it.
         RestError::Foreign { status: 413, .. } if form == Form::Whole => Verdict::Simpler,
         RestError::Refused { status: 401, .. } => Verdict::Later,
         RestError::Refused { code: code::CANNOT_MESSAGE_USER | UNKNOWN_USER, .. } => Verdict::Closed,
@@ -103,7 +102,7 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
         }
         RestError::Refused { code: code::THREAD_ARCHIVED | code::THREAD_LOCKED, .. } => Verdict::Denied,
         RestError::Refused { code, .. } if OF_THE_MESSAGE.contains(code) => Verdict::Simpler,
-        // The other forms are tried, but for a reason that nobody knows nothing is given up.
+        // The other forms are tried, but an unknown reason never drops a message.
         RestError::Refused { .. } | RestError::Foreign { .. } => match form {
             Form::Whole | Form::Bare if odd >= ODD_MAX => Verdict::Simpler,
             Form::Whole | Form::Bare | Form::Shortened | Form::Told => Verdict::Odd,
@@ -111,8 +110,8 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
     }
 }
 
-/// What Discord knows a line by, so that one that is sent again is not shown again. `salt` tells this journal from others
-/// of the same bot, `run` this run from others for what is not in the journal.
+/// Returns the nonce by which Discord recognises a repeated line. `salt` identifies the journal among others of the
+/// same bot, `run` identifies the process for lines that are not in the journal.
 pub(super) fn nonce(salt: &str, run: &str, line: &Line) -> String {
     let nonce = match line.post {
         PostId(0) => format!("~{run}{}-{}", base36(line.number()), base36(u64::from(line.index))),
@@ -122,13 +121,13 @@ pub(super) fn nonce(salt: &str, run: &str, line: &Line) -> String {
     nonce
 }
 
-/// The salt, from a random number: four characters.
+/// Returns a journal's salt of four characters, from a random number.
 pub(super) fn salt(random: u64) -> String {
     base36(random % 36_u64.pow(3) + 36_u64.pow(3))
 }
 
-/// As [`salt`], but longer, since what it tells apart is numbered anew in each run: five characters, behind a mark. What is
-/// left of the room for a nonce is more than the lines of a run fill.
+/// Returns a process's salt of five characters, from a random number; longer than [`salt`] because line numbers
+/// restart with each process. The rest of the nonce has room for more lines than one process sends.
 pub(super) fn run(random: u64) -> String {
     base36(random % (35 * 36_u64.pow(4)) + 36_u64.pow(4))
 }
@@ -146,18 +145,18 @@ fn base36(mut number: u64) -> String {
     }
 }
 
-/// What a message of this line may say, told apart from a sentence that it is missing.
+/// Returns the texts that the message of a line may have, without the sentence that replaces it.
 pub(super) fn contents(line: &Line) -> [String; 2] {
     [line.text.clone(), shortened(&line.text)]
 }
 
-/// Whether a line is the first of an alert that somebody has to see.
+/// True if the line is the first of an alert that calls people.
 fn is_call(line: &Line) -> bool {
     let is_alert = line.target == Target::Alerts && line.index == 0;
     is_alert && matches!(&line.source.body, Body::Notice(notice) if notice.calls_people())
 }
 
-/// The text of a line, with those whom it calls below it.
+/// Returns the text of a line with mentions of the people to call below it.
 pub(super) fn calling(line: &Line, call: &Call) -> Option<String> {
     let roles = call.roles.iter().map(|id| format!("<@&{id}>"));
     let named: Vec<String> = roles.chain(call.users.iter().map(|id| format!("<@{id}>"))).collect();
@@ -165,14 +164,14 @@ pub(super) fn calling(line: &Line, call: &Call) -> Option<String> {
     (is_call(line) && !named.is_empty() && units(&text) <= MESSAGE_MAX).then_some(text)
 }
 
-/// Who hears a bell; `None`: nobody.
+/// Returns the allowed mentions of an alert; `None` if no one is to be notified.
 fn called(line: &Line, call: &Call) -> Option<Value> {
     let allowed = || json!({ "parse": [], "roles": call.roles, "users": call.users, "replied_user": false });
     (is_call(line) && *call != Call::default()).then(allowed)
 }
 
-/// The body of the request. `rows` are its buttons, `told` is said in place of what cannot be; whoever is in `call` hears a
-/// bell if it is an alert.
+/// Builds the body of the request. `rows` are its buttons, `told` replaces a text that cannot be shown, and `call`
+/// lists the people to notify if it is an alert.
 pub(super) fn body(
     line: &Line,
     nonce: &str,
@@ -205,7 +204,7 @@ fn is_id(text: &str) -> bool {
     (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The beginning of a text as words alone, in a block that nothing in it can end.
+/// Returns the beginning of a text as plain words, in a code block that nothing in it can end.
 fn shortened(text: &str) -> String {
     let plain = |c: &char| {
         c.is_alphanumeric() || matches!(c, ' ' | '\n' | '.' | ',' | ':' | '-' | '/' | '(' | ')' | '#')
@@ -253,7 +252,7 @@ mod tests {
             (refused(400, 200_000), Form::Told, true, Verdict::Simpler),
             (refused(413, 40005), Form::Whole, false, Verdict::Simpler),
             (foreign(413), Form::Whole, false, Verdict::Simpler),
-            // From Cloudflare or a proxy, or something that is switched off for a while: nothing about the message.
+            // From Cloudflare or a proxy, or a disabled function: not about the message.
             (foreign(403), Form::Whole, false, Verdict::Odd),
             (foreign(404), Form::Whole, true, Verdict::Odd),
             (foreign(400), Form::Bare, false, Verdict::Odd),
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!([0, 35, 36, u64::MAX].map(base36), ["0", "z", "10", "3w5e11264sgsf"]);
         assert_eq!(salt(0).len() + base36(u64::MAX).len() + 1 + base36(u64::from(u32::MAX)).len(), NONCE_MAX);
         assert_eq!(salt(u64::MAX).len(), salt(0).len());
-        // No run comes to as many lines as have eleven digits.
+        // No process sends as many lines as have eleven digits.
         let lines = base36(36_u64.pow(11) - 1);
         assert_eq!(1 + run(0).len() + lines.len() + 1 + base36(u64::from(u32::MAX)).len(), NONCE_MAX);
         assert_eq!(run(u64::MAX).len(), run(0).len());

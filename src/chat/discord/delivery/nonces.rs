@@ -1,4 +1,4 @@
-//! What tells messages of this journal and this process from all others, so that Discord knows them again.
+//! Salts of the nonces of this journal and this process, so that Discord recognises repeated messages.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,11 +8,11 @@ use super::super::Bot;
 use super::message;
 use crate::journal::Memo;
 
-/// Under which key the salt of nonces is remembered.
+/// Key of the memo with the salt.
 const SALT: &str = "discord/salt";
 
-/// What tells the nonces of this process from those of the last one, for posts that are in no journal: they are still in
-/// the queue when an adapter takes the place of another, and Discord may have them already.
+/// Returns the salt of this process, for posts that are in no journal: they stay in the queue when an adapter is
+/// replaced, and Discord may have them already.
 pub(super) fn run_of_process() -> &'static str {
     static RUN: OnceLock<String> = OnceLock::new();
     RUN.get_or_init(|| message::run(random()))
@@ -22,7 +22,7 @@ fn random() -> u64 {
     getrandom::u64().unwrap_or_default()
 }
 
-/// What tells the nonces of this journal from those of others; made once.
+/// Returns the salt of this journal; creates it on first use.
 pub(super) async fn salt(bot: &Arc<Bot>) -> String {
     let reading = Arc::clone(bot);
     let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(SALT)).await;
@@ -45,7 +45,7 @@ pub(super) async fn salt(bot: &Arc<Bot>) -> String {
 mod tests {
     use super::*;
 
-    /// An adapter that takes the place of another sends what that may have sent already: it must be known again.
+    /// A replacement adapter may send a message again that its predecessor has sent: Discord must recognise it.
     #[test]
     fn what_is_in_no_journal_keeps_its_nonce_as_long_as_the_process_lives() {
         assert_eq!(run_of_process(), run_of_process());

@@ -1,4 +1,4 @@
-//! Which channels can be spoken to now: one message at a time each, and none while it is known that it would not arrive.
+//! Flow control per channel: one message at a time each, and none while it would certainly fail.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,41 +8,41 @@ use tokio::time::Instant;
 
 use super::super::absence::Silence;
 
-/// Messages under way at once. A guild has 500 channels, each with one message at a time; the rest is for talk in private.
+/// Maximum number of concurrent messages. A server has 500 channels, each with one at a time; the rest is for private messages.
 pub(super) const PARALLEL: usize = 600;
 
 /// The first and the longest wait after Discord did not answer.
 const LATER: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
-/// The first and the longest wait where herder may not speak. Such requests count towards a ban.
+/// The first and the longest wait in a channel in which herder may not speak. Such requests count towards a ban.
 const DENIED: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(300));
-/// How long a channel that is gone is left alone; the one that is made in its place is another one.
+/// The wait for a channel that is gone; its replacement is another channel.
 const GONE: Duration = Duration::from_secs(60);
-/// An absence that is long enough for backlogs to be shortened after it.
+/// Minimum absence after which backlogs are shortened.
 const ABSENCE: Duration = Duration::from_secs(60);
-/// Places that are remembered as held; more are tried and held again.
+/// Maximum number of held places remembered; others are tried and held again.
 const HELD_MAX: usize = 4096;
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// To a channel.
+    /// A channel.
     Channel(ChannelId),
-    /// To a person, in private.
+    /// A person, in private.
     Person(UserId),
-    /// Nowhere: there can be no such channel or person.
+    /// No destination: such a channel or person cannot exist.
     Nowhere,
 }
 
-/// Why a place is left alone.
+/// The reason why a place is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// No answer.
+    /// Discord did not answer.
     Later,
-    /// Refused, for nothing that is known.
+    /// Refused for an unknown reason.
     Odd,
     /// The channel is gone.
     Gone,
-    /// herder may not.
+    /// herder may not speak there.
     Denied,
 }
 
@@ -53,53 +53,53 @@ struct Held {
     failures: u32,
 }
 
-/// What is under way, and what waits.
+/// Messages in flight, and places that are held.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     busy: HashSet<Place>,
     held: HashMap<Place, Held>,
-    /// For how long nothing arrives.
+    /// The time in which nothing was delivered.
     silence: Silence,
-    /// An absence is over, and backlogs are to be shortened before anything else is sent.
+    /// True if an absence is over and backlogs have to be shortened before anything is sent.
     is_back: bool,
 }
 
 impl Traffic {
-    /// A new adapter begins: with a backlog that is to be shortened, if nothing arrived for long.
+    /// Creates the state of a new adapter; backlogs are shortened first if nothing was delivered for long.
     pub(super) fn after(silence: Silence, now: Instant) -> Self {
         let is_back = silence.was(ABSENCE, now);
         Self { silence, is_back, ..Self::default() }
     }
 
-    /// Whether a message can go there now.
+    /// True if a message can be sent there now.
     pub(super) fn is_free(&self, place: Place, now: Instant) -> bool {
         let held = self.held.get(&place).is_some_and(|held| held.until > now);
         !self.busy.contains(&place) && !held
     }
 
-    /// How often in a row what goes there was refused for nothing that is known.
+    /// Number of refusals in a row for an unknown reason.
     pub(super) fn odd(&self, place: Place) -> u32 {
         self.held.get(&place).filter(|held| held.reason == Reason::Odd).map_or(0, |held| held.failures)
     }
 
-    /// How many more messages can be under way.
+    /// Number of messages that may be added to those in flight.
     pub(super) fn room(&self) -> usize {
         if self.is_back { 0 } else { PARALLEL.saturating_sub(self.busy.len()) }
     }
 
-    /// A message is on its way.
+    /// Records a message in flight.
     pub(super) fn departed(&mut self, place: Place) {
         self.busy.insert(place);
     }
 
-    /// It arrived, or there is nothing more to be done about it.
+    /// Records that the message was delivered or dropped.
     pub(super) fn arrived(&mut self, place: Place, now: Instant) {
         self.busy.remove(&place);
         self.held.remove(&place);
         self.is_back |= self.silence.ends(now) >= ABSENCE;
     }
 
-    /// It did not arrive.
+    /// Records that the message was not delivered, and holds the place.
     pub(super) fn failed(&mut self, place: Place, reason: Reason, now: Instant) {
         self.busy.remove(&place);
         if matches!(reason, Reason::Later | Reason::Odd) {
@@ -121,17 +121,17 @@ impl Traffic {
         }
     }
 
-    /// Permissions were changed: where herder could not speak it may be able to now.
+    /// Releases places that were denied, after a change of permissions.
     pub(super) fn allowed(&mut self) {
         self.held.retain(|_, held| held.reason != Reason::Denied);
     }
 
-    /// When the next place is free again by itself.
+    /// Returns the time at which the next place is released.
     pub(super) fn next_release(&self, now: Instant) -> Option<Instant> {
         self.held.values().map(|held| held.until).filter(|until| *until > now).min()
     }
 
-    /// Whether backlogs are to be shortened now: after an absence, when nothing is under way any more.
+    /// Returns true once if backlogs have to be shortened now: after an absence, when nothing is in flight any more.
     pub(super) fn take_return(&mut self) -> bool {
         let now = self.is_back && self.busy.is_empty();
         self.is_back &= !now;
@@ -188,7 +188,7 @@ mod tests {
         assert!(traffic.take_return() && !traffic.take_return());
         let mut traffic = Traffic::after(Silence::after(ABSENCE / 2), now);
         assert!(!traffic.take_return());
-        // The next adapter goes on with what the last one saw.
+        // The next adapter continues with the state of the last one.
         traffic.departed(place(1));
         traffic.failed(place(1), Reason::Later, now);
         let mut traffic = Traffic::after(traffic.silence, now + ABSENCE);

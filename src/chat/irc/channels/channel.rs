@@ -1,4 +1,4 @@
-//! One channel: where we stand with it, and what it is to show.
+//! The state of one channel: membership, and the topic to show.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use super::topics::Topic;
 
-/// The first wait after a JOIN that was refused; it doubles.
+/// The first wait after a refused JOIN; it doubles.
 const RETRY: Duration = Duration::from_secs(15);
-/// The longest wait between two tries, also for a server that has no more channels for us.
+/// The longest wait between two attempts, also if the server says that we are in too many channels.
 pub(super) const RETRY_MAX: Duration = Duration::from_secs(600);
 
-/// Whether what is said in it is live, or what we still wait for.
+/// The progress of a joined channel towards live speech.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Live {
     Names,
@@ -20,7 +20,7 @@ pub(super) enum Live {
     Yes,
 }
 
-/// Where we stand with it.
+/// Our membership of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Out { join_at: Instant },
@@ -31,19 +31,19 @@ pub(super) enum State {
 /// One channel.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// By which it is wanted.
+    /// The name in the configuration.
     pub(super) name: String,
-    /// By which the server forwarded us, if it did.
+    /// The name of the channel to which the server forwarded us, if it did.
     pub(super) forwarded: Option<String>,
     pub(super) state: State,
-    /// The first JOIN was answered, one way or the other.
+    /// True if the first JOIN was answered, with success or not.
     pub(super) tried: bool,
     pub(super) refusals: u32,
     pub(super) kicks: u32,
     pub(super) denials: u32,
-    /// A post was refused and nothing else was said of our being in it: a JOIN without an answer then means that we are.
+    /// True if a post was refused although nothing said that we left: a JOIN without an answer then means that we are still in.
     pub(super) still_in: bool,
-    /// Posts for it go elsewhere.
+    /// True if its posts go to the control channel instead.
     pub(super) lost: bool,
     pub(super) topic: Topic,
 }
@@ -64,7 +64,7 @@ impl Channel {
         }
     }
 
-    /// What the server calls it.
+    /// The server's name for the channel.
     pub(super) fn actual(&self) -> &str {
         self.forwarded.as_deref().unwrap_or(&self.name)
     }
@@ -73,7 +73,8 @@ impl Channel {
         matches!(self.state, State::In { .. })
     }
 
-    /// Out of it for a while that doubles. True if posts go elsewhere from now on, and did not before.
+    /// Marks the channel as left and schedules the next JOIN, with a wait that doubles. Returns true if its posts are
+    /// redirected from now on and were not before.
     pub(super) fn refused(&mut self, now: Instant, patience: u32) -> bool {
         let wait = RETRY.saturating_mul(1_u32.checked_shl(self.refusals).unwrap_or(u32::MAX)).min(RETRY_MAX);
         self.refusals = self.refusals.saturating_add(1);

@@ -1,4 +1,4 @@
-//! How we come into the channels, how we are put out of them, and what is live in between.
+//! Joining channels, being removed from them, and the steps between a JOIN and live speech.
 
 use std::time::Duration;
 
@@ -10,34 +10,34 @@ use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::{LINE_MAX, Outgoing};
 use crate::core::detail::LinkReason;
 
-/// After a kick. Servers and channel bots take an immediate return for an attack.
+/// The wait before we rejoin after a kick. Servers and channel bots take an immediate return for an attack.
 const REJOIN_AFTER_KICK: Duration = Duration::from_secs(5);
-/// How often we come back by ourselves after kicks; a fourth one is meant.
+/// Number of kicks after which we rejoin by ourselves; a fourth one is taken as intended.
 const KICKS_MAX: u32 = 3;
-/// A JOIN without any answer is lost.
+/// Timeout of a JOIN without any answer.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same where we may be in the channel, since a post was refused there and nothing threw us out.
+/// Timeout of a JOIN to a channel that we may still be in, because a post was refused there and nothing removed us.
 const STILL_IN_TIMEOUT: Duration = Duration::from_secs(10);
-/// Sends to a channel we are in that are refused in a row before it counts as not to be had.
+/// Number of refused posts in a row, in a channel that we are in, after which it counts as unavailable.
 const DENIALS_MAX: u32 = 3;
 
 impl Channels {
-    /// The JOIN that is due, for as many channels as fit into one line.
+    /// Returns the JOIN that is due, for as many channels as fit into one line.
     pub(super) fn joins_due(&mut self, in_lists: bool, now: Instant) -> Option<Outgoing> {
         let mut under_way = false;
         for channel in &mut self.list {
             match channel.state {
-                // Servers do not answer the JOIN of somebody who is in already.
+                // Servers do not answer the JOIN of a client that is already in the channel.
                 State::Joining { since } if channel.still_in && since + STILL_IN_TIMEOUT <= now => {
                     channel.still_in = false;
-                    // What was said since the post was refused was not heard: it comes live like any other.
+                    // Speech since the refused post was not read, so that the channel has to become live again.
                     channel.state = State::In { live: Live::Named, since: now };
                 }
                 State::Joining { since } if since + JOIN_TIMEOUT <= now => {
                     channel.refused(now, u32::MAX);
                 }
                 State::Joining { .. } => under_way = true,
-                // A server that does not end its list of names has nothing more to replay either.
+                // A server that does not end its list of names does not replay anything more either.
                 State::In { live: Live::Names, since } if since + JOIN_TIMEOUT <= now => {
                     channel.state = State::In { live: Live::Named, since };
                 }
@@ -63,7 +63,7 @@ impl Channels {
         (!list.is_empty()).then(|| Outgoing::new("JOIN").word(list))
     }
 
-    /// When there is something to say, or to give up waiting for.
+    /// Returns the time of the next JOIN or of the next timeout of one.
     pub(super) fn joins_deadline(&self) -> Option<Instant> {
         let waits = |channel: &Channel| match channel.state {
             State::Out { join_at } => Some(join_at),
@@ -78,13 +78,13 @@ impl Channels {
             State::In { live: Live::Names, since } => Some(since + JOIN_TIMEOUT),
             State::Out { .. } | State::Joining { .. } | State::In { .. } => None,
         });
-        // While a JOIN is on its way the others wait for its answer, not for a time.
+        // While a JOIN is in flight the others wait for its answer, not for a time.
         let joins =
             self.list.iter().filter_map(answers).min().or_else(|| self.list.iter().filter_map(waits).min());
         joins.into_iter().chain(names.min()).min()
     }
 
-    /// We came in.
+    /// Records our own JOIN.
     pub(crate) fn joined(&mut self, name: &str, server: &ISupport, now: Instant) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.state = State::In { live: Live::Names, since: now };
@@ -96,7 +96,7 @@ impl Channels {
         }
     }
 
-    /// 366: the names are complete; a fence will tell when everything that was sent with them is here.
+    /// Handles 366, the end of the list of names. A fence then tells when all lines sent with it have arrived.
     pub(crate) fn named(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server)
             && let State::In { live, .. } = &mut channel.state
@@ -106,7 +106,7 @@ impl Channels {
         }
     }
 
-    /// Whether a fence is to be sent for channels that wait for one. [`Channels::fence`] says which.
+    /// True if channels wait for a fence and none is in flight; [`Channels::fence`] records the one sent.
     pub(crate) fn needs_fence(&self) -> bool {
         let lives = || {
             self.list.iter().filter_map(|channel| match channel.state {
@@ -117,7 +117,7 @@ impl Channels {
         lives().any(|live| live == Live::Named) && !lives().any(|live| matches!(live, Live::Fence(_)))
     }
 
-    /// The fence for them is this one.
+    /// Assigns this fence to all channels that wait for one.
     pub(crate) fn fence(&mut self, fence: u64) {
         for channel in &mut self.list {
             if let State::In { live, .. } = &mut channel.state
@@ -128,8 +128,8 @@ impl Channels {
         }
     }
 
-    /// A fence was answered. Says which channels are live from now on, by the names by which they are wanted and by which
-    /// the server knows them.
+    /// Handles the answer to a fence. Returns the channels that become live, each by its configured name and by the
+    /// server's name.
     pub(crate) fn fenced(&mut self, fence: u64) -> Vec<(String, String)> {
         let mut now_live = Vec::new();
         for channel in &mut self.list {
@@ -143,7 +143,7 @@ impl Channels {
         now_live
     }
 
-    /// We were kicked, or taken out in another way.
+    /// Records a kick or another removal from a channel.
     pub(crate) fn thrown_out(
         &mut self,
         name: &str,
@@ -166,7 +166,7 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason })
     }
 
-    /// A JOIN was refused, or, for a channel that we are in, something else was.
+    /// Handles an error numeric for a JOIN, or for another command in a channel that we are in.
     pub(crate) fn refused(
         &mut self,
         code: u16,
@@ -179,7 +179,7 @@ impl Channels {
         if !matches!(channel.state, State::Joining { .. }) {
             return None;
         }
-        // 437: for a moment only. 477: services may not have heard yet who we are.
+        // 437 is temporary. 477 may mean that the services do not know our login yet.
         let patience = if matches!(code, 437 | 477) { 2 } else { 0 };
         let mut first = channel.refused(now, patience);
         if code == 405 {
@@ -189,14 +189,14 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
-    /// 470: we asked for one channel and are being sent to another.
+    /// Handles 470: the server forwards us to another channel.
     pub(crate) fn forwarded(&mut self, from: &str, to: &str, server: &ISupport) {
         if let Some(channel) = self.list.iter_mut().find(|channel| server.case.same(&channel.name, from)) {
             channel.forwarded = Some(to.to_owned());
         }
     }
 
-    /// Somebody wants us in.
+    /// Handles an INVITE: the JOIN is due at once.
     pub(crate) fn invited(&mut self, name: &str, server: &ISupport, now: Instant) {
         if let Some(channel) = self.find_mut(name, server)
             && let State::Out { join_at } = &mut channel.state
@@ -205,7 +205,7 @@ impl Channels {
         }
     }
 
-    /// A post for this channel was refused: we are not in it, or may not speak.
+    /// Handles the refusal of a post in this channel: we are not in it, or may not speak.
     pub(crate) fn denied(
         &mut self,
         code: u16,
@@ -221,7 +221,8 @@ impl Channels {
         channel.denials += 1;
         channel.still_in = true;
         let lost = channel.denials >= DENIALS_MAX;
-        // Whether we are not in it (403, 442) or may not speak (404), what helps is to come in anew, a little later each time.
+        // Rejoining helps in both cases: if we are not in it (403, 442) and if we may not speak (404). The wait grows
+        // each time.
         let wait = if lost { RETRY_MAX } else { REJOIN_AFTER_KICK * (channel.denials - 1) };
         channel.state = State::Out { join_at: now + wait };
         tracing::info!(code, channel = channel.name, reason, "a post was refused");
@@ -229,7 +230,7 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
-    /// A post for this channel was accepted.
+    /// Records that a post in this channel was accepted.
     pub(crate) fn accepted(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.denials = 0;

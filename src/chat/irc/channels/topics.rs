@@ -1,4 +1,4 @@
-//! The topics, which show the agents' state: set one after the other, and not against people.
+//! Topics, which show the agents' state. They are set one at a time, and a topic set by a person is respected for a while.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,39 +10,40 @@ use super::channel::Channel;
 use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::Outgoing;
 
-/// So many topics of one channel may follow each other closely, so that what an abort leads to is not shown late …
+/// Maximum number of topics of one channel within [`TOPICS_IN`]: a short burst is allowed, so that the effect of an
+/// abort shows at once.
 const TOPICS_MAX: usize = 3;
-/// … and no more than those in so long.
+/// Time window of [`TOPICS_MAX`].
 const TOPICS_IN: Duration = Duration::from_secs(30);
-/// Between two topics of a link: each is seen by everybody in its channel, and counts against flood limits.
+/// Minimum time between two topics of a link: everybody in the channel sees each one, and it counts against flood limits.
 const TOPIC_GAP: Duration = Duration::from_secs(2);
-/// Before a topic that somebody else set is replaced.
+/// Minimum time before a topic that somebody else set is replaced.
 const TOPIC_RESPECT: Duration = Duration::from_secs(60);
 
-/// What a channel's topic is to be, and is.
+/// The wanted and the present topic of a channel.
 #[derive(Debug)]
 pub(super) struct Topic {
     wanted: Option<String>,
     shown: Option<String>,
-    /// Not before.
+    /// The earliest time of the next change.
     next: Instant,
-    /// When the last ones were set, at most [`TOPICS_MAX`].
+    /// Times of the last changes, at most [`TOPICS_MAX`].
     set: VecDeque<Instant>,
     denied: bool,
 }
 
 impl Topic {
-    /// None is wanted yet.
+    /// Creates the state without a wanted topic.
     pub(super) fn new(now: Instant) -> Self {
         Self { wanted: None, shown: None, next: now, set: VecDeque::with_capacity(TOPICS_MAX), denied: false }
     }
 
-    /// From now on it is to be this one, as much of it as the server takes.
+    /// Sets the wanted topic, cut to `max` bytes.
     pub(super) fn want(&mut self, topic: &str, max: usize) {
         self.wanted = Some(clip(topic, max));
     }
 
-    /// We came in: the topic that is already there comes with the names.
+    /// Resets the state after our JOIN: the server sends the present topic with the names.
     pub(super) fn came_in(&mut self, now: Instant) {
         self.shown = None;
         self.denied = false;
@@ -51,7 +52,7 @@ impl Topic {
 }
 
 impl Channels {
-    /// The topic that is due, if one is.
+    /// Returns the TOPIC line that is due.
     pub(super) fn topic_due(&mut self, now: Instant) -> Option<Outgoing> {
         if self.topic_gap > now {
             return None;
@@ -68,26 +69,26 @@ impl Channels {
         Some(Outgoing::new("TOPIC").word(channel.actual()).text(wanted))
     }
 
-    /// When a topic is due.
+    /// Returns the time of the next topic change.
     pub(super) fn topics_deadline(&self) -> Option<Instant> {
         self.list.iter().filter_map(topic_at).min().map(|at| at.max(self.topic_gap))
     }
 
-    /// The server says what a channel's topic is; `by_us` if we have just set it.
+    /// Handles a TOPIC of the server; `by_us` is true if it is the echo of our own.
     pub(crate) fn topic(&mut self, name: &str, topic: &str, by_us: bool, server: &ISupport, now: Instant) {
         let Some(channel) = self.find_mut(name, server) else { return };
         if by_us {
             return;
         }
-        // Whoever set it meant it: it stands for a while before the agent's state is shown again.
+        // A person set it on purpose, so that it stays for a while before the agent's state is shown again.
         if channel.topic.shown.is_some() {
             channel.topic.next = now + TOPIC_RESPECT;
         }
         channel.topic.shown = Some(topic.to_owned());
     }
 
-    /// 482: we may not set this channel's topic. It is not tried again until its modes change or we come in anew. The
-    /// channel's name, if it is one of ours.
+    /// Handles 482: we may not set this channel's topic, and do not try again until its modes change or we rejoin.
+    /// Returns the channel's configured name.
     pub(crate) fn topic_denied(&mut self, name: &str, server: &ISupport) -> Option<String> {
         let channel = self.find_mut(name, server)?;
         channel.topic.denied = true;
@@ -95,7 +96,7 @@ impl Channels {
         Some(channel.name.clone())
     }
 
-    /// Whoever was denied the topic may be allowed to set it now.
+    /// Handles a mode change: we may be allowed to set the topic now.
     pub(crate) fn modes_changed(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.topic.denied = false;
@@ -103,7 +104,7 @@ impl Channels {
     }
 }
 
-/// When a channel's topic has to be set, if it has.
+/// Returns the time at which the channel's topic has to be set, if it has to.
 fn topic_at(channel: &Channel) -> Option<Instant> {
     let topic = &channel.topic;
     let due = channel.is_in() && !topic.denied && topic.wanted.is_some() && topic.wanted != topic.shown;

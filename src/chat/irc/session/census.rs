@@ -1,8 +1,8 @@
-//! Who is in the alerts channel already when we come in, and who logs in or out meanwhile.
+//! The census of the alerts channel: who is in it when we join, and who logs in or out later.
 //!
-//! Whoever is on the other side of a netsplit is missed only if it is known that they are an operator ([`netsplit`]), and those
-//! who just read say nothing by which that could be seen. The server is asked once for all who are there. What it answers is
-//! used for that alone: what somebody may do is found out about each line by itself ([`identity`]).
+//! A person behind a netsplit counts as missing only if they are known to be an operator ([`netsplit`]), and people
+//! who only read send no line that shows it. The server is asked once for all who are present. The answer is used for
+//! nothing else: permissions are checked for each line by itself ([`identity`]).
 //!
 //! [`netsplit`]: super::super::netsplit
 //! [`identity`]: super::super::identity
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 use super::super::wire::{Outgoing, Source};
 use super::{Now, Phase, Session};
 
-/// By which the answer is known from those to other questions.
+/// WHOX token of the census, to tell its answer from those to other requests.
 const TOKEN: &str = "999";
 
-/// Where the server does not say who comes in, all are asked about again no sooner than this.
+/// Minimum time between two requests on servers that do not send the account with a JOIN.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// The question, when it is asked, and whether its answer is due.
+/// The request, its time, and whether its answer is pending.
 #[derive(Debug, Default)]
 pub(super) struct Census {
-    /// The alerts channel, as the server calls it.
+    /// The server's name of the alerts channel.
     channel: String,
     due: Option<Instant>,
     asked: Option<Instant>,
@@ -31,25 +31,25 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// When it is to be asked.
+    /// Returns the time of the next request.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.due.filter(|_| !self.answering)
     }
 }
 
 impl Session<'_> {
-    /// We have come in.
+    /// Schedules the census after our JOIN.
     pub(super) fn count_who_is_there(&mut self, channel: &str, now: Now) {
         self.census = Census { channel: channel.to_owned(), due: Some(now.mono), ..Census::default() };
     }
 
-    /// Somebody has come in, and nobody has said who that is.
+    /// Schedules another census after a JOIN without an account.
     pub(super) fn count_again(&mut self, now: Now) {
         let soonest = self.census.asked.map_or(now.mono, |asked| asked + AGAIN).max(now.mono);
         self.census.due.get_or_insert(soonest);
     }
 
-    /// Asks, if it is time.
+    /// Sends the request, if it is time.
     pub(super) fn ask_who_is_there(&mut self, now: Now) {
         if self.census.deadline().is_none_or(|due| due > now.mono)
             || matches!(self.phase, Phase::Greeting { .. })
@@ -62,14 +62,15 @@ impl Session<'_> {
         self.send(fields.into_iter().fold(question, Outgoing::word));
     }
 
-    /// One of those who are there.
+    /// Handles one entry of the answer.
     pub(super) fn somebody_is_there(&mut self, code: u16, params: &[String]) {
         let (place, source, account) = match (code, params) {
-            // me, token, channel, user, host, nick, account
+            // Parameters: our nick, token, channel, user, host, nick, account.
             (354, [_, token, channel, user, host, nick, account]) if token == TOKEN => {
                 (channel, (nick, user, host), Some(account).filter(|account| *account != "0"))
             }
-            // me, channel, user, host, server, nick, flags, …: no account, which leaves whom a mask describes.
+            // Parameters: our nick, channel, user, host, server, nick, flags, …: without account, so that only
+            // operators known by mask are found.
             (352, [_, channel, user, host, _, nick, ..]) => (channel, (nick, user, host), None),
             _ => return,
         };
@@ -83,14 +84,14 @@ impl Session<'_> {
         }
     }
 
-    /// That was everybody.
+    /// Handles the end of the answer.
     pub(super) fn who_answered(&mut self, asked: &str) {
         if self.channels.is_alerts(asked, &self.server) {
             self.census.answering = false;
         }
     }
 
-    /// The server is too busy for a question, or for another one of the kind.
+    /// Handles a server that is too busy for this request: it is repeated later.
     pub(super) fn who_not_answered(&mut self, command: &str, now: Now) {
         if self.census.answering && command.eq_ignore_ascii_case("WHO") {
             self.census.answering = false;
@@ -98,7 +99,7 @@ impl Session<'_> {
         }
     }
 
-    /// Somebody who shares a channel with us has logged in to services, or out of them.
+    /// Handles the login or logout of somebody who shares a channel with us.
     pub(super) fn logged_in_or_out(&mut self, source: &Source, account: Option<&str>) {
         let account = account.filter(|_| self.caps.has("account-notify")).map(str::to_owned);
         if (self.settings.is_operator)(&self.author(source, account)) {

@@ -1,4 +1,4 @@
-//! What the server says: each line to where it belongs.
+//! Dispatch of the server's lines to the parts of the session.
 
 use super::super::delivery::Refusal;
 use super::super::registration::{Caps, pong};
@@ -6,7 +6,7 @@ use super::super::wire::{Cap, Outgoing, Received, Said};
 use super::{Closing, Now, Phase, Session};
 
 impl Session<'_> {
-    /// Takes one line.
+    /// Handles one line.
     pub(crate) fn receive(&mut self, line: &Received, now: Now) {
         self.idle.heard(now.mono);
         if self.past_told(line, now) {
@@ -66,7 +66,7 @@ impl Session<'_> {
             if !wanted.is_empty() {
                 self.send(Outgoing::new("CAP").word("REQ").text(wanted.join(" ")));
             }
-            // Services are back.
+            // The services are back.
             let back = list.split_ascii_whitespace().any(|name| name.split('=').next() == Some("sasl"));
             if back && let Some(at) = &mut self.identify_at {
                 *at = now.mono;
@@ -135,13 +135,13 @@ impl Session<'_> {
             482 => self.topic_denied(word(1), now),
             900 => self.known(),
             464 => self.password_refused(reason),
-            // Servers have numbers of their own for what they do not take, so that any error about where a line went counts.
+            // Servers have numerics of their own for refusals, so that any error that names a target of ours counts.
             400..600 => self.not_taken(code, word(1), reason, line, now),
             _ => {}
         }
     }
 
-    /// 396: the server shows another host for us, sometimes with the user part.
+    /// Handles 396: the server shows another host for us, sometimes with the user part.
     fn host_shown(&mut self, shown: &str) {
         let (user, host) = match shown.split_once('@') {
             Some((user, host)) => (Some(user.to_owned()), host),
@@ -155,9 +155,9 @@ impl Session<'_> {
         }
     }
 
-    /// Something for a channel was refused: a JOIN, or a line of ours.
+    /// Handles the refusal of a JOIN or of a line of ours.
     fn refused(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
-        // What answers a label is about a line, never about a JOIN, though one may be on its way by now.
+        // The answer to a labelled line never refers to a JOIN, even if one is in flight.
         if self.is_answer(line) {
             return;
         }
@@ -166,7 +166,7 @@ impl Session<'_> {
         self.tell(trouble, now);
     }
 
-    /// An error that names no line: it is about whatever was on its way to `target`.
+    /// Handles an error without a label: it refers to all lines in flight to `target`.
     fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
         if self.is_answer(line) {
             return;

@@ -1,7 +1,7 @@
-//! What was said while nobody listened: asked for where the server keeps it, and worked on as if it had been heard.
+//! Missed speech: requested where the server keeps a history, and handled as if it had been heard live.
 //!
-//! A line of the past is one person's word if the server says so by `account-tag`, and nobody's otherwise: a mask may be
-//! somebody else's by now, and there is nobody to ask about. It is worked on once, by its id.
+//! A line of the history is attributed to an account only if the server sends `account-tag`, and to nobody otherwise:
+//! the mask may belong to somebody else by now. Each line is handled once, by its id.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -18,27 +18,27 @@ use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Target};
 
-/// The longest id by which a line is known, in bytes: it becomes part of a key on disk.
+/// Maximum length of a message id, in bytes: it becomes part of a key on disk.
 const ID_MAX: usize = 100;
-/// Speakers of one channel who are told that they came too early.
+/// Maximum number of speakers per channel who are asked to repeat an early line.
 const EARLY_MAX: usize = 8;
 
-/// Since when we have not heard what is said in the channels.
+/// The times for which channels were not heard.
 #[derive(Debug)]
 pub(super) struct Absences {
-    /// In all of them, before this link.
+    /// Start of the absence before this link, for all channels.
     before: Option<Timestamp>,
-    /// Where we have been on this link.
+    /// Channels that we joined on this link.
     been: BTreeSet<String>,
-    /// In one that we were taken out of.
+    /// Times at which we were removed from a channel.
     out_since: BTreeMap<String, Timestamp>,
-    /// Where all that was missed was told since.
+    /// Channels whose missed lines were all fetched.
     made_up: BTreeSet<String>,
-    /// Where we came in on this link and nobody had been before.
+    /// Channels that we joined on this link and that were never tracked before.
     begun: BTreeSet<String>,
-    /// Who spoke where between our coming in and the moment from which lines there are live.
+    /// Nicks that spoke in a channel between our JOIN and the start of live speech.
     early: BTreeMap<String, Vec<String>>,
-    /// It was said in the control channel that not all could be heard of.
+    /// True if the control channel was told that lines were missed.
     said_in_control: bool,
 }
 
@@ -61,15 +61,14 @@ impl Absences {
 }
 
 impl Session<'_> {
-    /// Channels that nobody wants any more are not followed.
+    /// Stops tracking channels that are no longer wanted.
     pub(super) fn follow_wanted(&mut self) {
         let names: BTreeSet<&str> = self.channels.names().collect();
         self.settings.marks.keep(|channel| names.contains(channel));
         self.history.keep(|channel| names.contains(channel));
     }
 
-    /// What is said in these channels is live from now on: what was missed there is asked for, or, if we were never there,
-    /// it begins here.
+    /// Handles channels whose speech becomes live: requests the missed lines, or starts tracking a channel that is new.
     pub(super) fn came_live(&mut self, channels: Vec<(String, String)>, now: Now) {
         for (channel, actual) in channels {
             if !self.caps.tell_the_past() {
@@ -80,10 +79,10 @@ impl Session<'_> {
             let before = self.absences.before.filter(|_| self.absences.been.insert(channel.clone()));
             let since = self.absences.out_since.remove(&channel).or(before);
             match self.settings.marks.of(&channel) {
-                // Nobody has spoken since we came in.
+                // No line was missed since our JOIN.
                 Some(_) if begun && !self.absences.early.contains_key(&channel) => {}
                 Some(mark) if self.history.is_known() => {
-                    // After a start it is known up to when something was heard, and not since when nobody listened.
+                    // After a start the time of the last heard line is known, but not the time at which the absence began.
                     let since = since.or_else(|| Some(self.replay.by_us(mark.0))).filter(|_| !begun);
                     self.absences.made_up.remove(&channel);
                     self.history.ask(&channel, &actual, mark, since, &self.server);
@@ -97,7 +96,7 @@ impl Session<'_> {
         }
     }
 
-    /// We have come into a channel: one that nobody has followed before is followed from here on.
+    /// Handles our JOIN: a channel that was never tracked is tracked from here on.
     pub(super) fn came_in(&mut self, line: &Received, channel: &str, now: Now) {
         let Some(name) = self.channels.wanted_as(channel, &self.server).map(str::to_owned) else { return };
         self.absences.early.remove(&name);
@@ -108,7 +107,7 @@ impl Session<'_> {
         }
     }
 
-    /// A line that may be new and may be told again: it came before its channel was live.
+    /// Records the speaker of a line that came before its channel was live, so that it may be new or a replay.
     pub(super) fn heard_early(&mut self, line: &Received, to: &str, said: &str) {
         let Some(channel) = self.channels.coming_live(to, &self.server).map(str::to_owned) else { return };
         let nick = &line.source.name;
@@ -124,7 +123,7 @@ impl Session<'_> {
         }
     }
 
-    /// Those who spoke too early in a channel, and whose lines nothing brings back, are told so.
+    /// Asks people to repeat lines that came too early and that no history returns.
     fn say_again(&mut self, channel: &str, now: Now) {
         let nicks = self.absences.early.remove(channel).unwrap_or_default();
         if !nicks.is_empty() {
@@ -132,14 +131,14 @@ impl Session<'_> {
         }
     }
 
-    /// We are out of a channel.
+    /// Handles our leaving a channel.
     pub(super) fn went_out(&mut self, channel: &str, now: Now) {
         let Some(name) = self.channels.wanted_as(channel, &self.server).map(str::to_owned) else { return };
         self.history.left(&name);
         self.absences.out_since.entry(name).or_insert(now.wall);
     }
 
-    /// Asks what is next to be asked.
+    /// Sends the history requests that are due.
     pub(super) fn ask_for_past(&mut self, now: Now) {
         let labels = self.caps.has("labeled-response");
         let lasting = &mut *self.lasting;
@@ -150,7 +149,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes what answers a question about the past. Answers whether this line does.
+    /// Handles a line that answers a history request. Returns true if it is one.
     pub(super) fn past_told(&mut self, line: &Received, now: Now) -> bool {
         let Some(told) = self.history.receive(line, &self.server) else { return false };
         for told in told {
@@ -205,7 +204,7 @@ impl Session<'_> {
         }
     }
 
-    /// Works on one line of the past.
+    /// Handles one line of the history.
     fn past_line(&mut self, channel: &str, time: i64, line: &Received) -> Past {
         let Said::Message { text, .. } = &line.said else { return Past::Nothing };
         let nick = &line.source.name;
@@ -218,7 +217,7 @@ impl Session<'_> {
         if let Some(id) = id
             && self.settings.marks.meets(channel, id, time)
         {
-            // What a bouncer tells once more later is not news.
+            // A bouncer may replay it later; then it is not new.
             self.lasting.seen.first(id);
             return Past::WorkedOn(id.to_owned());
         }
@@ -227,7 +226,7 @@ impl Session<'_> {
         };
         self.lasting.seen.first(id);
         let mut source = line.source.clone();
-        // The account alone says who it was.
+        // Only the account identifies the author.
         source.user.clear();
         let place = Place::Channel(channel.to_owned());
         let known = LineId { id: id.to_owned(), time };
@@ -235,8 +234,7 @@ impl Session<'_> {
         Past::WorkedOn(id.to_owned())
     }
 
-    /// Whether we may have said it ourselves, under another nick that we had then. It may be somebody else, who shares our
-    /// account with us.
+    /// True if we may have said it ourselves, under an earlier nick. It may also be somebody else who shares our account.
     fn has_our_account(&self, line: &Received) -> bool {
         let account = match &self.settings.network.sasl {
             Some(Sasl::Plain { account, .. }) => Some(account.as_str()),
@@ -245,7 +243,7 @@ impl Session<'_> {
         account.is_some() && line.tag("account") == account
     }
 
-    /// Whether this line would be obeyed if it were said now.
+    /// True if this line would be obeyed if it were said now.
     fn would_command(&self, line: &Received) -> bool {
         (self.settings.is_operator)(&Author {
             network: self.settings.network.name.clone(),
@@ -257,15 +255,15 @@ impl Session<'_> {
         })
     }
 
-    /// It is not known what was said in a channel.
+    /// Announces that the speech of a channel was missed.
     fn missed(&mut self, channel: &str, since: Option<Timestamp>, known_until: Option<Timestamp>, now: Now) {
-        // Before we are up this is said for all channels together, if a link was lost.
+        // Before the link is up, one announcement covers all channels if a link was lost.
         let is_said = self.phase != Phase::Up && self.lasting.lost_at.is_some();
         let Some(since) = since.filter(|_| !is_said) else { return };
         let from = known_until.map_or(since, |until| until.max(since));
         let is_it = |target: &Target| self.channels.name_of(target).as_deref() == Some(channel);
         let target = self.told_of_absences().into_iter().find(is_it);
-        // Where it is not said in the channel itself, it is said once for all of these.
+        // Channels that are not told themselves get one announcement together, in the control channel.
         if target.is_none() && std::mem::replace(&mut self.absences.said_in_control, true) {
             return;
         }
@@ -273,7 +271,7 @@ impl Session<'_> {
         self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
     }
 
-    /// Says a live line when what was said before it has been told.
+    /// Passes on a live line after the history before it.
     pub(super) fn speak_in_order(&mut self, heard: Heard, answer: Answer) {
         match &heard.place {
             Place::Channel(channel) if heard.id.is_some() && self.history.covers(channel) => {
@@ -284,7 +282,7 @@ impl Session<'_> {
         }
     }
 
-    /// By what a live line is known, where that matters.
+    /// Returns the id of a live line, if its channel is tracked.
     pub(super) fn line_id(&self, line: &Received, place: &Place, now: Now) -> Option<LineId> {
         let Place::Channel(_) = place else { return None };
         let id = line.tag("msgid").filter(|id| is_usable(id))?.to_owned();
@@ -292,13 +290,13 @@ impl Session<'_> {
         Some(LineId { id, time: time.unwrap_or_else(|| self.replay.by_server(now.wall)) })
     }
 
-    /// A line is about to be worked on. Answers whether it is to be known by its id from then on.
+    /// Records that a line is about to be handled. Returns true if it is tracked by its id.
     pub(super) fn take(&self, place: &Place, id: &LineId) -> bool {
         let Place::Channel(channel) = place else { return false };
         self.settings.marks.took(channel, &id.id, id.time)
     }
 
-    /// A line of ours came back: up to there everything has been heard.
+    /// Handles the echo of a line of ours: all lines before it were heard.
     pub(super) fn own_passed(&self, line: &Received, to: &str) {
         let live = self.channels.live(to, &self.server).filter(|channel| !self.history.covers(channel));
         if let Some(channel) = live
@@ -310,17 +308,17 @@ impl Session<'_> {
     }
 }
 
-/// What came of a line of the past.
+/// The result of a line of the history.
 enum Past {
-    /// Nobody works on it.
+    /// The line needs no handling.
     Nothing,
-    /// It is done, or being worked on, by this id.
+    /// The line with this id is handled or in progress.
     WorkedOn(String),
-    /// Somebody who may command may have said it, or somebody else.
+    /// An operator may have said it, but that cannot be proven.
     Unproven,
 }
 
-/// Whether an id can be kept.
+/// True if an id can be stored.
 fn is_usable(id: &str) -> bool {
     (1..=ID_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,4 +1,4 @@
-//! What we say: how much fits into a line, where it goes, and what became of it.
+//! Sending: the space in a line, its destination, and the server's answer.
 
 use super::super::delivery::{Flight, Landed, Refusal, RefusedBy, WINDOW};
 use super::super::persons::Verdict;
@@ -8,17 +8,17 @@ use super::{Effect, Now, Phase, Session};
 use crate::core::id::PostId;
 use crate::outbox::{Line, Target, Window};
 
-/// What a server may add to our user name, and the longest host it may show for us, while we do not know them.
+/// Assumed length of our user name while it is unknown, with the server's addition.
 const WORST_USER: usize = 10;
-/// See [`WORST_USER`].
+/// Assumed length of our host while it is unknown: the longest that a server may show.
 const WORST_HOST: usize = 63;
-/// Room that is left for a text however long the names around it are.
+/// Minimum space for text in a line, in bytes, however long the names around it are.
 const ROOM_MIN: usize = 64;
 
-/// Answers in batches that can be open at once: one for each line of a window, and some.
+/// Maximum number of open answer batches: one for each line of a window, with a reserve.
 const ANSWERS_MAX: usize = 16;
 
-/// An answer to a labelled line that is still coming in.
+/// A batched answer to a labelled line, still incomplete.
 #[derive(Debug)]
 pub(super) struct BatchedAnswer {
     id: String,
@@ -26,12 +26,12 @@ pub(super) struct BatchedAnswer {
     refusal: Option<Refusal>,
 }
 
-/// How often one line may be refused by channels before it is given up. Its own channel and the three of the fleet each
-/// count as lost after three refusals and then rest for minutes: only words that no channel takes get further than that,
-/// and without an end to it they would hold up everything behind them for ever.
+/// Number of refusals after which a line is dropped. Its own channel and the fleet's three each count as unavailable
+/// after three refusals and then rest for minutes: only text that no channel accepts gets further, and it would block
+/// everything behind it forever.
 const REFUSALS_MAX: u32 = 13;
 
-/// The line at the head of a target's queue that was refused, and how often.
+/// The refused line at the head of a target's queue, and the number of refusals.
 #[derive(Debug)]
 pub(super) struct Setback {
     target: Target,
@@ -51,15 +51,15 @@ impl Setback {
     }
 }
 
-/// Where lines went without a fence behind them since the last one that was: answers to those who only looked. The server's
-/// word is not waited for with each, and yet nobody is sent more than a server takes at once.
+/// Targets of lines sent without a fence since the last fence: answers to people who only looked something up. They
+/// do not wait for the server's confirmation, and their number is bounded to what a server accepts at once.
 #[derive(Debug, Default)]
 pub(super) struct Unproven(Vec<String>);
 
-/// Lines without a fence between two that have one: with the window behind them eight, which no server minds.
+/// Maximum number of lines without a fence in a row: with the window behind them eight, which every server accepts.
 const UNPROVEN_MAX: usize = WINDOW;
 
-/// Why the server did not take a line of ours, if that is what this answer to it means.
+/// Returns the refusal in the server's answer to a line of ours; `None` if it is none.
 fn refusal(said: &Said) -> Option<Refusal> {
     match said {
         Said::Numeric(code, params) if *code >= 400 => {
@@ -71,7 +71,7 @@ fn refusal(said: &Said) -> Option<Refusal> {
 }
 
 impl Session<'_> {
-    /// How many bytes of text fit into one line for `target`, wherever it goes.
+    /// Returns the space for text in one line for `target`, in bytes, at its present destination.
     pub(crate) fn room(&self, target: &Target) -> usize {
         match self.channels.route(target, &self.server) {
             Some(route) => self.room_at(route.to).saturating_sub(route.prefix.len()).max(ROOM_MIN),
@@ -82,13 +82,13 @@ impl Session<'_> {
     fn room_at(&self, to: &str) -> usize {
         let (user, host) =
             self.own.as_ref().map_or((WORST_USER, WORST_HOST), |(user, host)| (user.len(), host.len()));
-        // Our own nick can come back at any time, and be longer.
+        // Our own nick can come back at any time, and may be longer.
         let nick = self.nick.current().len().max(self.nick.wanted().len());
         let around = ":!@ ".len() + nick + user + host + "PRIVMSG  :".len() + to.len() + "\r\n".len();
         LINE_MAX.saturating_sub(around)
     }
 
-    /// Whether a line for `target` can be sent now.
+    /// True if a line for `target` can be sent now.
     pub(crate) fn joined(&self, target: &Target) -> bool {
         match target {
             Target::Person(person) => !self.persons.is_asked(person, &self.server),
@@ -116,7 +116,7 @@ impl Session<'_> {
         self.fence(fence, now);
     }
 
-    /// Whether all of a window may go without a fence.
+    /// True if the whole window may be sent without a fence.
     fn goes_unproven(&self, window: &Window, now: Now) -> bool {
         let fits = |line: &Line| match &line.target {
             Target::Person(person) => self.persons.is_seen(person, &self.server, now.mono),
@@ -126,7 +126,7 @@ impl Session<'_> {
             && window.lines.iter().all(|line| line.is_look() && !line.resent && fits(line))
     }
 
-    /// Sends a window that is done with as soon as it is sent.
+    /// Sends a window that counts as confirmed as soon as it is sent.
     fn send_unproven(&mut self, window: Window) {
         let mut sent = Flight::sent_only();
         for line in window.lines {
@@ -137,7 +137,8 @@ impl Session<'_> {
         self.give_back(landed);
     }
 
-    /// Something was refused for `target` that no fence stands behind: whoever looked asks again, and is answered with one.
+    /// Handles a refusal for `target` of a line sent without a fence. The person can ask again, and the next answer
+    /// is sent with a fence.
     pub(super) fn unproven_refused(&mut self, code: u16, target: &str, reason: &str, now: Now) {
         if self.flight.is_some() || !self.unproven.0.iter().any(|to| self.server.case.same(to, target)) {
             return;
@@ -147,7 +148,7 @@ impl Session<'_> {
         self.tell(trouble, now);
     }
 
-    /// Hands the line back if it may go: words in private go to nobody but the one who asked.
+    /// Returns the line if it may be sent: a private message goes only to the person who asked.
     fn for_whom_it_is(&mut self, flight: &mut Flight, line: Line, now: Now) -> Option<Line> {
         let Target::Person(person) = &line.target else { return Some(line) };
         match self.persons.verdict(person, flight.fence(), &self.server, now.mono) {
@@ -173,7 +174,7 @@ impl Session<'_> {
         };
         let to = route.to.to_owned();
         let room = self.room_at(&to).saturating_sub(route.prefix.len()).max(ROOM_MIN);
-        // The queue has split it already; if our own prefix has grown since, nothing is cut off all the same.
+        // The queue has split it already; if our own prefix has grown since, it is split again so that nothing is cut off.
         let pieces: Vec<String> = text::pieces(&line.text, room)
             .into_iter()
             .map(|piece| format!("{}{piece}", route.prefix))
@@ -194,8 +195,8 @@ impl Session<'_> {
         flight.sent(line, to, due);
     }
 
-    /// A line that carries a label of ours speaks of one line of the window. An answer of several lines comes as a batch
-    /// that carries the label; it is decided when the batch ends.
+    /// Handles the answer to a labelled line of the window. An answer of several lines is a batch with the label; it
+    /// is decided when the batch ends.
     pub(super) fn acknowledge(&mut self, line: &Received, now: Now) {
         if let Some(answer) =
             line.tag("batch").and_then(|id| self.answers.iter_mut().find(|answer| answer.id == id))
@@ -219,7 +220,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether [`Session::acknowledge`] has taken this line for the answer to one of ours.
+    /// True if [`Session::acknowledge`] took this line for the answer to one of ours.
     pub(super) fn is_answer(&self, line: &Received) -> bool {
         let batch = line.tag("batch");
         line.tag("label").is_some() || self.answers.iter().any(|answer| batch == Some(answer.id.as_str()))
@@ -238,7 +239,7 @@ impl Session<'_> {
             self.channels.accepted(channel, &self.server);
         }
         self.setbacks.retain(|setback| !landed.confirmed.iter().any(|line| setback.is_of(line)));
-        // From the back, so that taking a line out does not move those that are still to be looked at.
+        // From the back, so that a removal does not shift the indexes that follow.
         for RefusedBy { to, refusal, index } in std::mem::take(&mut landed.refused_by).into_iter().rev() {
             let Refusal { code, reason } = refusal;
             let trouble = self.channels.denied(code, &to, &reason, &self.server, now.mono);
@@ -252,7 +253,7 @@ impl Session<'_> {
         self.go_on(now);
     }
 
-    /// Counts a refusal of a line. True if there have been enough.
+    /// Counts a refusal of a line. Returns true if it has to be dropped.
     fn set_back(&mut self, line: &Line) -> bool {
         let before =
             self.setbacks.iter().find(|setback| setback.is_of(line)).map_or(0, |setback| setback.count);
@@ -265,7 +266,7 @@ impl Session<'_> {
         count >= REFUSALS_MAX
     }
 
-    /// The link is over: what is proven is told, the rest goes back.
+    /// Ends the session's window when the link is lost: proven lines are confirmed, the rest is returned.
     pub(crate) fn lost(&mut self, now: Now) {
         if self.phase == Phase::Up {
             self.lasting.lost_at.get_or_insert(now.wall);

@@ -1,4 +1,4 @@
-//! Who comes and goes: we ourselves, and operators whom a netsplit takes away.
+//! JOINs, PARTs, QUITs and renames: our own, and those of operators lost in a netsplit.
 
 use super::super::persons::nick_of;
 use super::super::replay::Kind;
@@ -28,7 +28,7 @@ impl Session<'_> {
         if !self.channels.is_alerts(channel, &self.server) {
             return;
         }
-        // Whoever only reads is missed as well.
+        // People who only read are remembered as well.
         let account = account.filter(|_| self.caps.has("extended-join"));
         if (self.settings.is_operator)(&self.author(&line.source, account.map(str::to_owned))) {
             self.lasting.netsplits.operator_seen(&line.source);
@@ -40,8 +40,7 @@ impl Session<'_> {
         }
     }
 
-    /// Who is in a channel, as the server says when we come in. Whoever was lost in a split may have come back while we were
-    /// away ourselves.
+    /// Handles the list of names after our JOIN. People lost in a split may have returned while we were away.
     pub(super) fn listed(&mut self, channel: &str, names: &str, now: Now) {
         if !self.channels.is_alerts(channel, &self.server) {
             return;
@@ -53,7 +52,7 @@ impl Session<'_> {
         }
     }
 
-    /// Alerts that a split has kept from somebody.
+    /// Repeats the alerts that somebody missed because of a split.
     fn repeat(&mut self, nick: String, missed: Vec<String>, now: Now) {
         let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
         self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
@@ -78,7 +77,7 @@ impl Session<'_> {
         }
     }
 
-    /// We are out of a channel, not by our own wish: one that we leave is forgotten before its PART is sent.
+    /// Handles our removal from a channel. A channel that we leave ourselves is forgotten before its PART is sent.
     fn left(&mut self, channel: &str, reason: &str, now: Now) {
         self.went_out(channel, now);
         let trouble = self.channels.thrown_out(channel, reason, &self.server, now.mono);
@@ -88,7 +87,7 @@ impl Session<'_> {
     pub(super) fn renamed(&mut self, source: &Source, to: &str, now: Now) {
         if self.is_us(&source.name) {
             self.nick.renamed(to, now.mono);
-            // Services do that to whoever has not said that the name is theirs.
+            // Services rename a client that has not identified for its nick.
             if self.nick.is_foreign() {
                 self.identify_later(now);
             }

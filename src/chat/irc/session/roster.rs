@@ -1,13 +1,13 @@
-//! Who is in the channels and what their topics are, for agents that ask: seen by the way, and told to nobody else.
+//! Members and topics of the channels, collected from passing lines for agents that ask for them.
 
 use super::super::wire::{Received, Said};
 use super::Session;
 
-/// What servers put before a nick in a list of names.
+/// Prefixes that servers put before a nick in a list of names.
 pub(super) const MARKS: [char; 6] = ['~', '&', '@', '%', '+', '!'];
 
 impl Session<'_> {
-    /// Looks at one line before anything is done about it.
+    /// Updates the registry of members and topics from one line, before it is handled.
     pub(super) fn observe(&self, line: &Received) {
         let (rooms, network) = (&self.settings.rooms, &self.settings.network.name);
         let us = self.is_us(&line.source.name);

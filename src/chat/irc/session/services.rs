@@ -1,12 +1,12 @@
-//! Who we are to the network's services, where SASL has not told them.
+//! Login at the network's services by NickServ, where SASL has not done it.
 //!
-//! A name proves nothing: where no services are, or not for now, anybody can be called NickServ. So the server is asked first
-//! who that is, and the password goes to those alone of whom it says that they are services or an operator, or that they are
-//! on a server of services.
+//! A name proves nothing: where services are absent, anybody can be called NickServ. The server is therefore asked
+//! first, and the password is sent only if the server says that NickServ is a service or an operator, or is on a
+//! services server.
 //!
-//! NickServ is asked for once 001 came. If it is not there, or takes our name from us, that is done again, and waited
-//! for longer each time. If it says that the password is wrong nobody tells it again on this link: more wrong passwords are
-//! what services throw clients out for. That is told further, and the next link tries once.
+//! NickServ is asked for after 001. If it is absent or takes our nick away, the login is repeated with growing waits.
+//! If it refuses the password, the login is not repeated on this link, because services disconnect clients that send
+//! more wrong passwords. The refusal is reported, and the next link tries once.
 
 use std::time::Duration;
 
@@ -19,39 +19,39 @@ use super::{Effect, IDENTIFY_AGAIN, IDENTIFY_AGAIN_MAX, Now, Session};
 use crate::core::cut::one_line;
 use crate::core::detail::{Detail, LinkReason};
 
-/// By which name the services that know nicks are spoken to.
+/// The nick of the service that knows nicks.
 const NICKSERV: &str = "NickServ";
-/// The most of NickServ's words that is told further.
+/// Maximum length of NickServ's words in a report.
 const SAID_MAX: usize = 200;
 
-/// What NickServ has been told, and what it made of it.
+/// The state of the login at NickServ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Nothing.
+    /// Nothing was sent.
     Nothing,
-    /// Nothing, while the server is asked who that is; `services` as soon as it says that it is them.
+    /// The server is asked who NickServ is; `services` is true as soon as it says that it is a service.
     Asked { services: bool },
-    /// The password; its answer is due.
+    /// The password was sent; its answer is pending.
     Password,
-    /// It has answered: it knows us, or it does not.
+    /// NickServ has accepted or refused it.
     Answered,
 }
 
 impl Session<'_> {
-    /// NickServ, where SASL has not done it: the server is asked who that is.
+    /// Starts the login at NickServ where SASL has not logged us in: asks the server who NickServ is.
     pub(super) fn identify(&mut self, now: Now) {
         if self.settings.network.nickserv_password.is_none() || self.logged_in || self.told == Told::Answered
         {
             return;
         }
-        // Where that is not answered it is asked again.
+        // An unanswered request is repeated.
         let unanswered = matches!(self.told, Told::Asked { .. });
         let wait = if unanswered { self.next_wait() } else { IDENTIFY_AGAIN };
         (self.told, self.identify_at) = (Told::Asked { services: false }, Some(now.mono + wait));
         self.send(Outgoing::new("WHOIS").word(NICKSERV));
     }
 
-    /// What the server says of whoever is called NickServ.
+    /// Handles the server's description of NickServ.
     pub(super) fn nickserv_is(&mut self, code: u16, params: &[String], now: Now) {
         let Told::Asked { services } = self.told else { return };
         if !params.get(1).is_some_and(|nick| nick.eq_ignore_ascii_case(NICKSERV)) {
@@ -62,7 +62,7 @@ impl Session<'_> {
             // An operator, as services are.
             313 => self.told = Told::Asked { services: true },
             310 if said(2).contains("service") => self.told = Told::Asked { services: true },
-            // Nobody but those who run the network can name a server.
+            // Only the people who run the network can name a server.
             312 if said(2).starts_with("services.") => self.told = Told::Asked { services: true },
             318 if services => {
                 self.identify_at = None;
@@ -92,13 +92,13 @@ impl Session<'_> {
         self.send(Outgoing::new("PRIVMSG").word(NICKSERV).text(text));
     }
 
-    /// NickServ is not there, or has taken our name from us: it is told again, until we are logged in or it says no.
+    /// Schedules another login because NickServ is absent or has renamed us; it is repeated until we are logged in or refused.
     pub(super) fn identify_later(&mut self, now: Now) {
         let refused = self.lasting.unidentified.is_some() && self.told == Told::Answered;
         if self.logged_in || refused || self.settings.network.nickserv_password.is_none() {
             return;
         }
-        // It was told, and knows us no more.
+        // The password was sent before, and the login is lost.
         self.told = Told::Nothing;
         let wait = self.next_wait();
         tracing::warn!(network = %self.settings.network.name, ?wait, "NickServ does not know us: told again");
@@ -111,18 +111,18 @@ impl Session<'_> {
         IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX)
     }
 
-    /// The server itself says that we are logged in.
+    /// Handles the server's own confirmation that we are logged in.
     pub(super) fn known(&mut self) {
         (self.logged_in, self.identify_at, self.told) = (true, None, Told::Answered);
         self.make_known(None);
     }
 
-    /// A notice: it counts if it is NickServ's, and an answer of it is due.
+    /// Handles a notice: it counts if it is from NickServ and an answer is pending.
     pub(super) fn noticed(&mut self, line: &Received, text: &str, now: Now) {
         if self.told != Told::Password || !line.source.name.eq_ignore_ascii_case(NICKSERV) {
             return;
         }
-        // What a bouncer tells of another day answers nothing.
+        // A replay of a bouncer is not an answer.
         if self.replay.stale(line, now.wall, &mut self.lasting.seen).is_some() {
             return;
         }
@@ -133,7 +133,7 @@ impl Session<'_> {
                 self.make_known(None);
             }
             Some(Said::Refused) => self.not_identified(&text),
-            // Some greet whoever bears a nick that nobody has registered; the one that was named is meant.
+            // Some services greet each nick that is not registered; only a sentence about our nick counts.
             Some(Said::Unregistered) if !self.nick.is_foreign() || self.speaks_of_us(&text) => {
                 self.not_identified(&text);
             }
@@ -141,7 +141,7 @@ impl Session<'_> {
         }
     }
 
-    /// An error that says the same in the place of a notice.
+    /// Handles an error numeric that says the same instead of a notice.
     pub(super) fn password_refused(&mut self, reason: &str) {
         if self.told == Told::Password {
             self.not_identified(reason);
@@ -160,7 +160,7 @@ impl Session<'_> {
         self.make_known(Some(said.into()));
     }
 
-    /// What the services make of us, if that is news.
+    /// Reports the state of our login, if it changed.
     fn make_known(&mut self, unidentified: Option<Detail>) {
         if self.lasting.unidentified != unidentified {
             self.lasting.unidentified = unidentified;
@@ -168,7 +168,7 @@ impl Session<'_> {
         }
     }
 
-    /// Why the services do not know us, if they have said so, on this link or the one before.
+    /// Returns the reason why the services refuse us, if they did, on this link or the one before.
     pub(crate) fn unidentified(&self) -> Option<Detail> {
         self.lasting.unidentified.clone()
     }

@@ -1,4 +1,4 @@
-//! What is said to us: whether it is live, where it was said, and whose it is.
+//! Speech addressed to us: whether it is live, its place, and its author.
 
 use super::super::identity::{Answer, Heard};
 use super::super::text;
@@ -43,7 +43,7 @@ impl Session<'_> {
         }
     }
 
-    /// Where something was said, if that place is live.
+    /// Returns the place of a line, if speech there is live.
     fn place(&self, source: &Source, to: &str) -> Option<Place> {
         if self.is_us(to) {
             let person = !source.name.is_empty() && !source.user.is_empty();
@@ -62,8 +62,8 @@ impl Session<'_> {
         self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
     }
 
-    /// Whether it matters who said this. Questions cost: where people talk in the fleet's channels, only what may be
-    /// addressed is asked about. In the control channel every line can be a command as it stands.
+    /// True if the author has to be identified. Requests are expensive: in the fleet's channels only lines that may
+    /// be addressed to herder need one; in the control channel every line can be a command.
     fn must_be_known(&self, heard: &Heard) -> bool {
         if self.lookups.holds(&heard.source.name, &self.server) {
             return true;
@@ -74,7 +74,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether a line in a channel may be meant for herder or an agent.
+    /// True if a line in a channel may be addressed to herder or an agent.
     pub(super) fn may_be_addressed(&self, channel: &str, text: &str) -> bool {
         if self.channels.is_control(channel, &self.server) || !self.channels.is_fleet(channel, &self.server) {
             return true;
@@ -83,7 +83,7 @@ impl Session<'_> {
         first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
     }
 
-    /// Whether somebody probably may command: has done so before, or bears a nick that is the account of who may.
+    /// True if somebody probably may give commands: they did before, or their nick equals the account of an operator.
     fn is_expected(&self, source: &Source) -> bool {
         self.lasting.netsplits.knows(source)
             || (self.settings.is_operator)(&self.author(source, Some(source.name.clone())))
@@ -123,7 +123,7 @@ impl Session<'_> {
     }
 }
 
-/// Whose line it is, where the server says so with every line.
+/// Returns the author's account where the server sends it with every line.
 pub(super) fn tagged(line: &Received) -> Answer {
     let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
     Answer { account: account.map(str::to_owned), bot: false }

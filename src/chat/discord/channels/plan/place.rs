@@ -1,4 +1,4 @@
-//! Where channels belong: which are missing, which stand in the wrong category, and which of those that are there are ours.
+//! Placement of channels: missing ones, ones in the wrong category, and recognition of herder's own among those that exist.
 
 use serenity::all::{ChannelId, PermissionOverwrite, Permissions};
 use tokio::time::Instant;
@@ -7,19 +7,19 @@ use super::super::super::directory::Purpose;
 use super::super::seen::{Kind, There, sealed};
 use super::{Plan, REMADE_AFTER, Step};
 
-/// Channels that a category can have.
+/// Maximum number of channels in a category.
 const CATEGORY_MAX: usize = 50;
 
-/// Where something can be put.
+/// A category with room for a channel.
 enum Category {
     There(ChannelId),
     ToMake(Step),
-    /// Not now.
+    /// It cannot be created now.
     Later,
 }
 
 impl Plan {
-    /// Everything that has a channel of its own.
+    /// Returns all purposes that have a channel of their own.
     pub(super) fn wishes(&self) -> impl Iterator<Item = Purpose> {
         let agents = self.agents.iter().cloned().map(Purpose::Agent);
         [Purpose::Alerts, Purpose::Work, Purpose::Control].into_iter().chain(agents)
@@ -32,7 +32,7 @@ impl Plan {
         Some(*last + *wait)
     }
 
-    /// A channel that is wanted and not there, after [`Plan::find_all`].
+    /// Returns the step to create a channel that is wanted and missing, after [`Plan::find_all`].
     pub(super) fn missing(&mut self, now: Instant) -> Option<Step> {
         let lacking: Vec<Purpose> =
             self.wishes().filter(|purpose| !self.known.contains_key(purpose)).collect();
@@ -64,14 +64,14 @@ impl Plan {
         None
     }
 
-    /// Takes what is there by name, without making anything. What is being made is left to the answer to that.
+    /// Adopts existing channels by name, without creating any. A channel that is being created is left to its answer.
     pub(super) fn find_all(&mut self, now: Instant) {
         let is_sought = |purpose: &Purpose| !self.known.contains_key(purpose) && !self.is_being_made(purpose);
         let lacking: Vec<Purpose> = self.wishes().filter(is_sought).collect();
         if lacking.is_empty() {
             return;
         }
-        // The categories are found before what may be in them.
+        // Categories come first, because channels are searched in them.
         for category in (0..=u16::MAX).map(Purpose::Category) {
             if self.known.contains_key(&category) {
                 continue;
@@ -91,8 +91,8 @@ impl Plan {
         matches!(&self.under_way, Some(Step::Create { purpose: made, .. }) if made == purpose)
     }
 
-    /// A channel that is in the wrong category: of an agent that was removed, or was added again; or whose category was
-    /// deleted.
+    /// Returns the step for a channel in the wrong category: of an agent that was removed or added again, or of a
+    /// category that was deleted.
     pub(super) fn misplaced(&mut self, now: Instant) -> Option<Step> {
         let placed: Vec<(Purpose, ChannelId)> =
             self.known.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect();
@@ -136,7 +136,7 @@ impl Plan {
         })
     }
 
-    /// A category of that series with room for one more.
+    /// Returns a category of the series with room for one more channel.
     fn room(&mut self, series: fn(u16) -> Purpose, now: Instant) -> Category {
         for number in 0..=u16::MAX {
             let category = self.category(series(number), now);
@@ -150,7 +150,7 @@ impl Plan {
         Category::Later
     }
 
-    /// A category: known, found by its name, or to be made.
+    /// Returns a category: known, found by its name, or to be created.
     fn category(&mut self, purpose: Purpose, now: Instant) -> Category {
         if let Some(id) = self.known.get(&purpose) {
             return Category::There(*id);
@@ -178,13 +178,13 @@ impl Plan {
         found.map(|(id, _)| *id)
     }
 
-    /// A channel of that name in one of the categories. What stands elsewhere is somebody else's, whatever its name is.
+    /// Finds a channel by name in one of the categories. A channel elsewhere is not herder's, whatever its name is.
     fn find(&self, purpose: &Purpose, name: &str) -> Option<ChannelId> {
         let ours = |parent: ChannelId| {
             self.known.iter().any(|(of, id)| {
                 let series = match of {
                     Purpose::Category(_) => true,
-                    // Only agents are archived.
+                    // Only agents' channels are archived.
                     Purpose::Archive(_) => matches!(purpose, Purpose::Agent(_)),
                     Purpose::Alerts | Purpose::Work | Purpose::Control | Purpose::Agent(_) => false,
                 };

@@ -1,4 +1,4 @@
-//! What people have to mend: permissions that are missing, and room.
+//! Problems that people have to solve: missing permissions, and a full server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::super::super::permission::{self, Needed};
 use super::super::seen::{Kind, There};
 use super::Plan;
 
-/// What people have to mend.
+/// A problem that people have to solve.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Trouble {
-    /// A permission is missing; everywhere, or in one channel.
+    /// A permission is missing: on the whole server, or in one channel.
     Permission { needed: Needed, channel: Option<ChannelId> },
     /// There is no room for more channels.
     Full,
@@ -26,7 +26,7 @@ impl Plan {
         there.map_or_else(|| standing.base(), |there| standing.within(&there.overwrites)).contains(permission)
     }
 
-    /// Troubles that were not said yet. One that is over can be said again when it comes back.
+    /// Returns the problems that were not announced yet. A solved problem is announced again when it returns.
     pub(in super::super) fn troubles(&mut self) -> Vec<Trouble> {
         let now = self.all_troubles();
         let new = now.difference(&self.said).cloned().collect();
@@ -48,7 +48,7 @@ impl Plan {
             let Some(channel) = there.get(id).filter(|_| !archived) else { continue };
             let above = channel.parent.and_then(|parent| there.get(&parent));
             let above = above.map_or(base, |above| standing.within(&above.overwrites));
-            // What is missing further up is said there.
+            // A permission missing at a higher level is announced there.
             let lacking = permission::missing_in_channel(standing.within(&channel.overwrites))
                 .filter(|needed| base.contains(needed.permission()) && above.contains(needed.permission()));
             troubles.extend(lacking.map(|needed| Trouble::Permission { needed, channel: Some(*id) }));
@@ -56,8 +56,8 @@ impl Plan {
         troubles
     }
 
-    /// All channels of the server, and whether what was said there can be read; `None`: that is not known, or has not changed
-    /// since it was last asked for.
+    /// Returns all channels of the server with whether their messages can be read; `None` if that is unknown or has
+    /// not changed since the last call.
     pub(in super::super) fn readable(&mut self) -> Option<BTreeMap<ChannelId, bool>> {
         let (standing, there) = (self.standing.as_ref()?, self.there.as_ref()?);
         if !std::mem::take(&mut self.allowed) {
@@ -68,25 +68,25 @@ impl Plan {
         Some(there.iter().map(|(id, channel)| (*id, reads(channel))).collect())
     }
 
-    /// The channels of the server where herder may not mark what people say.
+    /// Returns the channels of the server in which herder may not add reactions.
     pub(in super::super) fn unmarkable(&self) -> BTreeSet<ChannelId> {
         let channels = self.there.iter().flatten().map(|(id, _)| *id);
         channels.filter(|id| !self.may(Permissions::ADD_REACTIONS, Some(*id))).collect()
     }
 
-    /// Whether herder can post in a channel of its own.
+    /// True if herder can post in this channel of its own.
     pub(in super::super) fn can_post(&self, purpose: &Purpose) -> bool {
         self.known.get(purpose).is_some_and(|id| self.may(Permissions::SEND_MESSAGES, Some(*id)))
     }
 
-    /// How many channels are wanted and not there.
+    /// Number of wanted channels that are missing.
     pub(in super::super) fn lacking(&self) -> usize {
         self.wishes().filter(|purpose| !self.known.contains_key(purpose)).count()
     }
 
-    /// Whether a channel that nobody knows may be one that is wanted: not found yet, or made and not answered yet.
+    /// Returns whether an unknown channel may be a wanted one: not found yet, or created and not answered yet.
     pub(in super::super) fn outlook(&self, now: Instant) -> Outlook {
-        // What was refused is not being made, and the look that follows is for what herder may do.
+        // A refused channel is not being created; the read that follows is for permissions.
         let is_refused = self.denied.is_some() && self.hold.is_some_and(|hold| hold > now);
         match self.lacking() {
             0 => Outlook::Settled,
@@ -98,7 +98,7 @@ impl Plan {
         }
     }
 
-    /// What people call a channel.
+    /// Returns a channel's name for people.
     pub(in super::super) fn shown(&self, channel: ChannelId) -> String {
         let there = self.there.as_ref().and_then(|there| there.get(&channel));
         match there {
