@@ -142,19 +142,20 @@ impl Directory {
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
     }
 
-    /// Changes whenever a channel is learnt or forgotten, or the outlook is another: posts that waited for one can go.
+    /// Returns a watch that changes whenever a channel is learnt or forgotten, or the certainty changes: posts that
+    /// waited for a channel can be sent.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// A request about a channel was refused: what is known of it is looked at anew. A channel that is gone is forgotten and
-    /// made again.
+    /// Records a refused request about a channel, so that it is examined again. A channel that is gone is forgotten
+    /// and created again.
     pub(super) fn doubt(&self, channel: ChannelId, doubt: Doubt) {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(channel, doubt);
         self.doubted.notify_one();
     }
 
-    /// How sure it is now that what is known is all.
+    /// Sets the present certainty that all of herder's channels are known.
     pub(super) fn is_as_sure(&self, now: Outlook) {
         let before =
             std::mem::replace(&mut *self.outlook.lock().unwrap_or_else(PoisonError::into_inner), now);
@@ -167,13 +168,13 @@ impl Directory {
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a channel that is not known may be one that was just made, or is to be found: Discord lets people write there
-    /// before it has answered, and before it has told what channels there are.
+    /// True if an unknown channel may be one that was just created or is still to be found: people can write there
+    /// before Discord answers, and before it lists the channels.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         self.outlook() != Outlook::Settled && self.purpose(channel).is_none()
     }
 
-    /// Waits for doubts. One waiter at a time.
+    /// Waits for doubts and takes them. One waiter at a time.
     pub(super) async fn doubted(&self) -> BTreeMap<ChannelId, Doubt> {
         loop {
             self.doubted.notified().await;
@@ -184,7 +185,7 @@ impl Directory {
         }
     }
 
-    /// A channel was made or found: remembered on disk when this returns.
+    /// Stores a channel that was created or found; it is on disk when this returns.
     pub(super) async fn learn(
         &self,
         journal: &Journal,
@@ -199,7 +200,7 @@ impl Directory {
         Ok(())
     }
 
-    /// A channel is gone, or is nobody's any more.
+    /// Removes a channel that is gone or no longer herder's.
     pub(super) async fn forget(&self, journal: &Journal, purpose: &Purpose) -> Result<(), CommitError> {
         journal.remember(vec![Memo { key: purpose.key(), value: None }]).await?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! `herder check` for Discord: token, intents, server and permissions, and what to click where something is missing.
+//! `herder check` for Discord: token, intents, server and permissions, and instructions for what is missing.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use super::permission::{self, Needed};
 use super::rest::{Rest, RestError, code};
 use crate::config;
 
-/// How long each question may take.
+/// Timeout of each request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Discord's code: a guild that is not there, or not for this bot.
+/// Discord's error code: the guild does not exist, or not for this bot.
 const UNKNOWN_GUILD: u32 = 10004;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// As it should be.
+    /// Correct.
     Good(String),
-    /// herder works with it, but not all of it.
+    /// herder works, but not completely.
     Note(String),
-    /// herder cannot work with it.
+    /// herder cannot work.
     Bad(String),
 }
 
-/// Looks at everything that Discord can be asked about before herder joins.
+/// Checks everything that Discord can be asked about before herder joins.
 pub async fn examine(settings: &config::Discord) -> Vec<Finding> {
     let rest = match Rest::new(settings).await {
         Ok(rest) => rest.within(PATIENCE),
@@ -142,14 +142,14 @@ async fn server(
     findings
 }
 
-/// Where the agents' category, or a channel in it, takes away what the server grants.
+/// Finds permissions that the server grants and the agents' category, or a channel in it, takes away.
 async fn closed(
     rest: &Rest,
     settings: &config::Discord,
     guild: GuildId,
     within: impl Fn(&[serenity::all::PermissionOverwrite]) -> Permissions,
 ) -> Vec<(String, Needed)> {
-    /// As many as a person mends before looking again.
+    /// Maximum number of channels listed: as many as a person repairs before checking again.
     const SHOWN_MAX: usize = 10;
     let Ok(channels) = rest.channels(guild).await else { return Vec::new() };
     let category = channels.iter().find(|channel| {

@@ -1,10 +1,10 @@
-//! The link: serenity keeps the session, this room keeps serenity.
+//! The gateway connection, run by serenity and supervised here.
 //!
-//! serenity's shard manager runs on a thread of its own ([`session`]), because it can get stuck in a loop that never yields
-//! and because nothing else ends all of its tasks. What it tells goes to the parts of the adapter ([`events`]). How often it
-//! may connect is decided here ([`pace`]), since it knows no measure. A link that does not come about, or is dead without
-//! saying so ([`watch`]), is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter. The next
-//! adapter knows of the last one what it has to ([`memory`]).
+//! serenity's shard manager runs on a thread of its own ([`session`]), because it can enter a loop that never yields
+//! and because nothing else ends all of its tasks. Its events go to the parts of the adapter ([`events`]). This room
+//! decides how often it may connect ([`pace`]), since serenity has no backoff. A link that does not come up, or is
+//! dead without saying so ([`watch`]), is ended and started again; one that Discord refuses for good ([`refusal`])
+//! ends the adapter. Some state outlives the adapter ([`memory`]).
 
 mod events;
 mod memory;
@@ -44,31 +44,31 @@ use session::{Ended, Session};
 use turnstile::Turnstile;
 use watch::Watch;
 
-/// How often it is looked whether serenity's thread does anything, while the link is not what it should be.
+/// Interval of the checks whether serenity's thread responds, while the link is not up.
 const ASK_EVERY: Duration = Duration::from_secs(2);
-/// The same while all is well.
+/// The same interval while the link is up.
 const ASK_SELDOM: Duration = Duration::from_secs(20);
-/// How long Discord gets to say who we are.
+/// Timeout of the request for the bot's identity.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
-/// Tries that led nowhere after which Discord is asked what it has against us: one may be chance.
+/// Number of failed attempts after which Discord is asked for the reason: a single failure may be chance.
 const ASK_WHY_AFTER: u32 = 2;
-/// Discord takes one login in this time, and answers another one with an invalid session.
+/// Discord's minimum time between two logins; an earlier one is answered with an invalid session.
 const LOGIN_EVERY: Duration = Duration::from_secs(5);
-/// How often Discord is asked whether it allows logins again while it allows none.
+/// Interval of requests for the login limit while no login is allowed.
 const LOGINS_EVERY: Duration = Duration::from_secs(15);
-/// That the intent is missing was said under this key.
+/// Key of the memo that people were told of the missing intent.
 const TOLD: &str = "discord/told/no-content";
 
-/// Who we are at Discord, and how to connect.
+/// The bot's identity at Discord, and the gateway to connect to.
 pub(super) struct Introduced {
     pub(super) me: UserId,
     pub(super) application: ApplicationId,
-    /// Whether the Message Content intent is switched on.
+    /// True if the Message Content intent is enabled.
     pub(super) content: bool,
     gateway: BotGateway,
 }
 
-/// Asks Discord who we are until it answers. `None`: herder goes down, or Discord refuses the token.
+/// Requests the bot's identity until Discord answers. Returns `None` if herder shuts down or Discord refuses the token.
 pub(super) async fn introduce(
     rest: &Rest,
     memory: &Memory,
@@ -115,13 +115,13 @@ async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
     Ok(Introduced { me, application: application.id, content, gateway })
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Shutdown,
-    /// Another one may do better.
+    /// Another session may work.
     Lost(Detail),
-    /// Discord ended it with this code, for good.
+    /// Discord closed it with this code, for good.
     Refused(u16),
     /// serenity hangs in a loop.
     Stuck,
@@ -141,7 +141,7 @@ impl End {
     }
 }
 
-/// Keeps the link until `shutdown`, or until Discord refuses us for good.
+/// Maintains the link until `shutdown`, or until Discord refuses the bot for good.
 pub(super) async fn keep(
     bot: Arc<Bot>,
     introduced: Introduced,
@@ -155,7 +155,7 @@ pub(super) async fn keep(
     let told = Instant::now();
     let mut keeper = Keeper { bot, gateway, told, tries: 0, fanout, ups, memory, membership };
     keeper.tell_of_content().await;
-    // The last adapter may have ended in the middle of a wait.
+    // The last adapter may have ended during a wait.
     if let Some(opens) = keeper.memory.pace.opens()
         && !pause(opens.saturating_duration_since(Instant::now()), &shutdown).await
     {
@@ -173,7 +173,7 @@ pub(super) async fn keep(
         let Some(reason) = judged else { return };
         let now = Instant::now();
         let wait = keeper.memory.pace.failed(now, jitter());
-        // The next session logs in, and whoever tried last may have done so just now.
+        // The next session logs in, and the last attempt may have logged in just now.
         let wait = wait.max(
             keeper.memory.tried.map_or(wait, |tried| (tried + LOGIN_EVERY).saturating_duration_since(now)),
         );
@@ -189,9 +189,9 @@ pub(super) async fn keep(
 struct Keeper {
     bot: Arc<Bot>,
     gateway: BotGateway,
-    /// When Discord told that.
+    /// The time at which Discord described the gateway.
     told: Instant,
-    /// How often it was tried to connect since.
+    /// Number of connection attempts since then.
     tries: u64,
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
@@ -215,7 +215,7 @@ impl Keeper {
         self.bot.report(LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
 
-    /// Waits while Discord allows no more logins today. False: herder goes down.
+    /// Waits while Discord allows no more logins today. Returns false if herder shuts down.
     async fn may_start(&mut self, shutdown: &CancellationToken) -> bool {
         let limit = &self.gateway.session_start_limit;
         if limit.remaining >= u64::from(self.shards()) {
@@ -232,15 +232,16 @@ impl Keeper {
         (self.gateway, self.told, self.tries) = (gateway, Instant::now(), 0);
     }
 
-    /// When Discord is asked again for logins, while it allows none.
+    /// Returns the time of the next request for the login limit, while no login is allowed.
     fn asks_for_logins_at(&self, is_up: bool) -> Instant {
         self.told + if is_up { LOGINS_EVERY * 4 } else { LOGINS_EVERY }
     }
 
-    /// Whether serenity may log in once more. Who logs in when Discord allows no more loses the token, and serenity does not
-    /// look: each of its tries may be a login. Discord is asked when those that it told of are used up.
+    /// Returns true if serenity may log in once more. Discord revokes the token of a bot that logs in beyond the
+    /// limit, and serenity does not check it: each of its attempts may be a login. Discord is asked again when the
+    /// known number is used up.
     ///
-    /// A link that is up has time: it is asked for the next one.
+    /// While the link is up there is no hurry, and the request is made less often.
     async fn may_log_in(&mut self, is_up: bool) -> bool {
         let is_left = |keeper: &Self| keeper.gateway.session_start_limit.remaining > keeper.tries;
         if is_left(self) {
@@ -263,7 +264,7 @@ impl Keeper {
         is_left(self)
     }
 
-    /// Asks again where the gateway is and how often we may log in. False: herder goes down.
+    /// Requests the gateway's address and the login limit again. Returns false if herder shuts down.
     async fn ask_anew(&mut self, shutdown: &CancellationToken) -> bool {
         loop {
             let asked = tokio::select! {
@@ -287,7 +288,7 @@ impl Keeper {
         }
     }
 
-    /// What follows from the end of a session: the reason to try again, or `None` if there is nothing to try.
+    /// Handles the end of a session. Returns the reason for another attempt, or `None` if no attempt can help.
     async fn judge(&mut self, end: End) -> Option<Detail> {
         let (code, reason) = match end {
             End::Shutdown => return None,
@@ -310,8 +311,8 @@ impl Keeper {
         None
     }
 
-    /// Logs in to hear why Discord lets nobody in, if it allows one more login. Not while serenity tries: each would be in
-    /// the other's way.
+    /// Logs in once to learn the code with which Discord refuses the bot, if the limit allows it. Not called while
+    /// serenity connects, since both would disturb each other.
     async fn ask_why(&mut self) -> Option<u16> {
         if !self.may_log_in(false).await {
             return None;
@@ -323,10 +324,10 @@ impl Keeper {
         code
     }
 
-    /// One session from its start to its end.
+    /// Runs one session from start to end.
     async fn session(&mut self, shutdown: &CancellationToken) -> End {
         let address = Arc::new(Mutex::new(self.gateway.url.clone()));
-        // Closed before serenity comes, and until it is gone.
+        // Closed before serenity starts, and until it has ended.
         let turnstile = Turnstile::new(Arc::clone(&address));
         let (intents, fanout) = (self.intents(), Arc::clone(&self.fanout));
         let way = (address, turnstile.clone());
@@ -353,7 +354,7 @@ impl Keeper {
         shutdown: &CancellationToken,
     ) -> End {
         let mut watch = Watch::new(self.shards(), Instant::now());
-        // When the turnstile may open, and when serenity's thread is looked at.
+        // The times at which the turnstile may open, and at which serenity's thread is checked.
         let (mut opens, mut asks) = (Instant::now(), Instant::now() + ASK_EVERY);
         let mut stopped = self.bot.rest.stopped();
         loop {
@@ -422,7 +423,7 @@ impl Keeper {
         }
     }
 
-    /// Requests wait because many were refused (`Some`), or do so no more.
+    /// Handles a change of the request stop: `Some` if requests wait because many were refused, `None` if they continue.
     async fn stopped(&mut self, refused: Option<u32>, is_up: bool) {
         match refused {
             Some(refused) => {
@@ -435,7 +436,7 @@ impl Keeper {
         }
     }
 
-    /// All shards are connected, and whether we are in our server may be known anew.
+    /// Handles all shards being connected, or a change of the bot's membership.
     async fn up(&mut self) {
         let membership = *self.membership.borrow_and_update();
         if membership == Membership::Outside {
@@ -454,7 +455,7 @@ impl Keeper {
         self.bot.report(LinkState::Up { since: clock::now(), unidentified: None }).await;
     }
 
-    /// We are connected, but not in our server: nothing is heard or said until somebody invites us.
+    /// Handles a connected bot that is not in the server: nothing can be read or posted until somebody invites it.
     async fn outside(&mut self) {
         if self.memory.outside.is_none() {
             self.memory.outside = Some(clock::now());
@@ -468,7 +469,7 @@ impl Keeper {
         self.bot.report(LinkState::Connecting { attempts: 0, reason }).await;
     }
 
-    /// Says once what does not work without the Message Content intent.
+    /// Announces once which functions do not work without the Message Content intent.
     async fn tell_of_content(&self) {
         let journal = self.bot.ports.journal.clone();
         let read = tokio::task::spawn_blocking(move || journal.memos(TOLD)).await;
@@ -489,7 +490,7 @@ impl Keeper {
         }
     }
 
-    /// Says something that no journal holds.
+    /// Queues a post that the journal does not hold.
     fn say(&self, to: Target, body: Body) {
         self.bot.ports.queue.push(Post {
             id: PostId::default(),
@@ -505,7 +506,7 @@ impl Keeper {
     }
 }
 
-/// Waits; false if herder goes down meanwhile.
+/// Waits; returns false if herder shuts down meanwhile.
 async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
     tokio::select! {
         () = tokio::time::sleep(wait) => true,
@@ -513,7 +514,7 @@ async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
     }
 }
 
-/// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
+/// Returns a random number between 0 and 1, or 0.5 if the system has no randomness: then only the spread is lost.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
 }

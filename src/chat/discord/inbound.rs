@@ -1,4 +1,4 @@
-//! What people write: each message once, in order, whatever the link does.
+//! People's messages: each handled once, in order, across broken links and restarts.
 //!
 //! ```text
 //!  gateway ─ live ──────────► intake ─► said ─► attached ─► commands ─► supervisors
@@ -6,19 +6,19 @@
 //!                                 └── watermark per channel ◄── done ◄─────┘  heard/discord/<id>, with the decision
 //! ```
 //!
-//! [`intake`] says which message is next and how far a channel is done; it is a state machine without I/O. What was decided
-//! is on disk with the decision, and how far a channel is done shortly after, so that a herder that was killed between the
-//! two fetches a message again and knows it.
+//! [`intake`] selects the next message and tracks the watermark of each channel; it is a state machine without I/O. A
+//! decision is stored together with the message's id, and the watermark shortly after: if herder is killed between
+//! the two, it fetches the message again and recognises it.
 //!
-//! - [`missed`]: what is fetched because nobody heard it
-//! - [`persons`]: talk in private that began meanwhile
-//! - [`lost`]: what came faster than it was taken in
-//! - [`threads`]: what was said in threads meanwhile
-//! - [`said`]: from a message to a line, and who is heard at all
+//! - [`missed`]: fetching messages that were missed
+//! - [`persons`]: private conversations that began meanwhile
+//! - [`lost`]: messages that came faster than they were handled
+//! - [`threads`]: messages in threads that were missed
+//! - [`said`]: conversion of a message to a line, and the choice of authors to listen to
 //! - [`attached`]: text files
 //! - [`work`]: one message, from its line to its answer
-//! - [`roles`]: what roles somebody has, where a message does not tell
-//! - [`revision`]: messages that are changed or deleted
+//! - [`roles`]: roles of an author, where the message lacks them
+//! - [`revision`]: messages that are edited or deleted
 //! - [`unsure`]: channels that may turn out to be herder's own
 
 mod attached;
@@ -63,92 +63,91 @@ use said::{Ears, Names, Said};
 use threads::Listing;
 use work::Worked;
 
-/// Events that wait to be looked at: more than a busy guild sends in seconds. What does not fit is fetched like what was
-/// missed.
+/// Capacity of the event queue: more than a busy guild sends in seconds. Further messages are fetched like missed ones.
 pub(super) const EVENTS_CAPACITY: usize = 1024;
-/// Messages under way at once, of different channels.
+/// Maximum number of messages handled at once, of different channels.
 const UNDER_WAY: usize = 64;
-/// How long the guild is waited for after READY; it says which channels have anything new.
+/// Maximum time to wait for the guild after READY; it tells which channels have new messages.
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
-/// Changes that are remembered of messages that were not heard themselves yet.
+/// Maximum number of edits kept for messages that were not received yet.
 const EARLY_MAX: usize = 256;
-/// Between two tries to change work with its message, where a file could not be read.
+/// The wait before another attempt to change a task with its message, if a file could not be read.
 const REVISE_AGAIN: Duration = Duration::from_secs(5);
-/// After something happened: when it is noted how far channels are done.
+/// Delay between an event and the storing of watermarks.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
-/// What the gateway tells of messages.
+/// A message event of the gateway.
 pub(super) enum Heard {
-    /// Somebody wrote something.
+    /// A new message.
     Said(Box<Message>),
-    /// A message was changed.
+    /// A message was edited.
     Edited(Box<MessageUpdateEvent>),
     /// Messages were deleted.
     Deleted(ChannelId, Vec<MessageId>),
-    /// A new session: whatever was written meanwhile is to be fetched.
+    /// A new session: messages that were missed have to be fetched.
     Ready,
-    /// A guild as it is now.
+    /// The present state of a guild.
     Guild(Box<Guild>),
-    /// Threads of channels that can be seen again.
+    /// Threads of channels that became visible again.
     Threads(Vec<GuildChannel>),
-    /// Discord left out events: nobody knows which.
+    /// Discord left out unknown events.
     Skipped,
-    /// Events were lost on the way here.
+    /// Events were lost because the queue was full.
     Missed(Box<Lost>),
-    /// Something was said or changed in a channel, and nobody can read what.
+    /// A message event that could not be parsed.
     Unreadable {
-        /// Where.
+        /// The channel.
         channel: Id,
-        /// Which message, if it is a new one.
+        /// The message's id, if it is a new one.
         created: Option<Id>,
-        /// In private.
+        /// True in a private channel.
         direct: bool,
     },
 }
 
-/// Something that was under way.
+/// The result of an asynchronous step.
 enum Done {
     Worked {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
-        /// It was said in private by somebody who may not even look.
+        /// True if it was a private message of somebody without any permission.
         is_strangers: bool,
     },
-    /// It takes longer: what was said after it waits for it no more.
+    /// Handling takes longer: later messages no longer wait for it.
     Late {
         channel: Id,
         id: Id,
         is_strangers: bool,
         rest: UnderWay,
     },
-    /// That is over as well.
+    /// A late message is handled.
     Decided {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
     },
-    /// The channel for talk with somebody in private.
+    /// The private channel with a person.
     Private {
         person: Id,
         direct: Result<Direct, RestError>,
     },
-    /// It stays as it is until the next start.
+    /// The message stays unhandled until the next start.
     Unworked,
     Fetched {
         channel: Id,
         after: Id,
         page: Result<Page, RestError>,
     },
-    /// A message that became work which still waits was looked at: what was changed about it meanwhile.
+    /// A message whose task still waits was read again, to find edits made meanwhile.
     Looked {
         channel: Id,
         id: Id,
         now: Result<Option<Box<Message>>, RestError>,
     },
-    /// A change of a message that became work was carried out, or is to be tried again.
+    /// An edit of a message that became a task was applied, or has to be tried again.
     Revised(Id, Option<(Id, Revision)>),
-    /// The server's channels, and the last message of each.
+    /// The server's channels, with the last message of each.
     News(Result<HashMap<Id, Id>, RestError>),
     /// Archived threads of a channel.
     Listed(Listing, Result<ArchivedThreads, RestError>),
@@ -156,7 +155,7 @@ enum Done {
 
 type UnderWay = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// Takes in what people write, until no more speech is taken in.
+/// Handles messages until intake is closed at shutdown.
 pub(super) async fn run(bot: Arc<Bot>, heard: mpsc::Receiver<Heard>) {
     let marks = Arc::new(Marks::default());
     let memory = Memory::load(&bot, &marks).await;
@@ -180,43 +179,42 @@ struct Reader {
     working: usize,
     fetching: usize,
     to_fetch: VecDeque<(Id, Id)>,
-    /// Channels that are being fetched, and whether something may have been missed since.
+    /// Channels being fetched; true if messages may have been missed since.
     fetched: HashMap<Id, bool>,
-    /// Messages that became work which still waits: they may have been changed unheard.
+    /// Messages whose task still waits: they may have been edited unnoticed.
     to_look: VecDeque<(Id, Id)>,
     looking: usize,
-    /// Channels that may be herder's own: what is said there waits until that is known.
+    /// Channels that may be herder's own: their messages wait until that is known.
     unsure: HashSet<Id>,
-    /// The server, as it was told before it was known which of its channels are herder's own.
+    /// The server's description, received before herder's own channels were known.
     unread: Option<Box<Guild>>,
-    /// Until when the guild is waited for.
+    /// The time until which the guild is waited for.
     guild_by: Option<Instant>,
-    /// What was changed while it was worked on.
+    /// Edits of messages that are being handled.
     revisions: Vec<(Id, Revision)>,
-    /// Messages whose work is being changed, and what became of each meanwhile: one change after the other, and of those that
-    /// wait the last one.
+    /// Messages whose task is being changed, each with its latest waiting edit: edits of a message are applied one at a time.
     revising: HashMap<Id, Option<(Id, Revision)>>,
-    /// What became of messages that were not heard themselves yet: they are being fetched, or are overtaken.
+    /// Edits of messages that were not received yet: they are being fetched, or were overtaken.
     early: BTreeMap<Id, Revision>,
     edits: Edits,
-    /// The server's channels, and whether what was said there can be read.
+    /// The server's channels; true if their messages can be read.
     readable: BTreeMap<ChannelId, bool>,
-    /// The newest message that was heard live, wherever it was said.
+    /// The newest live message, of any channel.
     newest: Id,
-    /// The link was new: what is newer than this may not have been heard.
+    /// Set after a new session: messages newer than this id may have been missed.
     missed_since: Option<Id>,
-    /// Channels where nobody has spoken to herder yet. What was missed there is looked through for whoever does.
+    /// Channels in which no one has addressed herder yet. Messages missed there are searched for lines that do.
     strange: HashSet<Id>,
-    /// The server was seen since the link is there: what it does not list of threads is archived.
+    /// True if the server was described since the link came up: threads that it did not list are archived.
     guild_seen: bool,
-    /// Channels whose archived threads are asked for, and how far back.
+    /// Channels whose archived threads are to be listed, and how far back.
     to_list: VecDeque<Listing>,
     listing: usize,
-    /// Events were left out, and it is asked where there is news: whether more were left out since.
+    /// Set while channels with new messages are being looked up after left-out events; true if more were left out since.
     skipped: Option<bool>,
-    /// Channels for talk in private, by who is talked with.
+    /// Private channels, by person.
     private: HashMap<Id, Id>,
-    /// People whose channel is asked for, and after which message they may have written there.
+    /// People whose private channel is being requested, each with the message id after which they may have written there.
     asked: HashMap<Id, Id>,
 }
 
@@ -264,7 +262,7 @@ impl Reader {
     }
 
     async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
-        // There is nothing to note while nothing happens.
+        // Nothing has to be stored while nothing happens.
         let mut notes = Some(Instant::now());
         let (mut channels, mut readable) = (self.bot.directory.changes(), self.bot.readable.subscribe());
         loop {
@@ -286,7 +284,7 @@ impl Reader {
                 }
                 () = marks.ended() => {}
                 () = until(notes) => {
-                    // A channel that was young may not be so any more.
+                    // A channel's age may have passed the limit.
                     self.sure_of_channels();
                     self.note(false).await;
                     notes = (!self.unsure.is_empty()).then(|| Instant::now() + NOTE_EVERY);
@@ -299,7 +297,7 @@ impl Reader {
             }
             notes.get_or_insert_with(|| Instant::now() + NOTE_EVERY);
         }
-        // What was begun is finished, and nothing else is; the rest is fetched after the next start.
+        // Messages in progress are finished; the others are fetched after the next start.
         while self.working > 0 {
             let Some(done) = self.under_way.next().await else { break };
             self.done(done);
@@ -367,7 +365,7 @@ impl Reader {
 
     fn guild(&mut self, guild: &Guild) {
         self.names = Arc::new(Names::of(guild, self.bot.me));
-        // Also one that comes long after READY, or once more: the guild was out of reach meanwhile.
+        // Also for a late or repeated description: the guild was unreachable meanwhile.
         let since = self.missed_since.take().unwrap_or(self.newest);
         self.follow_strange(guild, since);
         self.follow_threads(guild, since);
@@ -379,14 +377,14 @@ impl Reader {
         self.fetch_all(&newest.collect());
     }
 
-    /// Begins whatever can be begun.
+    /// Starts all steps that can be started.
     fn begin(&mut self) {
         while self.working < UNDER_WAY
             && let Some((channel, id, said)) = self.intake.next()
         {
             self.working += 1;
             if self.memory.knows(channel, id) {
-                // It was decided by a herder that was killed before it noted how far the channel is done.
+                // A process that was killed before storing the watermark has decided it.
                 if let Some(heard) = self.memory.unplaced(id) {
                     self.marks.restore(channel, id, &heard);
                 }
@@ -469,7 +467,7 @@ impl Reader {
         }
     }
 
-    /// Somebody's message in a channel was worked on, or is for long.
+    /// Records that a message was handled, or will take long.
     fn worked(&mut self, channel: Id, is_strangers: bool) {
         self.working -= 1;
         if self.memory.direct(channel) {
@@ -477,7 +475,7 @@ impl Reader {
         }
     }
 
-    /// A message is done; this is what it became.
+    /// Records that a message is done, and its result.
     fn decided(&mut self, channel: Id, id: Id, heard: Option<journal::Heard>) {
         if let Some(heard) = heard {
             self.strange.remove(&channel);
@@ -496,8 +494,8 @@ impl Reader {
         }
     }
 
-    /// What a message says that is heard for the first time; `None`: it was deleted before. `is_news`: nothing newer is known
-    /// of its words.
+    /// Returns the present content of a message that is received for the first time; `None` if it was deleted before.
+    /// `is_news` is true if no newer text is known.
     fn as_it_is_now(&mut self, said: Said, is_news: bool) -> Option<Said> {
         match self.early.remove(&said.id) {
             Some(Revision::Edited(_)) if is_news => Some(said),
@@ -506,9 +504,9 @@ impl Reader {
         }
     }
 
-    /// A message was changed or deleted: before, while or after it was worked on.
+    /// Handles an edit or deletion, before, during or after the message is handled.
     fn revise(&mut self, channel: Id, id: Id, revision: Revision) {
-        // What was decided before is not worked on again, whether or not it waits for that to be found.
+        // A decided message is not handled again, even if it is still queued.
         if !self.memory.has_decided(id) {
             if self.intake.revise(channel, id, |said| revision.of_waiting(said)) {
                 return;
@@ -528,7 +526,7 @@ impl Reader {
         self.carry_out(channel, id, revision, Duration::ZERO);
     }
 
-    /// The work of a message is changed with it, after a while.
+    /// Applies an edit to the task of its message, after `wait`.
     fn carry_out(&mut self, channel: Id, id: Id, revision: Revision, wait: Duration) {
         let Some(of) = self.marks.work_of(id) else { return };
         self.revising.insert(id, None);
@@ -540,7 +538,7 @@ impl Reader {
         }));
     }
 
-    /// A change of a message that was not heard yet is kept until that comes.
+    /// Keeps an edit of a message that was not received yet.
     fn revise_early(&mut self, id: Id, revision: Revision) {
         self.early.insert(id, revision);
         while self.early.len() > EARLY_MAX {
@@ -548,7 +546,7 @@ impl Reader {
         }
     }
 
-    /// Notes on disk how far channels are done.
+    /// Stores the watermarks of the channels.
     async fn note(&mut self, at_last: bool) {
         self.follow_new();
         let moved = self.intake.moved();
@@ -558,7 +556,7 @@ impl Reader {
         let intake = &self.intake;
         let mut memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));
         if self.has_heard_all() {
-            // What was heard and is not decided yet is to be heard again, if herder is killed now.
+            // Messages received and not decided have to be fetched again if herder is killed now.
             let undecided = self.intake.first_open().map_or(Id::MAX, |open| open.saturating_sub(1));
             memos.extend(self.memory.heard_up_to(self.newest.min(undecided), at_last));
         }

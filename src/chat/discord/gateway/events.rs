@@ -1,7 +1,7 @@
-//! From serenity's events to the parts of the adapter.
+//! Dispatch of serenity's events to the parts of the adapter.
 //!
-//! serenity runs each event in a task of its own. On a thread of its own those are first polled in order, and nothing here
-//! waits before an event is handed on, so the order is kept.
+//! serenity runs each event in a task of its own. On its single thread these tasks are first polled in order, and
+//! nothing here waits before an event is passed on, so that the order is kept.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,42 +17,42 @@ use tracing::{debug, error, warn};
 use super::super::inbound::{Heard, Lost};
 use super::super::{Bot, interactions, membership};
 
-/// Shards that came up and were not looked at: as many as there are.
+/// Capacity for shards that came up and were not handled yet: the number of shards.
 const UP_CAPACITY: usize = 64;
 
 /// A shard that is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Up {
-    /// Which.
+    /// The shard's number.
     pub(super) shard: u32,
 }
 
-/// Hands events on.
+/// The event handler that serenity calls.
 pub(super) struct Fanout {
     bot: Arc<Bot>,
     heard: mpsc::Sender<Heard>,
     up: mpsc::Sender<Up>,
-    /// Where everything but the link runs.
+    /// The async runtime on which everything except the link runs.
     runtime: Handle,
     seen: AtomicU64,
-    /// There was no room for something: what is lost until there is.
+    /// Set while the event queue is full: the events lost until there is room.
     lost: Arc<Mutex<Option<Box<Lost>>>>,
 }
 
 impl Fanout {
-    /// To be made on the runtime that the parts run on.
+    /// Creates the handler; has to be called on the runtime on which the adapter runs.
     pub(super) fn new(bot: Arc<Bot>, heard: mpsc::Sender<Heard>) -> (Arc<Self>, mpsc::Receiver<Up>) {
         let (up, ups) = mpsc::channel(UP_CAPACITY);
         let (runtime, seen, lost) = (Handle::current(), AtomicU64::new(0), Arc::default());
         (Arc::new(Self { bot, heard, up, runtime, seen, lost }), ups)
     }
 
-    /// How many events there were.
+    /// Number of events so far.
     pub(super) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// Events were left out: what was said meanwhile is looked for.
+    /// Handles events that Discord left out: messages since then are fetched.
     pub(super) fn skipped(&self) {
         warn!("Discord left out events; channels with news are looked at");
         self.hear(Heard::Skipped);
@@ -71,7 +71,7 @@ impl Fanout {
         let (heard, lost) = (self.heard.clone(), Arc::clone(&self.lost));
         let tell = async move {
             let room = heard.reserve_owned().await;
-            // Nothing comes between what was lost and what is heard from here on.
+            // No event comes between the lost ones and those received from here on.
             let mut lost = lost.lock().unwrap_or_else(PoisonError::into_inner);
             if let (Ok(room), Some(lost)) = (room, lost.take()) {
                 room.send(Heard::Missed(lost));
@@ -80,14 +80,14 @@ impl Fanout {
         self.bot.tasks.spawn_on(tell, &self.runtime);
     }
 
-    /// What is no message and no interaction goes to whoever follows the guild.
+    /// Passes on an event that is neither a message nor an interaction.
     fn tell(&self, event: Event) {
         if self.bot.changes.send(Arc::new(event)).is_err() {
             debug!("nobody follows the guild");
         }
     }
 
-    /// serenity could not read it: the event is lost, but not what it is about.
+    /// Handles an event that serenity could not parse: its content is lost, but its kind and channel are known.
     fn unreadable(&self, event: UnknownEvent) {
         let (kind, about) = (event.kind.as_str(), |field: &str| event.value[field].as_str()?.parse().ok());
         match kind {
@@ -110,7 +110,7 @@ impl Fanout {
                 warn!(kind, "an event cannot be read; what it tells of is looked at");
                 self.tell(Event::Unknown(event));
             }
-            // Discord has news all the time that are none of herder's business.
+            // Discord often adds events that do not concern herder.
             _ => debug!(kind, "an event that is not known"),
         }
     }
@@ -122,7 +122,7 @@ impl Fanout {
     }
 }
 
-/// Whether events of this kind tell of the server's channels and of what may be done in them.
+/// True if events of this kind concern the server's channels or permissions.
 fn is_of_the_guild(kind: &str) -> bool {
     matches!(
         kind,
@@ -142,7 +142,7 @@ fn is_of_the_guild(kind: &str) -> bool {
 impl RawEventHandler for Fanout {
     async fn raw_event(&self, context: Context, event: Event) {
         self.seen.fetch_add(1, Ordering::Relaxed);
-        // Known before the shard counts as up.
+        // Has to be known before the shard counts as up.
         if let Some(told) = membership::told(&event, self.bot.guild()) {
             self.bot.membership.send_if_modified(|known| std::mem::replace(known, told) != told);
         }
@@ -157,7 +157,7 @@ impl RawEventHandler for Fanout {
                 let bot = Arc::clone(&self.bot);
                 let answer = async move {
                     let answer = AssertUnwindSafe(interactions::handle(&bot, event.interaction));
-                    // One that herder cannot take must not end the others.
+                    // A panic in one interaction must not end the others.
                     if answer.catch_unwind().await.is_err() {
                         error!("an interaction made herder panic");
                     }
@@ -177,7 +177,7 @@ impl RawEventHandler for Fanout {
                 self.hear(Heard::Guild(Box::new(created.guild.clone())));
                 self.tell(Event::GuildCreate(created));
             }
-            // Known before anything that is said there is handed on.
+            // Has to be known before any message in the thread is passed on.
             Event::ThreadCreate(event) => self.bot.threads.saw(&event.thread),
             Event::ThreadUpdate(event) => self.bot.threads.saw(&event.thread),
             Event::ThreadDelete(event) => self.bot.threads.saw_gone(event.thread.id),

@@ -1,5 +1,5 @@
-//! What has to outlast one adapter: the root supervisor starts a new one after too many failed tries, and that one goes on
-//! where the last one was.
+//! State that outlives one adapter: the root supervisor starts a new one after too many failed attempts, and that one
+//! continues from here.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,32 +9,32 @@ use tokio::time::Instant;
 use super::pace::Pace;
 use crate::core::time::Timestamp;
 
-/// What is remembered of the link when the adapter is started anew: how long to wait, whether it was ever up, since when the
-/// bot is not in its server. Clones are the same memory.
+/// State of the link across adapters: the backoff, whether it was ever up, and the time since which the bot is not in
+/// its server. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Lasting>>);
 
-/// What is in it.
+/// The shared state itself.
 #[derive(Debug, Default)]
 pub(super) struct Lasting {
     pub(super) pace: Pace,
-    /// When serenity last tried to connect: it may have logged in.
+    /// The time of serenity's last connection attempt, which may have been a login.
     pub(super) tried: Option<Instant>,
-    /// The link was up since herder was started.
+    /// True if the link was up since herder started.
     pub(super) was_up: bool,
-    /// Since when we are not in our server.
+    /// The time since which the bot is not in its server.
     pub(super) outside: Option<Timestamp>,
 }
 
 impl Memory {
-    /// For the one who keeps the link; nobody else has anything of it meanwhile.
+    /// Takes the state out for the task that maintains the link; meanwhile others see the default.
     pub(super) fn borrow(&self) -> Borrowed {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Borrowed { memory: self.clone(), lasting: std::mem::take(&mut *kept) }
     }
 }
 
-/// Goes back to where it came from, whatever happens to the one who uses it.
+/// State taken out of a [`Memory`]; its drop puts the state back, also after a panic.
 pub(super) struct Borrowed {
     memory: Memory,
     lasting: Lasting,
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(next.pace.opens(), Some(now + Duration::from_secs(16)), "what was due is due still");
         assert_eq!(next.pace.failed(now, 1.0), Duration::from_secs(30), "and not one second again");
         assert_eq!(next.pace.attempts(), 1);
-        // A link that lasts makes up for all of it.
+        // A link that lasts resets the backoff.
         next.pace.up(now);
         assert_eq!(next.pace.failed(now + Duration::from_secs(60), 1.0), Duration::from_secs(1));
         assert_eq!(next.pace.attempts(), 1);

@@ -1,8 +1,8 @@
-//! What serenity tells in its log and nowhere else: that a number in the sequence of events was left out, and some of the
-//! codes with which Discord ends a link.
+//! Information that serenity gives in its log only: gaps in the sequence of events, and some of the codes with which
+//! Discord closes a link.
 //!
-//! After those codes serenity polls a link that is gone without ever yielding, and no other part of its thread runs. Its log
-//! is written before that, on the same thread, so it is listened to there; all else of it goes on to herder's own log.
+//! After those codes serenity polls a closed link without ever yielding, and nothing else on its thread runs. Its log
+//! entry is written before that, on the same thread, and is read there; all entries also go to herder's own log.
 
 use std::fmt::{self, Write as _};
 
@@ -12,19 +12,19 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber, dispatcher};
 
-/// The longest words that are looked at: all that matter are shorter.
+/// Maximum length of an examined log message, in bytes: all relevant ones are shorter.
 const WORDS_MAX: usize = 200;
 
-/// Something that serenity told.
+/// Information from serenity's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overheard {
     /// Events were left out.
     Gap,
-    /// Discord ended a link with this code.
+    /// Discord closed a link with this code.
     Ended(u16),
 }
 
-/// Runs this with whatever serenity tells meanwhile handed to `tell`.
+/// Runs `act` and passes information from serenity's log to `tell` meanwhile.
 pub(super) fn listening<T>(tell: impl Fn(Overheard) + Send + Sync + 'static, act: impl FnOnce() -> T) -> T {
     let (log, level) = (dispatcher::get_default(Clone::clone), LevelFilter::current());
     let ear = Ear { log, level: level.max(LevelFilter::WARN), tell };
@@ -32,7 +32,7 @@ pub(super) fn listening<T>(tell: impl Fn(Overheard) + Send + Sync + 'static, act
 }
 
 struct Ear<T> {
-    /// Where all of it goes.
+    /// herder's own log, which receives every entry.
     log: Dispatch,
     level: LevelFilter,
     tell: T,
@@ -42,7 +42,7 @@ fn is_serenitys(told: &Metadata<'_>) -> bool {
     told.is_event() && *told.level() <= Level::WARN && told.target().starts_with("serenity::gateway")
 }
 
-/// What its words mean.
+/// Interprets a log message.
 fn meaning(words: &str) -> Option<Overheard> {
     if words.contains("Sequence off;") {
         return Some(Overheard::Gap);
@@ -56,13 +56,13 @@ fn meaning(words: &str) -> Option<Overheard> {
     }
 }
 
-/// The words of an event, as far as they are needed.
+/// The message of a log event, cut to the needed length.
 struct Words(String);
 
 impl Visit for Words {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
-            // It stops when there is no more room, which is no failure.
+            // An error only means that there is no more room.
             let _ = write!(self, "{value:?}");
         }
     }

@@ -1,7 +1,7 @@
-//! How often serenity may connect. Pure.
+//! Rate of serenity's connection attempts. Pure.
 //!
-//! serenity resumes at once and without end: forty times in a fifth of a second, if the other side keeps closing. Each try
-//! passes a [`turnstile`](super::turnstile), which opens when the next one is due.
+//! serenity resumes at once and without limit: forty times in a fifth of a second if the other side keeps closing.
+//! Each attempt has to pass a [`turnstile`](super::turnstile), which opens when the next attempt is due.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use tokio::time::Instant;
 
 use crate::chat::reconnect::{Backoff, FIRST, MOST, Why};
 
-/// When the next try is due.
+/// The backoff that decides when the next attempt is due.
 #[derive(Debug)]
 pub(super) struct Pace {
     backoff: Backoff,
-    /// Since when the link is up.
+    /// The time since which the link is up.
     up_since: Option<Instant>,
     opens: Option<Instant>,
-    /// Shards that were never connected: their first try is nobody's failure.
+    /// Number of shards that have not connected yet: their first attempt does not count as a failure.
     first: u32,
-    /// Tries since the link was last up that led nowhere.
+    /// Number of failed attempts since the link was last up.
     fruitless: u32,
-    /// What had failed before this adapter began.
+    /// Number of failures before this adapter started.
     before: u32,
 }
 
@@ -32,30 +32,30 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A new adapter goes on with it: it counts its own failures, only the waits go on where the last one was, and they grow
-    /// up to `longest` seconds.
+    /// Prepares the state for a new adapter: its failures are counted anew, while the backoff continues and grows up
+    /// to `longest` seconds.
     pub(super) fn goes_on(&mut self, longest: u32) {
         self.backoff.begin_with(FIRST, longest);
         (self.up_since, self.first, self.fruitless) = (None, 0, 0);
         self.before = self.backoff.attempts();
     }
 
-    /// serenity begins anew with so many shards.
+    /// Records that serenity starts with this number of shards.
     pub(super) fn begin(&mut self, shards: u32) {
         self.first = shards;
     }
 
-    /// Whether serenity may try now.
+    /// True if serenity may make an attempt now.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         self.opens.is_none_or(|opens| opens <= now)
     }
 
-    /// When the next try is due; `None`: at once.
+    /// Returns the time of the next attempt; `None` means at once.
     pub(super) fn opens(&self) -> Option<Instant> {
         self.opens
     }
 
-    /// serenity tries. Answers whether that is because a link broke or never came about.
+    /// Records an attempt. Returns true if it follows a broken or failed link.
     pub(super) fn tried(&mut self, now: Instant, jitter: f64) -> bool {
         if self.first > 0 {
             self.first -= 1;
@@ -65,7 +65,7 @@ impl Pace {
         true
     }
 
-    /// A link ended, or never came about. Answers how long to wait with the next one.
+    /// Records that a link ended or failed, and returns the wait before the next one.
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
         self.fruitless = if up_for.is_some() { 0 } else { self.fruitless.saturating_add(1) };
@@ -77,23 +77,23 @@ impl Pace {
         wait
     }
 
-    /// All shards are connected.
+    /// Records that all shards are connected.
     pub(super) fn up(&mut self, now: Instant) {
         self.up_since = Some(now);
         self.fruitless = 0;
     }
 
-    /// No try before then.
+    /// Postpones the next attempt to this time at least.
     pub(super) fn hold(&mut self, until: Instant) {
         self.opens = self.opens.max(Some(until));
     }
 
-    /// Tries in a row that led nowhere. A link that comes up and breaks again and again has none.
+    /// Number of failed attempts in a row. A link that comes up and breaks repeatedly does not count.
     pub(super) fn fruitless(&self) -> u32 {
         self.fruitless
     }
 
-    /// Links in a row of this adapter that ended before they had lasted, and tries that led nowhere.
+    /// Number of failed attempts and short-lived links in a row, of this adapter.
     pub(super) fn attempts(&self) -> u32 {
         self.backoff.attempts().saturating_sub(self.before)
     }

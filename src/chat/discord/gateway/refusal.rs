@@ -1,7 +1,7 @@
-//! Why Discord does not let us in, and what to do about it.
+//! The reason why Discord refuses the bot, and its remedy.
 //!
-//! serenity tells only of some of the codes with which Discord ends a link for good; with others it connects again without
-//! end, or spins. So when a link does not come about, one login is made here to hear the code itself.
+//! serenity reports only some of the codes with which Discord closes a link for good; with others it reconnects
+//! forever, or spins. When a link does not come up, this file logs in once by itself to learn the code.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use tracing::debug;
 
 use crate::core::detail::DiscordReason;
 
-/// How long Discord gets to say why.
+/// Timeout of the login.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The code for a wrong token.
+/// Close code for a wrong token.
 pub(super) const TOKEN: u16 = 4004;
-/// The code for intents that are not switched on.
+/// Close code for intents that are not enabled.
 pub(super) const DISALLOWED_INTENTS: u16 = 4014;
 
-/// What a code means that no other try can mend; `None`: another try may help.
+/// Returns the meaning of a code that no other attempt can overcome; `None` if another attempt may help.
 pub(super) fn reason(code: u16) -> Option<DiscordReason> {
     Some(match code {
         TOKEN => DiscordReason::Token,
@@ -36,7 +36,7 @@ pub(super) fn reason(code: u16) -> Option<DiscordReason> {
     })
 }
 
-/// The code of an error with which serenity gave up.
+/// Returns the code of the error with which serenity gave up.
 pub(super) fn code(error: &GatewayError) -> Option<u16> {
     match error {
         GatewayError::InvalidAuthentication => Some(TOKEN),
@@ -48,7 +48,7 @@ pub(super) fn code(error: &GatewayError) -> Option<u16> {
     }
 }
 
-/// Logs in once to hear with which code Discord ends the link. `None`: it does not, or cannot be reached.
+/// Logs in once and returns the code with which Discord closes the link; `None` if it does not, or is unreachable.
 pub(super) async fn ask(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
     match tokio::time::timeout(PATIENCE, log_in(url, token, intents, shards)).await {
         Ok(code) => code,
@@ -60,7 +60,7 @@ pub(super) async fn ask(url: &str, token: &str, intents: GatewayIntents, shards:
 }
 
 async fn log_in(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
-    // An address without a path gets one: nobody understands a request without.
+    // An address without a path gets one, since a request without a path is invalid.
     let address = reqwest::Url::parse(&format!("{url}?v=10&encoding=json")).ok()?;
     let (mut link, _) = connect_async(address.as_str()).await.ok()?;
     loop {
@@ -77,7 +77,7 @@ async fn log_in(url: &str, token: &str, intents: GatewayIntents, shards: u32) ->
                         link.send(Message::Text(login.to_string())).await.ok()?;
                     }
                     (Some(0), Some("READY")) | (Some(9), _) => {
-                        // It lets us in after all; this session is of no use.
+                        // Discord accepts the login after all; this session is not needed.
                         link.close(None).await.ok()?;
                         return None;
                     }

@@ -1,8 +1,9 @@
 //! serenity's shard manager on a thread of its own.
 //!
-//! When that thread ends, all tasks of serenity end with it, whatever they wait for. After some closing codes serenity
-//! polls a link that is gone without ever yielding: then nothing else runs on that thread, which [`Session::answers`]
-//! notices and [`Session::ended`] tells at once, and only a message to the shard itself ([`Session::unstick`]) ends it.
+//! When that thread ends, all tasks of serenity end with it, whatever they wait for. After some close codes serenity
+//! polls a closed link without ever yielding, and nothing else runs on that thread. [`Session::answers`] detects
+//! this, [`Session::ended`] reports it at once, and only a message to the shard itself ([`Session::unstick`]) ends
+//! it.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -25,21 +26,21 @@ use super::events::Fanout;
 use super::overheard::{self, Overheard};
 use super::turnstile::Turnstile;
 
-/// How long Discord gets to take our leave.
+/// Timeout of closing the link properly.
 const FAREWELL: Duration = Duration::from_millis(700);
-/// How long the thread may be busy with one thing: READY of the largest guild takes a fraction of it.
+/// Maximum time for which the thread may be busy with one task: READY of the largest guild takes a fraction of it.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How late the thread's timers may be: serenity looks at its link twice a second, by timers that tokio wakes for twice.
-/// What comes over the link is not late.
+/// Maximum delay of the thread's timers. serenity checks its link twice a second with timers that would each wake the
+/// process twice; data from the link is not delayed.
 const TIMER_SLACK: Duration = Duration::from_millis(500);
 
-/// How serenity's part in a session ended.
+/// The end of serenity's part of a session.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// With this reason; `None`: its thread died.
+    /// serenity gave up with this error; `None` if its thread died.
     GaveUp(Option<GatewayError>),
-    /// Discord ended the link with this code, and serenity does not see that it is gone.
+    /// Discord closed the link with this code, and serenity does not notice.
     Hangs(u16),
 }
 
@@ -48,14 +49,15 @@ pub(super) struct Session {
     manager: Arc<ShardManager>,
     runtime: Handle,
     stop: CancellationToken,
-    /// `None` once it said so.
+    /// `None` once the end was reported.
     ended: Option<oneshot::Receiver<Option<GatewayError>>>,
-    /// Codes over which serenity hangs: few, since each ends the session.
+    /// Close codes after which serenity hangs; few, since each ends the session.
     code: mpsc::UnboundedReceiver<u16>,
 }
 
 impl Session {
-    /// Starts so many shards. Each takes the gateway's address from behind its lock before it connects; `turnstile` has it.
+    /// Starts this number of shards. Each reads the gateway's address from behind its lock before it connects;
+    /// `turnstile` holds the lock.
     pub(super) async fn start(
         rest: &Rest,
         shards: u32,
@@ -67,7 +69,7 @@ impl Session {
         let listener = Arc::clone(&fanout);
         let options = options(rest.serenity(), address, intents, fanout);
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        // Whoever waits for the address cannot go on, so that its thread comes by here.
+        // A task that waits for the address blocks, so that its thread parks and calls this.
         let runtime = runtime.enable_all().on_thread_park(move || turnstile.look()).build()?;
         let ((told, ended), (made, making)) = (oneshot::channel(), oneshot::channel());
         let (codes, code) = mpsc::unbounded_channel();
@@ -79,7 +81,7 @@ impl Session {
             }
             let link = async {
                 let (manager, ended) = ShardManager::new(options);
-                // Whoever asked may be gone; then so is this thread at once.
+                // The caller may be gone; then this thread ends at once.
                 if made.send((Arc::clone(&manager), Handle::current())).is_err() {
                     return None;
                 }
@@ -87,7 +89,7 @@ impl Session {
             };
             let tell = move |overheard| match overheard {
                 Overheard::Gap => listener.skipped(),
-                // Whoever kept this session may have left it.
+                // The receiver may be gone.
                 Overheard::Ended(code) => drop(codes.send(code)),
             };
             let end = overheard::listening(tell, || runtime.block_on(link));
@@ -98,7 +100,7 @@ impl Session {
         Ok(Self { manager, runtime, stop, ended: Some(ended), code })
     }
 
-    /// Resolves when serenity gave up, or hangs over the end of a link.
+    /// Waits until serenity gives up or hangs after a closed link.
     pub(super) async fn ended(&mut self) -> Ended {
         let ended = async {
             match &mut self.ended {
@@ -115,25 +117,25 @@ impl Session {
         }
     }
 
-    /// Whether the thread does anything but one thing.
+    /// True if the thread still runs other tasks within [`ANSWER`].
     pub(super) async fn answers(&self) -> bool {
         tokio::time::timeout(ANSWER, self.runtime.spawn(async {})).await.is_ok()
     }
 
-    /// What changes with every heartbeat that is answered.
+    /// Returns the latency of each shard, which changes with each answered heartbeat.
     pub(super) async fn pulse(&self) -> Vec<Option<Duration>> {
         let runners = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await;
         runners.map(|runners| runners.values().map(|runner| runner.latency).collect()).unwrap_or_default()
     }
 
-    /// Ends shards whose link is gone: telling a presence to nobody fails, and a shard that cannot send ends.
+    /// Ends shards whose link is closed: setting the presence fails there, and a shard that cannot send ends.
     pub(super) async fn unstick(&self) {
         if let Ok(runners) = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await {
             runners.values().for_each(|runner| runner.runner_tx.set_status(OnlineStatus::Online));
         }
     }
 
-    /// Says goodbye and ends.
+    /// Closes the link and ends the session.
     pub(super) async fn close(mut self) {
         self.stop.cancel();
         let Some(ended) = self.ended.take() else { return };
@@ -171,7 +173,7 @@ fn options(
     intents: GatewayIntents,
     handler: Arc<dyn RawEventHandler>,
 ) -> ShardManagerOptions {
-    // What herder has to know of the guild it keeps itself; a second copy would only cost memory.
+    // herder keeps the guild's state itself; a second copy would only use memory.
     let mut settings = CacheSettings::default();
     (settings.cache_guilds, settings.cache_channels, settings.cache_users) = (false, false, false);
     ShardManagerOptions {

@@ -1,8 +1,8 @@
-//! A turnstile that serenity passes before each try to connect.
+//! A turnstile that serenity passes before each connection attempt.
 //!
-//! serenity reads the gateway's address from behind a lock before it connects. That lock is held here. Whoever waits for it
-//! is let through when the turnstile is open; then it closes, and [`Turnstile::passed`] tells. Nobody polls: who comes to
-//! the lock cannot go on, so serenity's thread is about to sleep, and looks here before it does ([`Turnstile::look`]).
+//! serenity reads the gateway's address from behind a lock before it connects. That lock is held here. A waiting task
+//! is let through when the turnstile is open; then it closes, and [`Turnstile::passed`] reports it. No polling is
+//! needed: a task that waits for the lock lets serenity's thread park, and the park hook calls [`Turnstile::look`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,38 +24,38 @@ pub(super) struct Turnstile {
 struct Bar {
     address: Arc<Mutex<String>>,
     held: Option<OwnedMutexGuard<String>>,
-    /// The place behind whoever went through, while nothing is held.
+    /// The lock's next place in the queue, behind the task that went through, while nothing is held.
     next: Option<Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>>,
     is_open: bool,
 }
 
 impl Turnstile {
-    /// Closed from the start, if nobody has the address yet.
+    /// Creates a closed turnstile, provided that the address is not locked yet.
     pub(super) fn new(address: Arc<Mutex<String>>) -> Self {
         let held = Arc::clone(&address).try_lock_owned().ok();
         let bar = Bar { address, held, next: None, is_open: false };
         Self { bar: Arc::new(StdMutex::new(bar)), passed: Arc::default() }
     }
 
-    /// Lets the next one through, who may wait already or come later.
+    /// Lets the next task through, which may wait already or come later.
     pub(super) fn open(&self) {
         self.bar().is_open = true;
         self.look();
     }
 
-    /// Whether the next one is let through.
+    /// True if the next task will be let through.
     pub(super) fn is_open(&self) -> bool {
         self.bar().is_open
     }
 
-    /// Lets one through if one waits and it is open, and closes behind them.
+    /// Lets a waiting task through if the turnstile is open, and closes it again.
     pub(super) fn look(&self) {
         if self.bar().turn() {
             self.passed.notify_one();
         }
     }
 
-    /// Returns when somebody has gone through.
+    /// Waits until a task has gone through.
     pub(super) async fn passed(&self) {
         self.passed.notified().await;
     }
@@ -66,17 +66,17 @@ impl Turnstile {
 }
 
 impl Bar {
-    /// Answers whether one went through.
+    /// Returns true if a task went through.
     fn turn(&mut self) -> bool {
         if !self.is_open {
             return false;
         }
         if let Some(next) = &mut self.next {
-            // Whoever went through still reads; the lock comes back at once.
+            // The task that went through still reads; the lock returns at once.
             let Some(held) = next.now_or_never() else { return false };
             (self.held, self.next) = (Some(held), None);
         }
-        // The lock is fair. Who takes a place before giving it away is passed by those alone who waited before.
+        // The lock is fair: taking the next place before releasing it lets only the tasks through that waited before.
         let mut next = Box::pin(unconstrained(Arc::clone(&self.address).lock_owned()));
         let handover = Arc::new(Handover::default());
         let early = next.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&handover))));
@@ -89,8 +89,8 @@ impl Bar {
     }
 }
 
-/// Who handed the lock on: this thread, because nobody waited, or whoever went through. That the lock is back says nothing
-/// of it: serenity's thread may be faster than this one.
+/// The thread to which the lock was passed on: this one if no task waited, otherwise that of the task that went
+/// through. The lock's return alone proves nothing, since serenity's thread may be faster than this one.
 #[derive(Default)]
 struct Handover(OnceLock<ThreadId>);
 
@@ -151,7 +151,8 @@ mod tests {
         }
     }
 
-    /// The thread that comes to the lock looks before it sleeps, and is let through without anybody else's doing.
+    /// The thread whose task waits for the lock calls `look` before it parks, and the task is let through without
+    /// another thread.
     #[tokio::test]
     async fn who_comes_to_an_open_one_later_is_let_through_by_its_own_thread() {
         let (address, turnstile) = turnstile();
@@ -168,7 +169,7 @@ mod tests {
 
     type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>;
 
-    /// Somebody on another thread who has come and gone before this one takes another step.
+    /// A task on another thread that is through and done before this one continues.
     struct Swift(StdMutex<Option<Waiting>>);
 
     impl Wake for Swift {

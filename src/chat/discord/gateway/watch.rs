@@ -1,7 +1,7 @@
-//! Whether serenity gets on: what is seen of one session. Pure.
+//! Health of one serenity session. Pure.
 //!
-//! serenity connects without a limit in time, waits for READY for as long as it takes, and would not say so if it forgot a
-//! shard. All of that is bounded here.
+//! serenity connects without a timeout, waits for READY without one, and does not report a shard that it lost. All of
+//! that is bounded here.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,43 +11,44 @@ use tracing::debug;
 
 use crate::core::detail::DiscordReason;
 
-/// From a try to READY. Discord takes some seconds for the largest guild; serenity waits fifteen for a greeting.
+/// Maximum time from an attempt to READY. Discord takes some seconds for the largest guild; serenity waits fifteen
+/// for a greeting.
 const UP_WITHIN: Duration = Duration::from_secs(30);
-/// For each shard: how long it may be gone without another try. serenity waits five seconds for one that has ended to end,
-/// and as long again between two starts.
+/// Maximum time for which a shard may be gone without another attempt, per shard. serenity waits five seconds for a
+/// shard to end, and five between two starts.
 const GONE_MAX: Duration = Duration::from_secs(20);
-/// Without any event and any answered heartbeat the link is dead: three of Discord's heartbeats.
+/// Time without any event or answered heartbeat after which the link counts as dead: three of Discord's heartbeats.
 const SILENT_MAX: Duration = Duration::from_secs(125);
 
-/// What is seen of one session.
+/// The state of one session.
 #[derive(Debug)]
 pub(super) struct Watch {
     shards: u32,
     up: BTreeSet<u32>,
-    /// The last try that has not led to a link.
+    /// The last attempt that has not led to a link.
     trying: Option<Instant>,
-    /// Since when serenity has fewer shards than it should, and nothing keeps it from trying.
+    /// The time since which serenity has too few shards although nothing blocks its attempts.
     gone: Option<Instant>,
-    /// The last sign of life, and what it was.
+    /// The time of the last sign of life, and below it the values that showed it.
     alive: Instant,
     seen: (u64, Vec<Option<Duration>>),
-    /// Discord was asked what it has against us.
+    /// True if Discord was asked for the reason of its refusal.
     asked: bool,
 }
 
 impl Watch {
-    /// A session with so many shards begins.
+    /// Starts a session with this number of shards.
     pub(super) fn new(shards: u32, now: Instant) -> Self {
         let (up, seen) = (BTreeSet::new(), (0, Vec::new()));
         Self { shards, up, trying: Some(now), gone: None, alive: now, seen, asked: false }
     }
 
-    /// serenity tries to connect.
+    /// Records that serenity makes an attempt.
     pub(super) fn tried(&mut self, now: Instant) {
         self.trying = Some(now);
     }
 
-    /// A shard is connected. Answers whether all are, as far as anybody knows.
+    /// Records a connected shard. Returns true if all are, as far as is known.
     pub(super) fn up(&mut self, shard: u32, now: Instant) -> bool {
         self.up.insert(shard);
         self.alive = now;
@@ -59,23 +60,23 @@ impl Watch {
         all
     }
 
-    /// Whether all shards are connected, as far as anybody knows.
+    /// True if all shards are connected, as far as is known.
     pub(super) fn is_up(&self) -> bool {
         self.trying.is_none()
     }
 
-    /// Whether all shards are connected and serenity has all of them.
+    /// True if all shards are connected and serenity lists all of them.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && self.gone.is_none()
     }
 
-    /// Whether Discord is to be asked why it does not let us in: once, if there is reason to.
+    /// Returns true once per refusal if Discord has to be asked for its reason.
     pub(super) fn may_ask(&mut self, is_in_vain: bool) -> bool {
         is_in_vain && self.trying.is_some() && !std::mem::replace(&mut self.asked, true)
     }
 
-    /// Why the session is of no use any more, if it is not. `pulse` has what is known of each shard that serenity has;
-    /// `is_open`: it may try to connect.
+    /// Returns the reason to end the session, if there is one. `pulse` has the latency of each shard that serenity
+    /// lists; `is_open` is true if it may make an attempt.
     pub(super) fn look(
         &mut self,
         events: u64,

@@ -1,21 +1,21 @@
-//! Text that people attach reaches the agent with the message, up to a limit that both are told.
+//! Attached text files, passed to the agent with the message up to a limit that both the agent and the author are told.
 
 use super::said::File;
 use crate::core::agent::WORK_TEXT_MAX;
 
-/// The most files of one message that are asked for.
+/// Maximum number of files fetched per message.
 const FILES_MAX: usize = 10;
 
-/// What is kept for headings and fences.
+/// Space reserved for headings and fences, in bytes.
 const FRAME: usize = 256;
 
-/// What is kept for the names of files that are left out.
+/// Space reserved for the names of files that are left out, in bytes.
 const LEFT_OUT: usize = 4096;
 
-/// The longest name of a file that is repeated.
+/// Maximum length of a file's name that is repeated, in characters.
 const NAME_MAX: usize = 80;
 
-/// Endings of files that are text, whatever Discord calls them.
+/// Extensions of text files, whatever type Discord gives them.
 const ENDINGS: [&str; 46] = [
     "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "diff", "ex", "go", "h", "hpp", "hs",
     "html", "ini", "java", "js", "json", "jsonl", "kt", "lock", "log", "lua", "md", "ml", "patch", "php",
@@ -23,12 +23,12 @@ const ENDINGS: [&str; 46] = [
     "zig",
 ];
 
-/// Whether a file is text.
+/// True if the file is text.
 pub(super) fn is_text(file: &File) -> bool {
     let kind = file.kind.split(';').next().unwrap_or_default().trim();
     let ending = file.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let named = ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()));
-    // The endings come first: TypeScript is a kind of video to some.
+    // Extensions come first: some systems take TypeScript for video.
     named
         || kind.starts_with("text/")
         || ["json", "xml", "yaml", "toml", "javascript", "x-sh"]
@@ -36,32 +36,32 @@ pub(super) fn is_text(file: &File) -> bool {
             .any(|name| kind.strip_prefix("application/").is_some_and(|kind| kind.ends_with(name)))
 }
 
-/// What is attached to a message, as text.
+/// The attached text of a message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attached {
     text: String,
-    /// How long the message itself is.
+    /// Length of the message itself, in bytes.
     beside: usize,
-    /// Files that were asked for.
+    /// Number of files fetched.
     asked: usize,
-    /// Files that do not reach the agent, or not whole.
+    /// Names of files that do not reach the agent, or not in full.
     left_out: Vec<String>,
-    /// Those of them of which nothing does.
+    /// Names of those files that do not reach the agent at all.
     missing: Vec<String>,
 }
 
 impl Attached {
-    /// To a message of these words.
+    /// Starts the attachments of a message with this text.
     pub(super) fn beside(words: &str) -> Self {
         Self { beside: words.len(), ..Self::default() }
     }
 
-    /// How many bytes a file may have.
+    /// Returns the number of bytes that a file may have.
     fn left(&self) -> usize {
         WORK_TEXT_MAX.saturating_sub(self.beside + self.text.len() + FRAME + LEFT_OUT)
     }
 
-    /// How many bytes still fit; `None`: the file is not to be read.
+    /// Returns the number of bytes that still fit; `None` if the file must not be fetched.
     pub(super) fn room(&mut self, file: &File) -> Option<usize> {
         let left = self.left();
         if !is_text(file) || self.asked >= FILES_MAX || file.size > left {
@@ -72,7 +72,7 @@ impl Attached {
         Some(left)
     }
 
-    /// A file was read: as much of it as there was room for.
+    /// Adds a fetched file, as much of it as fits.
     pub(super) fn add(&mut self, file: &File, bytes: &[u8]) {
         let whole = String::from_utf8_lossy(bytes);
         let left = self.left();
@@ -93,7 +93,7 @@ impl Attached {
         self.text.push_str(&format!("{gap}{heading}:\n{fence}\n{}\n{fence}", shown.trim_end_matches('\n')));
     }
 
-    /// A file could not be read.
+    /// Records a file that could not be fetched.
     pub(super) fn failed(&mut self, file: &File) {
         self.misses(file);
     }
@@ -103,7 +103,7 @@ impl Attached {
         self.missing.push(name(file));
     }
 
-    /// What the agent gets, in which it is told what it does not get, and the names of what does not reach it whole.
+    /// Returns the text for the agent, with a note about missing files, and the names of files that do not reach it in full.
     pub(super) fn finish(mut self) -> (String, Vec<String>) {
         if !self.missing.is_empty() {
             let more = self.missing.len().saturating_sub(FILES_MAX);
@@ -117,17 +117,17 @@ impl Attached {
     }
 }
 
-/// A file's name in one short line.
+/// Returns a file's name as one short line.
 pub(super) fn name(file: &File) -> String {
     let seen = file.name.chars().filter(|c| !c.is_control() && *c != '`');
     seen.take(NAME_MAX).collect()
 }
 
-/// A fence that nothing in `text` closes.
+/// Returns a code fence that nothing in `text` closes.
 fn fence(text: &str) -> String {
     let longest =
         text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();
-    // A file of nothing but backticks would need a fence of its own length.
+    // Bounded, since a file of backticks alone would need a fence of its own length.
     "`".repeat(longest.unwrap_or_default().clamp(2, 60) + 1)
 }
 

@@ -1,62 +1,61 @@
-//! Which message is worked on when: each once, those of a channel in order. Pure; ids go in, ids come out.
+//! The order in which messages are handled: each once, those of a channel in order. Pure; ids go in, ids come out.
 //!
-//! What was written while nobody listened is fetched; what is written meanwhile waits behind it. A channel's watermark
-//! stands before its first message that is not done, so whatever is fetched after it contains all that is left to do.
+//! Missed messages are fetched; live ones wait behind them. A channel's watermark stands before its first message
+//! that is not done, so that a fetch after it returns everything that is left to do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Done messages of a channel that are remembered, so that one that comes late is told from one that comes twice.
+/// Maximum number of done messages remembered per channel, to tell a late message from a repeated one.
 const RECENT_MAX: usize = 256;
-/// Messages of a channel that are remembered while those before them may not be read, or one before them is late; with more of
-/// them those are given up.
+/// Maximum number of messages remembered per channel while earlier ones are unreadable or late; beyond it those are given up.
 const BEYOND_MAX: usize = 1024;
 
-/// A message's place in time: Discord's ids grow.
+/// The id of a message or channel. Message ids grow with time.
 pub(super) type Id = u64;
 
-/// Between Discord's first millisecond and that of Unix.
+/// Time between the Unix epoch and Discord's, in ms.
 const EPOCH_MILLIS: i64 = 1_420_070_400_000;
 
-/// The first id of a millisecond.
+/// Returns the first id of a millisecond of Unix time.
 pub(in crate::chat::discord) fn id_at(millis: i64) -> Id {
     u64::try_from(millis.saturating_sub(EPOCH_MILLIS)).unwrap_or_default() << 22
 }
 
-/// When an id was drawn, in milliseconds of Unix.
+/// Returns the creation time of an id, in ms of Unix time.
 pub(in crate::chat::discord) fn millis_of(id: Id) -> i64 {
     i64::try_from(id >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS)
 }
 
-/// Something about a message, in the order in which it was heard.
+/// The state of a message, in a list ordered by id.
 #[derive(Debug, Clone, PartialEq)]
 enum Open<M> {
-    /// Not begun.
+    /// Not started.
     Waiting(M),
-    /// Begun.
+    /// In progress.
     UnderWay,
-    /// Begun, and what is said after it does not wait for it any more. The watermark does.
+    /// In progress for long: later messages no longer wait for it, but the watermark does.
     Late,
     Done,
 }
 
-/// One channel.
+/// The state of one channel.
 #[derive(Debug)]
 struct Channel<M> {
-    /// Up to here all is done.
+    /// The watermark: everything up to here is done.
     seen: Id,
-    /// What is older was heard or is never heard; what is newer and done is among the `recent`.
+    /// Older messages count as received; newer ones that are done are in `recent`.
     since: Id,
-    /// What is older is never fetched.
+    /// Older messages are never fetched.
     floor: Id,
-    /// What was heard after it.
+    /// Messages received after the watermark.
     open: BTreeMap<Id, Open<M>>,
     recent: BTreeSet<Id>,
-    /// Up to here all has been heard; `None`: everything has, as far as anybody knows.
+    /// The id up to which everything was received; `None` if nothing is missing, as far as is known.
     fetched: Option<Id>,
-    /// What comes after that may not be read for now. What is heard does not wait for it, and the watermark does.
+    /// True while later messages cannot be fetched. Live messages do not wait for them, but the watermark does.
     unreadable: bool,
     busy: bool,
-    /// It is not known yet what is to be made of what is said there.
+    /// True while it is unknown how messages of the channel are to be handled.
     held: bool,
 }
 
@@ -75,20 +74,20 @@ impl<M> Channel<M> {
         }
     }
 
-    /// Whether a message was heard before.
+    /// True if a message was received before.
     fn knows(&self, id: Id) -> bool {
         let done = id <= self.since || self.recent.contains(&id);
         self.open.contains_key(&id) || (id <= self.seen && done)
     }
 
-    /// The oldest that waits, if nothing before it is missing and nothing else of the channel is under way.
+    /// Returns the oldest waiting message, if none before it is missing and none of the channel is in progress.
     fn next(&self) -> Option<Id> {
         let within = |id: &Id| self.unreadable || self.fetched.is_none_or(|fetched| *id <= fetched);
         let waiting = self.open.iter().find(|(_, open)| matches!(open, Open::Waiting(_)));
         waiting.map(|(id, _)| *id).filter(|id| !self.held && !self.busy && within(id))
     }
 
-    /// Moves the watermark over what is done. Answers whether it moved.
+    /// Moves the watermark over messages that are done. Returns true if it moved.
     fn advance(&mut self) -> bool {
         let before = self.seen;
         if self.unreadable && self.open.len() > BEYOND_MAX {
@@ -117,11 +116,11 @@ impl<M> Channel<M> {
     }
 }
 
-/// All channels.
+/// The state of all channels.
 #[derive(Debug)]
 pub(super) struct Intake<M> {
     channels: HashMap<Id, Channel<M>>,
-    /// Channels whose watermark moved and is not on disk.
+    /// Channels whose watermark moved and is not stored yet.
     moved: BTreeSet<Id>,
 }
 
@@ -132,8 +131,8 @@ impl<M> Default for Intake<M> {
 }
 
 impl<M> Intake<M> {
-    /// A channel whose watermark is known; what is older than `floor` is never fetched, but heard if it comes live. One that
-    /// is there already stays as it is; answers whether it is new.
+    /// Tracks a channel whose watermark is known; messages older than `floor` are handled if they come live, but
+    /// never fetched. Returns true if the channel was not tracked before.
     pub(super) fn follow(&mut self, channel: Id, seen: Id, floor: Id) -> bool {
         let mut new = false;
         self.channels.entry(channel).or_insert_with(|| {
@@ -143,18 +142,17 @@ impl<M> Intake<M> {
         new
     }
 
-    /// Whether a channel is followed.
+    /// True if a channel is tracked.
     pub(super) fn follows(&self, channel: Id) -> bool {
         self.channels.contains_key(&channel)
     }
 
-    /// All channels that are followed.
+    /// Returns all tracked channels.
     pub(super) fn channels(&self) -> Vec<Id> {
         self.channels.keys().copied().collect()
     }
 
-    /// A message was heard live. Of a channel that is not followed it is the first, and nothing is known of what was before.
-    /// Answers whether it is new.
+    /// Adds a live message; it starts the tracking of an untracked channel. Returns true if the message is new.
     pub(super) fn heard(&mut self, channel: Id, id: Id, message: M) -> bool {
         self.meet(channel, id);
         let Some(channel) = self.channels.get_mut(&channel).filter(|channel| !channel.knows(id)) else {
@@ -164,15 +162,14 @@ impl<M> Intake<M> {
         true
     }
 
-    /// A channel that is not followed is from here on; this message is the first that is known of it. One before it that
-    /// comes after it was not heard either.
+    /// Starts to track a channel from this message. An earlier one that comes later still counts as new.
     pub(super) fn meet(&mut self, channel: Id, first: Id) {
         let met = || Channel { since: 0, ..Channel::new(first.saturating_sub(1), 0) };
         self.channels.entry(channel).or_insert_with(met);
     }
 
-    /// A message was heard live that nobody works on, herder's own for one: the watermark passes it when what was before it
-    /// is done. Of a channel that is not followed nothing is noted.
+    /// Records a live message that needs no handling, e.g. herder's own: the watermark passes it when everything
+    /// before is done. Ignored in an untracked channel.
     pub(super) fn passed(&mut self, channel: Id, id: Id) {
         if let Some(state) = self.channels.get_mut(&channel)
             && !state.knows(id)
@@ -182,13 +179,13 @@ impl<M> Intake<M> {
         }
     }
 
-    /// Something may have been missed: from here on what is heard waits until it was fetched. Answers after which id to
-    /// fetch; `None`: it is not followed, or `newest`, the last message of the channel, was heard already.
+    /// Records that messages may have been missed: live ones wait until those are fetched. Returns the id after which
+    /// to fetch; `None` if the channel is untracked, or if `newest`, its last message, was received already.
     pub(super) fn missed(&mut self, channel: Id, newest: Option<Id>) -> Option<Id> {
         let channel = self.channels.get_mut(&channel)?;
         channel.unreadable = false;
         let heard = channel.open.last_key_value().map_or(channel.seen, |(id, _)| channel.seen.max(*id));
-        // Only what is done counts as heard without a gap: a live message may have come in after one that was missed.
+        // Only done messages prove that there is no gap: a live message may have come after a missed one.
         if channel.open.is_empty() && newest.is_some_and(|newest| newest <= heard) {
             channel.fetched = None;
             return None;
@@ -198,7 +195,8 @@ impl<M> Intake<M> {
         Some(from)
     }
 
-    /// A page of what was missed, up to `upto`; `more` follows. What is known already is left as it is.
+    /// Adds a page of missed messages up to `upto`; `more` is true if another page follows. Known messages are left
+    /// as they are.
     pub(super) fn page(&mut self, channel: Id, messages: Vec<(Id, M)>, upto: Id, more: bool) {
         let Some(state) = self.channels.get_mut(&channel) else { return };
         for (id, message) in messages {
@@ -206,7 +204,7 @@ impl<M> Intake<M> {
                 state.open.insert(id, Open::Waiting(message));
             }
         }
-        // The last one of the page may be nobody's to work on; when what is before it is done, so is it.
+        // The last message of the page may need no handling; it is done when everything before is.
         if upto > state.seen {
             state.open.entry(upto).or_insert(Open::Done);
         }
@@ -214,7 +212,7 @@ impl<M> Intake<M> {
         self.settle(channel);
     }
 
-    /// Nothing more can be fetched: the channel is gone, or closed to us.
+    /// Records that nothing more can be fetched: the channel is gone, or closed to herder.
     pub(super) fn unfetchable(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             (state.fetched, state.unreadable) = (None, false);
@@ -222,22 +220,22 @@ impl<M> Intake<M> {
         self.settle(channel);
     }
 
-    /// Nothing that was said in a channel is worked on until [`Intake::let_go`].
+    /// Stops the handling of a channel's messages until [`Intake::let_go`].
     pub(super) fn hold(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             state.held = true;
         }
     }
 
-    /// See [`Intake::hold`].
+    /// Resumes the handling of a channel's messages, see [`Intake::hold`].
     pub(super) fn let_go(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             state.held = false;
         }
     }
 
-    /// What is said in a channel from here on may not be read, until it is fetched ([`Intake::missed`]). What is heard all
-    /// the same is worked on.
+    /// Records that later messages of a channel cannot be read until they are fetched ([`Intake::missed`]). Live
+    /// messages that come anyway are handled.
     pub(super) fn unreadable(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             state.fetched.get_or_insert(state.seen.max(state.floor));
@@ -245,7 +243,7 @@ impl<M> Intake<M> {
         }
     }
 
-    /// The next message to work on, with its channel, if there is one.
+    /// Returns the next message to handle, with its channel.
     pub(super) fn next(&mut self) -> Option<(Id, Id, M)> {
         let (channel, id) =
             self.channels.iter().find_map(|(channel, state)| Some((*channel, state.next()?)))?;
@@ -255,29 +253,29 @@ impl<M> Intake<M> {
         Some((channel, id, message))
     }
 
-    /// A message was worked on.
+    /// Records that a message was handled.
     pub(super) fn done(&mut self, channel: Id, id: Id) {
         if let Some(state) = self.channels.get_mut(&channel)
             && let Some(open) = state.open.get_mut(&id)
         {
-            // What is late holds up nothing that it could let go on, nor does what was given up meanwhile.
+            // A late message blocks nothing, nor does one that was given up meanwhile.
             state.busy &= matches!(std::mem::replace(open, Open::Done), Open::Late);
         }
         self.settle(channel);
     }
 
-    /// A message is worked on for long: the next one can be begun.
+    /// Records that a message takes long: the next one can start.
     pub(super) fn late(&mut self, channel: Id, id: Id) {
         let Some(state) = self.channels.get_mut(&channel) else { return };
         if let Some(open @ Open::UnderWay) = state.open.get_mut(&id) {
             *open = Open::Late;
             state.busy = false;
-            // From where it is read again is to be known before it is done: it may be the first of its channel.
+            // The position to resume from has to be stored before it is done: it may be the first of its channel.
             self.moved.insert(channel);
         }
     }
 
-    /// A message that waits is changed, or taken out with `None`. Answers whether it waited.
+    /// Changes a waiting message, or removes it if `change` returns `None`. Returns true if it was waiting.
     pub(super) fn revise(&mut self, channel: Id, id: Id, change: impl FnOnce(M) -> Option<M>) -> bool {
         let Some(state) = self.channels.get_mut(&channel) else { return false };
         let Some(open @ Open::Waiting(_)) = state.open.get_mut(&id) else { return false };
@@ -290,19 +288,19 @@ impl<M> Intake<M> {
         true
     }
 
-    /// Whether a message was heard, or its channel is done further than to it.
+    /// True if a message was received, or the channel's watermark is beyond it.
     pub(super) fn has(&self, channel: Id, id: Id) -> bool {
         let state = self.channels.get(&channel);
         state.is_some_and(|state| id <= state.seen || state.open.contains_key(&id))
     }
 
-    /// Whether a message is being worked on.
+    /// True if a message is in progress.
     pub(super) fn is_under_way(&self, channel: Id, id: Id) -> bool {
         let open = self.channels.get(&channel).and_then(|state| state.open.get(&id));
         matches!(open, Some(Open::UnderWay | Open::Late))
     }
 
-    /// The watermarks that moved since they were last asked for.
+    /// Takes the watermarks that moved since the last call.
     pub(super) fn moved(&mut self) -> Vec<(Id, Id)> {
         let seen = |channel: &Id| Some((*channel, self.channels.get(channel)?.seen));
         let moved = self.moved.iter().filter_map(seen).collect();
@@ -310,7 +308,7 @@ impl<M> Intake<M> {
         moved
     }
 
-    /// The oldest message that is heard and not worked on.
+    /// Returns the oldest message that is received and not done.
     pub(super) fn first_open(&self) -> Option<Id> {
         let first = |state: &Channel<M>| {
             state.open.iter().find(|(_, open)| !matches!(open, Open::Done)).map(|(id, _)| *id)
@@ -318,7 +316,7 @@ impl<M> Intake<M> {
         self.channels.values().filter_map(first).min()
     }
 
-    /// Follows a channel no longer, if nothing of it is left to do. Answers whether that is so.
+    /// Stops tracking a channel if nothing of it is left to do. Returns true if so.
     pub(super) fn leave(&mut self, channel: Id) -> bool {
         let Some(state) = self.channels.get(&channel) else { return true };
         let is_done = state.open.is_empty() && state.fetched.is_none() && !state.busy;
@@ -329,7 +327,7 @@ impl<M> Intake<M> {
         is_done
     }
 
-    /// The watermark of a channel.
+    /// Returns the watermark of a channel.
     pub(super) fn seen(&self, channel: Id) -> Option<Id> {
         self.channels.get(&channel).map(|state| state.seen)
     }

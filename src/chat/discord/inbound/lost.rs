@@ -1,7 +1,8 @@
-//! What did not fit into the queue of events: not what was said, but where, so that it is fetched.
+//! Events that did not fit into the queue: the channels are recorded, not the messages, so that these are fetched.
 //!
-//! From the first event that is lost until this is handed over every event is, so that nothing overtakes what is fetched.
-//! Where somebody speaks for the first time nothing would be fetched otherwise: nobody follows that channel.
+//! From the first lost event until this record is handed over every event is recorded here, so that none overtakes
+//! the fetched ones. The first message of an untracked channel is recorded with its id, since nothing would be
+//! fetched otherwise.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,36 +11,35 @@ use serenity::all::{ChannelId, Guild, GuildChannel, GuildId, MessageId};
 use super::intake::Id;
 use super::{Heard, Reader};
 
-/// Channels where something was lost: more than a server has channels and threads in use. Beyond it all channels are
-/// fetched that are followed.
+/// Maximum number of channels with lost events: more than a server has in use. Beyond it all tracked channels are fetched.
 const CHANNELS_MAX: usize = 2048;
-/// Deletions that are kept. Of more a message that waits is worked on although it is gone.
+/// Maximum number of deletions kept. Beyond it a deleted message that waits is still handled.
 const DELETIONS_MAX: usize = 1024;
 
-/// What was lost in one channel.
+/// The lost events of one channel.
 #[derive(Debug, Default)]
 struct InChannel {
-    /// The first new message; `None`: some were changed, and no more.
+    /// The first new message; `None` if there were only edits.
     first: Option<Id>,
     direct: bool,
 }
 
-/// See the module.
+/// The record of lost events, see the module.
 #[derive(Debug)]
 pub(in super::super) struct Lost {
     ours: GuildId,
     channels: BTreeMap<Id, InChannel>,
-    /// There were more channels.
+    /// True if there were more channels than the maximum.
     more: bool,
     deleted: Vec<(ChannelId, Vec<MessageId>)>,
     ready: bool,
-    /// Our server, as it was last told.
+    /// The latest description of our server.
     guild: Option<Box<Guild>>,
     threads: Vec<GuildChannel>,
 }
 
 impl Lost {
-    /// Nothing yet.
+    /// Creates an empty record.
     pub(in super::super) fn new(ours: GuildId) -> Self {
         Self {
             ours,
@@ -52,7 +52,7 @@ impl Lost {
         }
     }
 
-    /// This is lost.
+    /// Records a lost event.
     pub(in super::super) fn note(&mut self, heard: Heard) {
         match heard {
             Heard::Said(message) => {
@@ -72,7 +72,7 @@ impl Lost {
                     self.deleted.push((channel, messages));
                 }
             }
-            // What its server is like is told anew.
+            // The server will be described again.
             Heard::Ready => (self.ready, self.guild) = (true, None),
             Heard::Guild(guild) => {
                 if guild.id == self.ours {
@@ -83,9 +83,9 @@ impl Lost {
                 let room = CHANNELS_MAX.saturating_sub(self.threads.len());
                 self.threads.extend(threads.into_iter().take(room));
             }
-            // Everything that is followed is fetched.
+            // Every tracked channel is fetched.
             Heard::Skipped => self.more = true,
-            // That is how this itself is handed over, and nothing else is said in that way.
+            // This record itself arrives that way, and nothing else does.
             Heard::Missed(_) => {}
         }
     }
@@ -102,7 +102,7 @@ impl Lost {
 }
 
 impl Reader {
-    /// Makes up for what was lost.
+    /// Fetches the messages of lost events.
     pub(super) fn missed(&mut self, lost: Lost) {
         let Lost { ours: _, channels, more, deleted, ready, guild, threads } = lost;
         if ready {
@@ -113,7 +113,7 @@ impl Reader {
             if lost.direct {
                 self.memory.is_direct(*channel);
             }
-            // Whatever was said there would have been worked on if it had been heard.
+            // The channel's messages would have been handled if they had been received.
             self.strange.remove(channel);
             self.intake.meet(*channel, first);
         }

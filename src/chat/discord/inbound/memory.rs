@@ -1,4 +1,4 @@
-//! What is remembered of messages across restarts: how far each channel is done, and what messages after that became.
+//! State of messages across restarts: the watermark of each channel, and the results of messages after it.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,32 +14,32 @@ use crate::clock;
 use crate::core::id::AgentName;
 use crate::journal::{Heard, Memo};
 
-/// Under which keys it is noted how far channels are done.
+/// Key prefix of the watermarks.
 const SEEN: &str = "discord/seen/";
-/// Under which key it is noted up to where everything was heard, wherever it was said.
+/// Key of the id up to which everything was received, in all channels.
 const UP_TO: &str = "discord/heard-up-to";
-/// That is noted so often; what was said since is looked at again.
+/// Interval at which that id is stored; messages since then are looked at again.
 const UP_TO_EVERY: Duration = Duration::from_secs(10);
-/// A channel is followed from a little before it was first seen, since Discord's clock is not ours.
+/// Time before a channel's first sight from which it is tracked, since Discord's clock differs from ours.
 const BEFORE_FIRST: Duration = Duration::from_secs(60);
-/// People whose talk in private is remembered: more than command a herder.
+/// Maximum number of people whose private conversation is remembered: more than command a herder.
 const DIRECT_MAX: usize = 256;
-/// What a place is called in the audit trail that is talk in private. It does not say with whom.
+/// Name of any private place in the audit trail. It does not name the person.
 const PRIVATE: &str = "private";
-/// A decision whose channel nobody knows any more is forgotten after this.
+/// Time after which a decision whose channel is unknown is forgotten.
 const STRAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How far a channel is done.
+/// The watermark of a channel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Seen {
     id: Id,
-    /// What is older is never fetched: nothing was done there yet.
+    /// Older messages are never fetched, because none was handled yet.
     #[serde(default, skip_serializing_if = "is_zero")]
     floor: Id,
-    /// Talk in private.
+    /// True for a private channel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     direct: bool,
-    /// A thread: forgotten when it is archived.
+    /// True for a thread, which is forgotten when it is archived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     thread: bool,
 }
@@ -51,32 +51,32 @@ fn is_zero(id: &Id) -> bool {
 /// A message that was decided.
 #[derive(Debug, Clone, Copy)]
 struct Decided {
-    /// Its channel, as far as it is known.
+    /// Its channel, if known.
     channel: Option<Id>,
-    /// Its work is not over, or not marked so.
+    /// True if its task is not over, or the message is not marked so.
     open: bool,
 }
 
-/// See the module.
+/// The stored state and its pending changes, see the module.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     seen: HashMap<Id, Seen>,
     /// Messages that were decided.
     decided: HashMap<Id, Decided>,
-    /// Work that was given in private, while it is not on disk in which channel.
+    /// Tasks given in private whose channel is not stored yet.
     unplaced: HashMap<Id, Heard>,
     direct: HashSet<Id>,
-    /// Talk in private that need not be followed any more.
+    /// Private channels that need not be tracked any more.
     strangers: HashSet<Id>,
     threads: HashSet<Id>,
-    /// New channels whose first watermark is not on disk.
+    /// New channels whose first watermark is not stored yet.
     new: HashMap<Id, Id>,
-    /// Up to here everything was heard, wherever it was said; as it is on disk.
+    /// The stored id up to which everything was received, in all channels.
     up_to: Option<Id>,
 }
 
 impl Memory {
-    /// What the journal knows. Messages that are work are given to `marks`.
+    /// Loads the state from the journal. Messages that became tasks are passed to `marks`.
     pub(super) async fn load(bot: &Bot, marks: &Marks) -> Self {
         let journal = bot.ports.journal.clone();
         let read = move || {
@@ -135,12 +135,12 @@ impl Memory {
         memory
     }
 
-    /// Up to where everything was heard when herder was last there; if it never was, up to now.
+    /// Returns the id up to which everything was received when herder last ran; on the first run the present time.
     pub(super) fn up_to(&self) -> Id {
         self.up_to.unwrap_or_else(|| id_at(clock::now().as_millis()))
     }
 
-    /// Everything up to `id` was heard. What is to be noted of that; not each time, unless `at_last`.
+    /// Records that everything up to `id` was received. Returns a memo to store, not each time unless `at_last`.
     pub(super) fn heard_up_to(&mut self, id: Id, at_last: bool) -> Option<Memo> {
         let every = i64::try_from(UP_TO_EVERY.as_millis()).unwrap_or(i64::MAX);
         let is_due = |noted: Id| millis_of(id) - millis_of(noted) >= every || (at_last && id > noted);
@@ -151,17 +151,17 @@ impl Memory {
         Some(Memo { key: UP_TO.to_owned(), value: serde_json::to_string(&id).ok() })
     }
 
-    /// The channels that are followed, how far each is done, and from where it is fetched.
+    /// Returns the tracked channels, each with its watermark and the id from which it is fetched.
     pub(super) fn watermarks(&self) -> Vec<(Id, Id, Id)> {
         self.seen.iter().map(|(channel, seen)| (*channel, seen.id, seen.floor)).collect()
     }
 
-    /// Whether it is noted on disk how far a channel is done.
+    /// True if a channel's watermark is stored.
     pub(super) fn notes(&self, channel: Id) -> bool {
         self.seen.contains_key(&channel)
     }
 
-    /// From where a channel is fetched that was never seen before. `unheard`: what is newer was heard nowhere.
+    /// Returns the id from which a channel is fetched that was never seen before. Messages newer than `unheard` were missed.
     pub(super) fn first_seen(&mut self, channel: Id, unheard: Option<Id>) -> Id {
         let before = i64::try_from(BEFORE_FIRST.as_millis()).unwrap_or(i64::MAX);
         let floor = id_at(clock::now().as_millis().saturating_sub(before)).min(unheard.unwrap_or(Id::MAX));
@@ -169,48 +169,48 @@ impl Memory {
         floor
     }
 
-    /// Whether a message of `channel` was decided before.
+    /// True if a message of `channel` was decided before.
     pub(super) fn knows(&mut self, channel: Id, id: Id) -> bool {
         let Some(decided) = self.decided.get_mut(&id) else { return false };
         decided.channel = Some(channel);
         true
     }
 
-    /// The same, wherever it was said.
+    /// True if a message was decided before, in any channel.
     pub(super) fn has_decided(&self, id: Id) -> bool {
         self.decided.contains_key(&id)
     }
 
-    /// A message was decided. `open`: it is followed until its work is over and marked so.
+    /// Records that a message was decided. `open` is true if it is tracked until its task is over and marked so.
     pub(super) fn decided(&mut self, channel: Id, id: Id, open: bool) {
         self.decided.insert(id, Decided { channel: Some(channel), open });
-        // Where somebody spoke to herder once, they may do so again.
+        // Somebody who addressed herder once may do so again there.
         if !self.direct.contains(&channel) {
             let thread = self.threads.contains(&channel);
             self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: false, thread });
         }
     }
 
-    /// What a message became is on disk. Of work that was given in private it is not where: that is noted next.
+    /// Records the stored result of a message. The channel of a task given in private is not stored yet; it follows next.
     pub(super) fn became(&mut self, id: Id, heard: Heard) {
         if heard.work.is_some() && heard.place.as_deref() == Some(PRIVATE) {
             self.unplaced.insert(id, heard);
         }
     }
 
-    /// The work that a message became which is known, and of which it was not known where it was given until now.
+    /// Returns the stored result of a task message whose private channel was unknown until now.
     pub(super) fn unplaced(&mut self, id: Id) -> Option<Heard> {
         let heard = self.unplaced.get(&id)?.clone();
         self.decided.get_mut(&id)?.open = true;
         Some(heard)
     }
 
-    /// A channel is talk in private.
+    /// Records that a channel is private.
     pub(super) fn is_direct(&mut self, channel: Id) {
         self.direct.insert(channel);
     }
 
-    /// Somebody spoke in private. What strangers say next is not missed, so that anybody's talk takes no room for good.
+    /// Records that somebody spoke in private. Channels of strangers are not tracked, so that they take no room for good.
     pub(super) fn spoke_in_private(&mut self, channel: Id, is_strangers: bool) {
         if is_strangers {
             self.strangers.insert(channel);
@@ -220,8 +220,7 @@ impl Memory {
         }
     }
 
-    /// Channels of talk in private that are not followed any more as soon as nothing of them is left to do: those of
-    /// strangers, and those where nobody spoke for longest.
+    /// Returns private channels that need no tracking once they are done: those of strangers, and those idle for longest.
     pub(super) fn unneeded(&self) -> Vec<Id> {
         let kept = |channel: &&Id| !self.strangers.contains(*channel);
         let kept = self.seen.iter().filter(|(channel, seen)| seen.direct && kept(channel));
@@ -235,39 +234,40 @@ impl Memory {
             .collect()
     }
 
-    /// Talk in private is not followed any more.
+    /// Stops tracking a private channel.
     pub(super) fn forget_direct(&mut self, channel: Id) -> Option<Memo> {
         self.strangers.remove(&channel);
         self.direct.remove(&channel);
         self.seen.remove(&channel).map(|_| Memo { key: format!("{SEEN}{channel}"), value: None })
     }
 
-    /// Whether a channel is talk in private.
+    /// True if a channel is private.
     pub(super) fn direct(&self, channel: Id) -> bool {
         self.direct.contains(&channel)
     }
 
-    /// A channel is a thread.
+    /// Records that a channel is a thread.
     pub(super) fn is_thread(&mut self, channel: Id) {
         self.threads.insert(channel);
     }
 
-    /// Threads that are followed and on disk up to where everything was heard: whatever is said there later is found without.
+    /// Returns tracked threads whose stored watermark is below the id up to which everything was received: later
+    /// messages there are found without it.
     pub(super) fn threads_heard(&self) -> Vec<Id> {
         let up_to = self.up_to.unwrap_or_default();
         let heard = |thread: &&Id| self.seen.get(thread).is_some_and(|seen| seen.id <= up_to);
         self.threads.iter().filter(heard).copied().collect()
     }
 
-    /// A thread is not followed any more.
+    /// Stops tracking a thread.
     pub(super) fn forget_thread(&mut self, channel: Id) -> Memo {
         self.threads.remove(&channel);
         self.seen.remove(&channel);
         Memo { key: format!("{SEEN}{channel}"), value: None }
     }
 
-    /// What is to be noted on disk. `moved` are watermarks, `finished` messages whose work is over and marked so, `kept` the
-    /// channels of the directory.
+    /// Returns the memos to store. `moved` are watermarks, `finished` messages whose task is over and marked so,
+    /// `kept` the channels of the directory.
     pub(super) fn note(
         &mut self,
         moved: Vec<(Id, Id)>,
@@ -291,7 +291,7 @@ impl Memory {
         }
         let stray = i64::try_from(STRAY.as_millis()).unwrap_or(i64::MAX);
         let stray = id_at(clock::now().as_millis().saturating_sub(stray));
-        // What is work is known by its message until it is over.
+        // A task is identified by its message until it is over.
         for id in finished {
             if let Some(decided) = self.decided.get_mut(&id) {
                 decided.open = false;
@@ -310,7 +310,7 @@ impl Memory {
         memos
     }
 
-    /// Where work was given in private.
+    /// Returns memos with the channels of tasks given in private.
     fn places(&mut self) -> Vec<Memo> {
         let Self { unplaced, decided, .. } = self;
         unplaced.retain(|id, _| decided.contains_key(id));
@@ -324,7 +324,7 @@ impl Memory {
     }
 }
 
-/// The channel that a place in the audit trail names.
+/// Returns the channel for a place named in the audit trail.
 fn channel_of(bot: &Bot, place: &str) -> Option<Id> {
     let Some(name) = place.strip_prefix('#') else { return place.parse().ok() };
     let purpose = if name == bot.ports.settings.control_channel {
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(memory.forget_direct(1), None);
         assert_eq!((memory.unneeded(), memory.direct(1), memory.has_decided(1)), (Vec::new(), false, false));
 
-        // Of more than are remembered the oldest goes, and what of it is on disk.
+        // Beyond the maximum the oldest is removed, also from disk.
         let more: Vec<(Id, Id)> = (10..10 + DIRECT_MAX as Id).map(|channel| (channel, channel)).collect();
         for (channel, _) in &more {
             memory.is_direct(*channel);
@@ -384,7 +384,7 @@ mod tests {
         memory.became(id, heard());
         assert_eq!((noted(&mut memory), noted(&mut memory)), (placed.to_vec(), Vec::new()));
 
-        // A herder that was killed before that leaves it to the next one, which learns the channel when it reads the message again.
+        // A process killed before that leaves it to the next one, which learns the channel when it reads the message again.
         let mut memory = Memory::default();
         memory.decided.insert(id, Decided { channel: None, open: false });
         memory.became(id, heard());

@@ -1,5 +1,5 @@
-//! What nobody heard: messages that were written while the link was cut off or herder was not there, and what was changed
-//! meanwhile about those whose work still waits.
+//! Missed messages: those written while the link was down or herder was not running, and edits made meanwhile to
+//! messages whose task still waits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -18,14 +18,13 @@ use crate::clock;
 use crate::core::id::PostId;
 use crate::outbox::{Body, Lane, Post, Target};
 
-/// Channels that are fetched at once, and messages that are looked at: Discord allows some tens of requests a second
-/// altogether.
+/// Maximum number of channels fetched, or messages read, at once: Discord allows some tens of requests a second in total.
 pub(super) const FETCHES: usize = 8;
-/// Between two tries to fetch a channel.
+/// The wait before another attempt to fetch a channel.
 const FETCH_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Nothing of any channel is worked on before it is known whether something was missed.
+    /// Stops all handling until it is known whether messages were missed.
     pub(super) fn hold_all(&mut self) {
         self.follow_new();
         for channel in self.intake.channels() {
@@ -33,7 +32,7 @@ impl Reader {
         }
     }
 
-    /// Discord left out events: the channels that have news since are looked at.
+    /// Handles left-out events: channels with newer messages are fetched.
     pub(super) fn skipped(&mut self) {
         self.hold_all();
         if let Some(again) = &mut self.skipped {
@@ -53,7 +52,7 @@ impl Reader {
         }));
     }
 
-    /// The last messages of channels are these.
+    /// Handles the list of the channels' last messages.
     pub(super) fn news(&mut self, newest: Result<HashMap<Id, Id>, RestError>) {
         let more = self.skipped.take() == Some(true);
         self.ask_for_private_talk(self.memory.up_to());
@@ -69,13 +68,13 @@ impl Reader {
         }
     }
 
-    /// Fetches what may have been missed; `newest` holds the last message of channels where that is known.
+    /// Fetches messages that may have been missed; `newest` holds the last message of each channel if known.
     pub(super) fn fetch_all(&mut self, newest: &HashMap<Id, Id>) {
         self.guild_by = None;
         self.follow_new();
         self.look_at_waiting();
         let mut channels = self.intake.channels();
-        // What is said where herder is at home waits for no other.
+        // herder's own channels come first.
         channels
             .sort_by_key(|channel| self.bot.directory.purpose(ChannelId::new((*channel).max(1))).is_none());
         for channel in channels {
@@ -83,7 +82,7 @@ impl Reader {
         }
     }
 
-    /// Fetches what may have been missed in one channel.
+    /// Fetches messages that may have been missed in one channel.
     pub(super) fn fetch_channel(&mut self, channel: Id, newest: Option<Id>) {
         if let Some(again) = self.fetched.get_mut(&channel) {
             *again = true;
@@ -93,13 +92,12 @@ impl Reader {
         }
     }
 
-    /// Channels where nobody has spoken to herder before are fetched too if something was said there that nobody heard:
-    /// somebody may have.
+    /// Also fetches channels in which no one has addressed herder before, if they have missed messages: one may address it.
     pub(super) fn follow_strange(&mut self, guild: &Guild, since: Id) {
         let text =
             guild.channels.values().filter(|it| matches!(it.kind, ChannelType::Text | ChannelType::News));
         for channel in text {
-            // In those of herder's own that it has only found now everything is for it.
+            // In herder's own channels that were only found now every message is for herder.
             let is_own = self.bot.directory.purpose(channel.id).is_some();
             if last_message(channel) > since && self.intake.follow(channel.id.get(), since, since) && !is_own
             {
@@ -108,9 +106,9 @@ impl Reader {
         }
     }
 
-    /// Whether nothing is left to be fetched that might have been missed.
+    /// True if no missed messages are left to be fetched.
     pub(super) fn has_heard_all(&self) -> bool {
-        // Of channels that are always read it is noted one by one how far they are done.
+        // Channels that are always tracked have their watermarks stored one by one.
         let is_thread = |channel: Id| self.bot.threads.parent(ChannelId::new(channel.max(1))).is_some();
         let is_noted = |channel: Id| self.memory.notes(channel) && !self.strange.contains(&channel);
         let fetching = self.fetched.keys().any(|id| !is_noted(*id) || is_thread(*id));
@@ -119,7 +117,7 @@ impl Reader {
         self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing && !asking
     }
 
-    /// Whether somebody speaks to herder or to an agent, where nobody has before.
+    /// True if the message addresses herder or an agent, in a channel in which no one has before.
     fn is_called(&self, said: &Said, agents: &[String]) -> bool {
         let words = self.names.words(said, self.bot.me).text;
         let own = [format!("{OWN_NAME}:"), format!("@{OWN_NAME}")];
@@ -127,11 +125,12 @@ impl Reader {
             || agents.iter().any(|agent| words.contains(agent.as_str()))
     }
 
-    /// Where herder may read is another now. What is said where it may not is not heard; it is fetched when it may again.
+    /// Handles a change of the readable channels. Messages in unreadable ones are missed, and fetched when they
+    /// become readable again.
     pub(super) fn may_read(&mut self, now: BTreeMap<ChannelId, bool>) {
         let before = std::mem::replace(&mut self.readable, now);
         let followed = self.intake.channels().into_iter();
-        // Threads can be read where their channels can; talk in private is not among the channels of the server.
+        // Threads are readable if their channels are; private channels are not in the server's list.
         let changed = followed.filter_map(|channel| {
             let id = self.channel_around(channel);
             let (was, is) = (before.get(&id).copied().unwrap_or(true), *self.readable.get(&id)?);
@@ -162,7 +161,7 @@ impl Reader {
 
     pub(super) fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
         match page {
-            // Where the history may not be read Discord says that there is none.
+            // Without permission to read the history Discord returns an empty one.
             Ok(page) if page.newest.is_none() && self.is_unreadable(channel) => {
                 self.intake.unreadable(channel);
             }
@@ -179,7 +178,7 @@ impl Reader {
                     let is_news = self.edits.is_news(id, edited);
                     let is_decided = self.memory.has_decided(id);
                     if is_decided || self.intake.has(channel, id) {
-                        // Only its words can be new.
+                        // Only its text can be new.
                         if edited.is_some() && is_news {
                             changed.push(now.clone());
                         }
@@ -223,7 +222,7 @@ impl Reader {
         }
     }
 
-    /// Where everything is for an agent it is told that something was said that nobody can read.
+    /// Announces in an agent's channel that a message there could not be read.
     fn tell_unreadable(&self, channel: Id) {
         let around = self.channel_around(channel);
         let Some(Purpose::Agent(_)) = self.bot.directory.purpose(around) else { return };
@@ -241,7 +240,7 @@ impl Reader {
         });
     }
 
-    /// What was changed or deleted while nobody listened is not told again: messages whose work still waits are looked at.
+    /// Queues messages whose task still waits for another read, since missed edits and deletions are not repeated.
     pub(super) fn look_at_waiting(&mut self) {
         let fleet = &self.bot.ports.fleet;
         for (channel, id) in self.marks.waiting(fleet) {
@@ -261,7 +260,7 @@ impl Reader {
         }));
     }
 
-    /// A message whose work waits is this now.
+    /// Handles the present content of a message whose task waits.
     pub(super) fn looked(&mut self, channel: Id, id: Id, now: Result<Option<Box<Message>>, RestError>) {
         match now {
             Ok(None) => self.revise(channel, id, Revision::Deleted),
@@ -286,7 +285,7 @@ impl Reader {
     }
 }
 
-/// The newest message of a channel, as the server lists it.
+/// Returns the newest message of a channel according to the server's list.
 pub(super) fn last_message(channel: &GuildChannel) -> Id {
     channel.last_message_id.map_or(0, MessageId::get)
 }

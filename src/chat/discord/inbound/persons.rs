@@ -1,5 +1,5 @@
-//! Talk in private that nobody heard begin: no list tells of such channels, so that those of people who are known by id are
-//! asked for one by one.
+//! Private conversations whose start was missed: Discord does not list their channels, so that those of people known
+//! by id are requested one by one.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::intake::Id;
 use super::{Done, Reader};
 use crate::chat::discord::rest::{Direct, RestError};
 
-/// The most people who are asked about after one gap: more than command a herder.
+/// Maximum number of people requested after one gap: more than command a herder.
 const PERSONS_MAX: usize = 64;
-/// Between two tries.
+/// The wait before another attempt.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Whoever is known by id may have written in private for the first time, after `since`.
+    /// Requests the private channels of people known by id: they may have written for the first time after `since`.
     pub(super) fn ask_for_private_talk(&mut self, since: Id) {
         let named = self.bot.ports.dispatcher.discord_users().into_iter();
         let tied = self.bot.ports.fleet.ties().all().into_iter().map(|tie| tie.user);
@@ -40,7 +40,7 @@ impl Reader {
         }));
     }
 
-    /// This is the channel for talk with somebody.
+    /// Handles the private channel with a person.
     pub(super) fn private_talk(&mut self, person: Id, direct: Result<Direct, RestError>) {
         match direct {
             Ok(direct) => {

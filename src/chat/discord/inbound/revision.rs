@@ -1,4 +1,4 @@
-//! Messages that are changed or deleted: while they wait here, or when they are work that waits for an agent.
+//! Edits and deletions of messages, both of waiting ones and of those that became a waiting task.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,24 +16,24 @@ use crate::core::notice::Refusal;
 use crate::core::work::Work;
 use crate::supervisor::Holder;
 
-/// How long the files of a message that was changed are tried for at once. What is changed about it next waits meanwhile.
+/// Time for which files of an edited message are tried in one go. The message's next edit waits meanwhile.
 const FILES_WITHIN: Duration = Duration::from_secs(10);
-/// Changes of messages that are remembered; of one that is not, a pin is taken for another change.
+/// Maximum number of edited messages remembered; for others a pin counts as another edit.
 const EDITS_MAX: usize = 4096;
-/// Between two looks at work that is on its way, where nothing tells that it has arrived.
+/// Interval at which a task in transit is looked up, because its arrival is not signalled.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(5);
 
-/// What became of a message.
+/// A change of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Revision {
-    /// It says this now.
+    /// The new content.
     Edited(Box<Said>),
-    /// It is gone.
+    /// The message was deleted.
     Deleted,
 }
 
 impl Revision {
-    /// A message that was not worked on yet.
+    /// Applies the change to a message that was not handled yet.
     pub(super) fn of_waiting(&self, said: Said) -> Option<Said> {
         match self {
             Self::Edited(now) => Some(Said { roles: now.roles.clone().or(said.roles), ..(**now).clone() }),
@@ -42,7 +42,8 @@ impl Revision {
     }
 }
 
-/// Changes or takes back the work that a message became, whoever has it now. Answers what is to be tried again.
+/// Changes or withdraws the task that a message became, whichever agent has it now. Returns the change if it has to
+/// be tried again.
 pub(super) async fn carry_out(
     bot: &Bot,
     names: &Names,
@@ -54,7 +55,7 @@ pub(super) async fn carry_out(
     match revision {
         Revision::Edited(said) => {
             let line = work::line(bot, names, roles, &said, FILES_WITHIN).await?;
-            // The work has the text of that file, or will; it is not to lose it over a word beside it.
+            // The task has that file's text, or will have it; an edit of a word must not remove it.
             if line.is_short && bot.ports.fleet.waiting(work).is_some() {
                 debug!(id, "a message was changed, and a file of it cannot be read for now");
                 return Some(Revision::Edited(said));
@@ -70,19 +71,19 @@ pub(super) async fn carry_out(
             if !withdraw(bot, roles, (channel, id), work).await? {
                 break;
             }
-            // Only who goes down hears of no more changes.
+            // Only a shutdown ends the changes.
             let _ = tokio::time::timeout(ARRIVES_WITHIN, changes.changed()).await;
         },
     }
     None
 }
 
-/// Takes back the work of a message that is gone. Answers whether it is on its way to whoever has it next; `None`: there is
-/// nothing to be done.
+/// Withdraws the task of a deleted message. Returns true if the task is in transit between agents; `None` if nothing
+/// can be done.
 async fn withdraw(bot: &Bot, roles: &Roles, (channel, id): (Id, Id), work: WorkId) -> Option<bool> {
     let fleet = &bot.ports.fleet;
     let Some(waiting) = fleet.waiting(work) else {
-        // It may have come from one to the other between two looks.
+        // It may have moved between two looks.
         return Some(fleet.holder(work) == Some(Holder::Nobody) || fleet.waiting(work).is_some());
     };
     let said = author_of(channel, id, &waiting)?;
@@ -96,7 +97,7 @@ async fn withdraw(bot: &Bot, roles: &Roles, (channel, id): (Id, Id), work: WorkI
     Some(matches!(refused, Some(Refusal::TaskMoving { .. })))
 }
 
-/// Whose work it was: a message that is gone does not say.
+/// Returns the author from the task, since a deleted message does not name it.
 fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
     let by = &waiting.by;
     let author = access::discord_user(by.identity.as_deref()?)?.parse().ok()?;
@@ -115,13 +116,13 @@ fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
     })
 }
 
-/// When messages were last changed, as far as it was heard. Discord tells of a pin, or of a link that it previews, as if the
-/// message were changed once more, with the time of the last change.
+/// Times of the messages' last known edits. Discord reports a pin or a link preview as another edit, with the time of
+/// the last one.
 #[derive(Debug, Default)]
 pub(super) struct Edits(HashMap<Id, i64>);
 
 impl Edits {
-    /// Whether the words are newer than those that were heard last; those of a message that nobody changed are the first.
+    /// True if the text is newer than the last known one; an unedited message is news only the first time.
     pub(super) fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
         let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else {
             return !self.0.contains_key(&id);
@@ -133,7 +134,7 @@ impl Edits {
         true
     }
 
-    /// A message was deleted: nothing that comes late about it is newer.
+    /// Records a deletion: no later report about the message is newer.
     pub(super) fn is_gone(&mut self, id: Id) {
         self.note(id, i64::MAX);
     }

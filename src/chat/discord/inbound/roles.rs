@@ -1,4 +1,4 @@
-//! What roles somebody has, where a message does not tell: fetched messages and private ones never do.
+//! Roles of an author, where the message lacks them: fetched and private messages always do.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,23 +13,22 @@ use crate::chat::discord::rest::{RestError, code};
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Author, Origin};
 
-/// How old an answer may be: long enough for a page of one person's messages, too short for a role that is taken away to
-/// matter.
+/// Maximum age of an answer: long enough for a page of one person's messages, too short to matter when a role is removed.
 const FRESH: Duration = Duration::from_secs(5);
-/// People whose roles are remembered at once; a page has fewer authors.
+/// Maximum number of people whose roles are cached; a page has fewer authors.
 const KNOWN_MAX: usize = 256;
-/// Between two tries to ask for somebody's roles.
+/// The wait before another request for somebody's roles.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A short-lived cache of people's roles, see the module.
 #[derive(Debug, Default)]
 pub(super) struct Roles {
     known: Mutex<HashMap<UserId, (Instant, Vec<String>)>>,
 }
 
 impl Roles {
-    /// Asks until Discord tells: whoever commands must not become a stranger because a request failed. `None`: no more
-    /// speech is taken in, and the message is read again after the next start.
+    /// Returns somebody's roles; asks until Discord answers, so that a failed request does not make an operator a
+    /// stranger. `None` if intake closes; then the message is read again after the next start.
     pub(super) async fn of(&self, bot: &Bot, user: UserId) -> Option<Vec<String>> {
         if let Some(roles) = self.known(user) {
             return Some(roles);
@@ -51,7 +50,7 @@ impl Roles {
         }
     }
 
-    /// Whether somebody may not even look. Whose roles are not told any more is none, as far as anybody knows.
+    /// True if somebody has no permission at all. A person whose roles are unknown because intake closes does not count.
     pub(super) async fn is_stranger(&self, bot: &Bot, user: UserId) -> bool {
         let Some(roles) = self.of(bot, user).await else { return false };
         let author = Author {
@@ -81,10 +80,10 @@ impl Roles {
     }
 }
 
-/// The roles of somebody now; who is no member has none.
+/// Requests somebody's present roles; a person who is not a member has none.
 ///
 /// # Errors
-/// Discord did not tell.
+/// Discord did not answer.
 pub(in crate::chat::discord) async fn ask(bot: &Bot, user: UserId) -> Result<Vec<String>, RestError> {
     match bot.rest.member(GuildId::new(bot.ports.settings.guild), user).await {
         Ok(member) => Ok(role_ids(&member.roles)),

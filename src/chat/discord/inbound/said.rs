@@ -1,6 +1,6 @@
-//! From a message to a line that herder understands.
+//! Conversion of a message to a line that herder understands.
 //!
-//! Whoever cannot be answered for is not heard: webhooks, other bots, system messages, herder itself.
+//! Authors without a known person are ignored: webhooks, other bots, system messages, herder itself.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,26 @@ use crate::chat::{Author, Inbound, Mention, Origin, Place};
 use crate::commands::words::bounded;
 use crate::core::time::Timestamp;
 
-/// What a mention of herder stands for in a line.
+/// The name that replaces a mention of herder in a line.
 pub(super) const OWN_NAME: &str = "herder";
 
-/// What somebody wrote.
+/// A message of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
     pub(super) id: Id,
     pub(super) channel: Id,
-    /// In private.
+    /// True in a private channel.
     pub(super) direct: bool,
     pub(super) author: UserId,
     pub(super) name: String,
-    /// The ids of the author's roles; `None`: Discord did not tell, and they have to be asked for.
+    /// Ids of the author's roles; `None` if Discord did not send them, so that they have to be requested.
     pub(super) roles: Option<Vec<String>>,
     pub(super) text: String,
     pub(super) mentioned: Vec<(Id, String)>,
     pub(super) files: Vec<File>,
-    /// What it consists of beside, or instead of, words and files.
+    /// Content other than text and files.
     pub(super) unread: Option<Unread>,
-    /// The message that it replies to, where that is still there and has words.
+    /// The message that it replies to, if that exists and has text.
     pub(super) replied: Option<Replied>,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Said {
 pub(super) struct Replied {
     /// The name of its author.
     pub(super) name: String,
-    /// Its words, at most [`REPLIED_MAX`] bytes.
+    /// Its text, at most [`REPLIED_MAX`] bytes.
     pub(super) text: String,
 }
 
-/// The most of a message that is replied to, in bytes: enough for one message of Discord's in most scripts.
+/// Maximum length of a quoted message, in bytes: enough for one message of Discord's in most scripts.
 const REPLIED_MAX: usize = 4000;
 
 impl Replied {
@@ -59,23 +59,23 @@ impl Replied {
         (!text.is_empty()).then(said)
     }
 
-    /// The message as a quotation.
+    /// Returns the message as a quotation.
     pub(super) fn quoted(&self) -> String {
         self.text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Something in a message that is no text.
+/// Message content that is not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unread {
     Poll,
     Sticker,
-    /// A message of somewhere else in which there is nothing to read.
+    /// A forwarded message without readable content.
     Forward,
 }
 
 impl Unread {
-    /// What it is called in `discord-unread` of the locales.
+    /// Returns its name in `discord-unread` of the locales.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Poll => "poll",
@@ -95,7 +95,7 @@ impl Unread {
     }
 }
 
-/// Stands before words that somebody forwards. It makes them no command, whatever they are.
+/// Prefix of forwarded text. It keeps such text from being read as a command.
 const FORWARDED: &str = "↪️";
 
 /// The words of the messages that a message forwards; `None`: it forwards none with words.

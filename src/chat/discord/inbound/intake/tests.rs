@@ -1,4 +1,4 @@
-//! Each message once and in order, whatever the gateway and the network do.
+//! Tests that each message is handled once and in order, whatever the gateway and the network do.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ fn what_is_late_holds_up_the_watermark_alone() {
     assert_eq!(intake.moved(), [(CHANNEL, 14)]);
 }
 
-/// What hangs for days must not be all that is remembered of them.
+/// A message that hangs for days must not displace all others that are remembered.
 #[test]
 fn what_is_late_for_very_long_is_given_up_and_disturbs_nothing_when_it_is_over() {
     let mut intake = Intake::default();
@@ -119,7 +119,7 @@ fn a_channel_is_left_when_nothing_of_it_is_left_to_do() {
     assert!(!intake.leave(CHANNEL), "something waits");
     assert_eq!(work_all(&mut intake), [11]);
     assert!(intake.leave(CHANNEL) && !intake.follows(CHANNEL));
-    // Whatever is said there later is heard from there on.
+    // Later messages in the channel are received from there on.
     intake.heard(CHANNEL, 14, 14);
     assert_eq!(work_all(&mut intake), [14]);
 }
@@ -133,7 +133,7 @@ fn what_is_heard_while_the_past_is_fetched_waits_behind_it() {
     assert!(work_all(&mut intake).is_empty());
     intake.page(CHANNEL, vec![(11, 11), (12, 12)], 12, true);
     assert_eq!(work_all(&mut intake), [11, 12]);
-    // The page holds the live one as well.
+    // The page contains the live message as well.
     intake.page(CHANNEL, vec![(13, 13), (15, 15)], 15, false);
     assert_eq!(work_all(&mut intake), [13, 15]);
     assert_eq!(intake.seen(CHANNEL), Some(15));
@@ -204,7 +204,7 @@ fn what_was_said_where_nobody_could_read_is_worked_on_when_it_can_be_read() {
     assert_eq!(work_all(&mut intake), [11, 12]);
     assert_eq!(intake.seen(CHANNEL), Some(14));
 
-    // What is not read for long is given up, so that what is remembered has an end.
+    // Messages that stay unread for long are given up, so that memory is bounded.
     intake.unreadable(CHANNEL);
     let last = 20 + BEYOND_MAX as Id;
     for id in 20..=last {
@@ -234,7 +234,7 @@ fn what_is_older_than_the_first_sight_of_a_channel_is_heard_live_and_never_fetch
     intake.follow(CHANNEL, CHANNEL, 20);
     assert_eq!(intake.missed(CHANNEL, None), Some(20));
     intake.page(CHANNEL, vec![(21, 21)], 21, false);
-    // Discord's clock is not ours.
+    // Discord's clock differs from ours.
     intake.heard(CHANNEL, 15, 15);
     assert_eq!(work_all(&mut intake), [15, 21]);
 }
@@ -247,20 +247,20 @@ fn ids_and_times_are_the_same_thing() {
     assert_eq!(id_at(0), 0);
 }
 
-/// What happens to a link.
+/// An event of the simulated link.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Somebody writes something, which is heard or not.
+    /// A person writes a message, which is received or not.
     Write { heard: bool },
-    /// herder posts something, which it hears or not.
+    /// herder posts a message, which it receives or not.
     Post { heard: bool },
-    /// The last message comes again.
+    /// The last message is repeated.
     Again,
-    /// A new session, whose past is fetched in pages of this size; somebody writes while that goes on.
+    /// A new session, whose missed messages are fetched in pages of this size; meanwhile a person may write.
     Ready { page: usize, meanwhile: bool },
-    /// Whatever is due is worked on.
+    /// All due messages are handled.
     Work,
-    /// herder is killed; the watermark was written or not, what was decided is known.
+    /// herder is killed, with the watermark stored or not; decisions are stored.
     Kill { written: bool },
 }
 
@@ -275,11 +275,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A channel, a herder that follows it, and what was worked on.
+/// A channel, a herder that tracks it, and the messages that were handled.
 struct World {
     intake: Intake<Id>,
     written: Vec<Id>,
-    /// herder's own.
+    /// herder's own messages.
     posted: Vec<Id>,
     worked: Vec<Id>,
     on_disk: Id,
@@ -303,14 +303,14 @@ impl World {
         100 + (self.written.len() + self.posted.len()) as Id * 2
     }
 
-    /// The last message of the channel, whoever wrote it.
+    /// Returns the last message of the channel, of any author.
     fn newest(&self) -> Option<Id> {
         self.written.last().max(self.posted.last()).copied()
     }
 
     fn work(&mut self) {
         while let Some((channel, id, _)) = self.intake.next() {
-            // The memo of a message that was decided outlives a kill.
+            // The memo of a decided message survives a kill.
             if !self.worked.contains(&id) {
                 self.worked.push(id);
             }
@@ -348,7 +348,7 @@ proptest! {
             match step {
                 Step::Write { heard } => {
                     let id = world.write();
-                    // After a message that was not heard there is no live one before a new session.
+                    // After a message that was not received there is no live one before a new session.
                     world.linked &= heard;
                     if world.linked {
                         world.intake.heard(CHANNEL, id, id);
