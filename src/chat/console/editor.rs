@@ -1,35 +1,35 @@
-//! A line editor of a few keys: a terminal's own one loses sight of a half-typed line whenever something is printed.
+//! A line editor with a few keys. A terminal's own editing shows a half-typed line wrongly whenever something is printed.
 
-/// Lines that can be brought back with the arrow keys.
+/// Number of lines that the arrow keys can bring back.
 const HISTORY_MAX: usize = 100;
 
-/// A draft longer than this takes no more: it could not be sent anyway.
+/// Maximum length of a draft, in bytes: a longer one could not be sent.
 const DRAFT_MAX: usize = 4096;
 
-/// What a key did.
+/// The effect of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// The draft is another one now.
+    /// The draft changed.
     Draft(String),
-    /// The draft is done.
+    /// The line was entered.
     Line(String),
-    /// The person is done (Ctrl-D on an empty line).
+    /// The input was closed (Ctrl-D on an empty line).
     Done,
 }
 
-/// Takes bytes as a terminal sends them in its raw mode.
+/// Processes bytes as a terminal sends them in raw mode.
 #[derive(Debug, Default)]
 pub(super) struct Editor {
     draft: String,
     history: Vec<String>,
-    /// Which line of the history is shown, counted from its end.
+    /// The line of the history that is shown, counted from its end.
     back: usize,
-    /// Bytes of an unfinished character.
+    /// Bytes of an incomplete character.
     character: Vec<u8>,
     escape: Escape,
 }
 
-/// Where in an escape sequence (an arrow key, a paste) the bytes are.
+/// Position in an escape sequence (an arrow key, a paste).
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Escape {
     #[default]
@@ -39,7 +39,7 @@ enum Escape {
 }
 
 impl Editor {
-    /// One byte; what it did, if anything.
+    /// Processes one byte and returns its effect, if it has one.
     pub(super) fn byte(&mut self, byte: u8) -> Option<Edited> {
         match (self.escape, byte) {
             (Escape::None, _) => self.plain(byte),
@@ -102,7 +102,7 @@ impl Editor {
                 self.character.clear();
                 None
             }
-            // More bytes of this character are to come; or it never was one.
+            // The character is incomplete, or the bytes are invalid.
             Err(error) if error.error_len().is_none() && self.character.len() < 4 => None,
             Err(_) => {
                 self.character.clear();

@@ -7,36 +7,36 @@ use tokio::sync::mpsc;
 
 use super::editor::{Edited, Editor};
 
-/// What is typed waits here while earlier lines are sent; a pasted page fits.
+/// Capacity for typed lines while earlier ones are sent; a pasted page fits.
 const TYPED_CAPACITY: usize = 64;
 
-/// A line that is longer is read in pieces; each is refused as too long for IRC.
+/// A longer line is read in pieces, in bytes; each is refused as too long for IRC.
 const LINE_MAX: u64 = 64 * 1024;
 
-/// What comes from the keyboard.
+/// An event of the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
-    /// What the line is so far.
+    /// The present draft of the line.
     Draft(String),
-    /// A line.
+    /// An entered line.
     Line(String),
-    /// The person is done.
+    /// The end of input.
     Done,
 }
 
-/// The keyboard. A terminal gets its own mode back when this is dropped.
+/// The keyboard. Its drop restores the terminal's mode.
 #[derive(Debug)]
 pub struct Keyboard {
-    /// What is typed.
+    /// The events.
     pub typed: mpsc::Receiver<Typed>,
-    /// Whether it comes key by key, so that nothing is on the screen but what the console shows.
+    /// True if input comes key by key, so that only the console's own output is on the screen.
     pub keys: bool,
     before: Option<Termios>,
 }
 
 impl Keyboard {
-    /// Reads standard input on a thread of its own, because a read that waits for a person cannot be taken back and must
-    /// not hold up the end of the process.
+    /// Reads standard input on a thread of its own, because a blocking read cannot be cancelled and must not delay
+    /// the end of the process.
     #[must_use]
     pub fn open() -> Self {
         let (sender, typed) = mpsc::channel(TYPED_CAPACITY);
@@ -54,7 +54,7 @@ impl Keyboard {
                 let _ = sender.blocking_send(Typed::Done);
             }
         };
-        // Without the thread the console only prints, which is what it does without standard input as well.
+        // Without the thread the console only prints, as it does without standard input.
         let _ = std::thread::Builder::new().name("console-stdin".to_owned()).spawn(read);
         Self { typed, keys, before }
     }
@@ -63,13 +63,14 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // A terminal that is gone has no mode to get back.
+            // Fails if the terminal is gone; then there is no mode to restore.
             let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, before);
         }
     }
 }
 
-/// Key by key and without echo; Ctrl-C stays a signal, Ctrl-Z does nothing, since nobody would give the mode back then.
+/// Switches to input key by key without echo. Ctrl-C stays a signal; Ctrl-Z is disabled, because a stopped process
+/// would not restore the mode.
 fn key_by_key() -> io::Result<Termios> {
     let before = termios::tcgetattr(io::stdin())?;
     let mut mode = before.clone();
@@ -93,7 +94,7 @@ fn read_keys(sender: &mpsc::Sender<Typed>) {
         for byte in &bytes[..length] {
             let typed = match editor.byte(*byte) {
                 None => continue,
-                // Of a paste only the last state of the draft is worth showing.
+                // Only the last draft of a paste is shown.
                 Some(Edited::Draft(text)) => {
                     draft = Some(text);
                     continue;

@@ -1,10 +1,11 @@
-//! A console in the terminal: a client of the embedded IRC server that shows every channel and says what is typed.
+//! A console in the terminal: a client of the embedded IRC server that shows every channel and sends what is typed.
 //!
-//! It is an IRC client like any other, so that a person at the terminal is authorised by the same code as everybody else.
-//! [`session::Session`] is pure: what was heard or typed gives lines to send and lines to show. The task here moves bytes.
+//! It is an IRC client like any other, so that the person at the terminal is authorised by the same code as everybody
+//! else. [`session::Session`] is pure: input from server and keyboard gives lines to send and text to print. The task
+//! here moves bytes.
 //!
-//! A terminal is read key by key ([`keyboard`], [`editor`]), so that a half-typed line stays in sight below what comes in.
-//! Standard input that is no terminal works as well (a script types), and when it ends the console goes on printing.
+//! A terminal is read key by key ([`keyboard`], [`editor`]), so that a half-typed line stays visible below new lines.
+//! Standard input that is no terminal works as well (for scripts); when it ends the console continues to print.
 
 mod editor;
 mod keyboard;
@@ -22,23 +23,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 
-/// How often the console looks for channels that are new, e.g. of an agent that was added.
+/// Interval of requests for new channels, e.g. of an agent that was added.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(3);
 
-/// Why the console ended.
+/// The reason why the console ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The person typed `/quit`, or closed a terminal's input.
     Quit,
-    /// Nobody reads what is printed.
+    /// The output was closed.
     Unread,
-    /// The server closed the stream.
+    /// The server closed the connection.
     LinkLost,
-    /// It was told to.
+    /// herder stopped it.
     Stopped,
 }
 
-/// Shows and says until it is told to end, the person is done, or one of the streams is.
+/// Runs the console until it is stopped, the person quits, or one of the streams ends.
 pub async fn run<S, W>(
     settings: Settings,
     stream: S,
@@ -52,7 +53,7 @@ where
 {
     let mut session = Session::new(settings);
     let ended = converse(&mut session, stream, typed, &mut out, stop).await;
-    // Nobody may read it any more, which was the end then.
+    // Fails if the output was closed.
     let _ = out.write_all(session.end().as_bytes()).await;
     let _ = out.flush().await;
     ended

@@ -1,26 +1,26 @@
-//! How lines look in the terminal.
+//! Formatting of lines for the terminal.
 
 use irc::proto::FormattedStringExt as _;
 use jiff::tz::TimeZone;
 
 use crate::core::time::Timestamp;
 
-/// Channel names are padded to this, so that what is said starts in one column.
+/// Minimum width of channel names, in columns, so that the text starts in one column.
 const CHANNEL_WIDTH: usize = 8;
 
-/// What the terminal can do, and where it is.
+/// The terminal's abilities and its time zone.
 #[derive(Debug, Clone)]
 pub struct Style {
-    /// Colours, for a terminal whose user did not refuse them.
+    /// True to use colours: for a terminal whose user did not disable them.
     pub colours: bool,
-    /// A prompt with the current channel, for a terminal that is typed into, and how many columns that has.
+    /// Width in columns of a terminal that is typed into, for a prompt with the current channel; `None` for no prompt.
     pub prompt: Option<u16>,
-    /// The time zone of the times shown.
+    /// The time zone of printed times.
     pub zone: TimeZone,
 }
 
 impl Style {
-    /// Something said by `nick` in `place`.
+    /// Formats a line said by `nick` in `place`.
     pub(super) fn said(&self, at: Timestamp, place: &str, nick: &str, text: &str, urgent: bool) -> String {
         let text = self.emphasised(text);
         let nick_colour = NICK_COLOURS[nick.bytes().map(usize::from).sum::<usize>() % NICK_COLOURS.len()];
@@ -29,23 +29,23 @@ impl Style {
         format!("{} {place} {} {text}\n", self.time(at), self.paint(nick_colour, &format!("{nick}:")))
     }
 
-    /// Something that happened, or the console's own words.
+    /// Formats an event, or the console's own words.
     pub(super) fn aside(&self, text: &str) -> String {
         let lines = text.lines().map(|line| format!("{}\n", self.paint(DIM, &format!("-- {}", plain(line)))));
         lines.collect()
     }
 
-    /// Takes the prompt off the line it is on.
+    /// Returns the sequence that removes the prompt from its line.
     pub(super) fn clear(&self) -> &'static str {
         if self.prompt.is_some() { "\r\u{1b}[K" } else { "" }
     }
 
-    /// The prompt with what is being typed, for the end of whatever is shown. Of a long draft the end is shown, so that it
-    /// stays on one line, which is all that [`Style::clear`] takes away.
+    /// Returns the prompt with the draft, to follow any output. Only the end of a long draft is shown, so that it
+    /// stays on one line, since [`Style::clear`] clears only one.
     pub(super) fn ask(&self, channel: &str, draft: &str) -> String {
         let Some(width) = self.prompt else { return String::new() };
         let room = usize::from(width).saturating_sub(channel.len() + 3).max(8);
-        // Wide characters take two columns: half the room is certainly enough for them.
+        // Characters outside ASCII may take two columns, which is assumed for all of them.
         let columns = |text: &[char]| text.iter().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>();
         let letters: Vec<char> = draft.chars().collect();
         let mut shown = letters.as_slice();
@@ -56,7 +56,7 @@ impl Style {
         format!("{} {shown}", self.paint(BOLD, &format!("{channel}>")))
     }
 
-    /// Text with its bold parts bold, where the terminal can, and otherwise plain.
+    /// Formats bold parts of a text, or removes the codes if the terminal has no colours.
     fn emphasised(&self, text: &str) -> String {
         let parts = text.split('\u{2}').enumerate();
         let paint = |(index, part): (usize, &str)| {
@@ -81,7 +81,7 @@ const DIM: &str = "2";
 const RED: &str = "1;31";
 const NICK_COLOURS: [&str; 6] = ["36", "32", "33", "35", "34", "1;36"];
 
-/// What others wrote, without IRC's formatting and without anything a terminal would obey.
+/// Removes IRC formatting and all control characters from text of others.
 fn plain(text: &str) -> String {
     text.strip_formatting().chars().filter(|c| !c.is_control()).collect()
 }

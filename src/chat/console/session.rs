@@ -1,4 +1,4 @@
-//! What the console does with what it hears and with what is typed, without I/O.
+//! Logic of the console, without I/O: input from server and keyboard gives lines to send and text to print.
 
 use std::collections::BTreeSet;
 
@@ -7,46 +7,46 @@ use irc::proto::{Command, Message, Response};
 use super::screen::Style;
 use crate::core::time::Timestamp;
 
-/// What fits into a line besides prefix and target, with room for the longest of both.
+/// Maximum length of text in a line, in bytes, with room for the longest prefix and target.
 const TEXT_MAX: usize = 400;
 
-/// What the console is told at start.
+/// The console's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Its nick.
+    /// The console's nick.
     pub nick: String,
-    /// The channel it talks in at first.
+    /// The first current channel.
     pub channel: String,
-    /// The channel whose lines are marked.
+    /// The channel whose lines are highlighted.
     pub alerts: String,
-    /// Further channels to join at once; others are found.
+    /// Further channels to join at once; others are found by LIST.
     pub channels: Vec<String>,
-    /// How it looks.
+    /// The formatting.
     pub style: Style,
-    /// Whether what is typed is shown as said: a terminal has it on the screen already.
+    /// True to print typed lines as said: a terminal shows them already.
     pub echo: bool,
 }
 
-/// What follows from something.
+/// The result of an input.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Does {
-    /// Lines for the server.
+    /// Lines to send to the server.
     pub(super) send: Vec<String>,
-    /// What is printed.
+    /// Text to print.
     pub(super) show: String,
-    /// The person is done.
+    /// True if the person quits.
     pub(super) quit: bool,
 }
 
-/// The console's side of the conversation.
+/// The state of the console's IRC connection.
 #[derive(Debug)]
 pub(super) struct Session {
     settings: Settings,
     current: String,
     joined: BTreeSet<String>,
-    /// Channels that were asked for at the start and neither joined nor refused yet.
+    /// Number of initial channels that are neither joined nor refused yet.
     owed: usize,
-    /// What is being typed.
+    /// The present draft.
     draft: String,
 }
 
@@ -60,7 +60,7 @@ impl Session {
         Self { settings, current, joined: BTreeSet::new(), owed: usize::MAX, draft: String::new() }
     }
 
-    /// Registers and joins.
+    /// Returns the lines to register and join.
     pub(super) fn start(&mut self) -> Does {
         let nick = &self.settings.nick;
         let mut channels = vec![self.settings.channel.clone()];
@@ -76,27 +76,27 @@ impl Session {
         Does { send, ..Does::default() }
     }
 
-    /// Whether what is typed can be said: it has joined what it was told to.
+    /// True if typed lines can be sent: all initial channels are joined or refused.
     pub(super) fn is_ready(&self) -> bool {
         self.owed == 0
     }
 
-    /// What is printed at the end: the prompt goes.
+    /// Returns the text to print at the end, which removes the prompt.
     pub(super) fn end(&self) -> &'static str {
         self.settings.style.clear()
     }
 
-    /// Looks for channels that are new.
+    /// Requests the list of channels, to find new ones.
     pub(super) fn look(&self) -> Does {
         Does { send: vec!["LIST".to_owned()], ..Does::default() }
     }
 
-    /// A line of the server.
+    /// Handles a line of the server.
     pub(super) fn heard(&mut self, line: &str, now: Timestamp) -> Does {
         let Ok(message) = line.parse::<Message>() else { return Does::default() };
         let nick = message.source_nickname().unwrap_or("server").to_owned();
         let own = nick == self.settings.nick;
-        // What is replayed on joining was said earlier.
+        // Lines replayed on joining are older.
         let now = said_at(&message).unwrap_or(now);
         match message.command {
             Command::PING(token, _) => Does { send: vec![format!("PONG :{token}")], ..Does::default() },
@@ -108,7 +108,7 @@ impl Session {
                 self.joined.insert(channel);
                 Does::default()
             }
-            // Whoever comes joins many channels; once is enough to know.
+            // A newcomer joins many channels; one announcement is enough.
             Command::JOIN(channel, ..) if channel == self.settings.channel => {
                 self.happened(&format!("{nick} joined"))
             }
@@ -130,7 +130,7 @@ impl Session {
             Command::Response(Response::RPL_LIST, params) => self.listed(&params),
             Command::Response(code, params) if code.is_error() => self.refused(&params),
             Command::ERROR(text) => self.happened(&text),
-            // Everything else is between the client and the server: greetings, topics, names, modes.
+            // Other lines are not shown: greetings, topics, names, modes.
             _ => Does::default(),
         }
     }
@@ -155,7 +155,7 @@ impl Session {
         if text.starts_with('#') {
             self.owed = self.owed.saturating_sub(1);
         }
-        // 422: a server without a message of the day is no trouble.
+        // 422: a missing message of the day is no error.
         if text.contains("message of the day") { Does::default() } else { self.happened(&text) }
     }
 
@@ -169,13 +169,13 @@ impl Session {
         Does { show, ..Does::default() }
     }
 
-    /// The person types.
+    /// Handles a changed draft.
     pub(super) fn draft(&mut self, draft: String) -> Does {
         self.draft = draft;
         self.show("")
     }
 
-    /// A line of the person.
+    /// Handles an entered line.
     pub(super) fn typed(&mut self, line: &str, now: Timestamp) -> Does {
         self.draft.clear();
         let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -229,7 +229,7 @@ impl Session {
     }
 }
 
-/// The server's time of a message.
+/// Returns the server's time of a message.
 fn said_at(message: &Message) -> Option<Timestamp> {
     let tag = message.tags.as_ref()?.iter().find(|tag| tag.0 == "time")?;
     let at: jiff::Timestamp = tag.1.as_ref()?.parse().ok()?;

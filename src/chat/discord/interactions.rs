@@ -7,9 +7,9 @@
 //!                                                         └─ completion ► from memory
 //! ```
 //!
-//! poise makes the list of commands ([`super::registration`]) but does not answer them: it tries an answer that was lost a
-//! second time and shows raw errors, and what it sends does not pass [`super::rest`]. What somebody may do is decided by the
-//! dispatcher, for a button as for a line.
+//! poise builds the list of commands ([`super::registration`]) but does not answer them: it repeats an answer whose
+//! acknowledgement was lost, shows raw errors, and its requests do not pass [`super::rest`]. The dispatcher checks
+//! permissions, for a button as for a line.
 
 use std::collections::{HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -41,16 +41,16 @@ use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
-/// Interactions that are remembered, so that one that the gateway repeats is answered once. A gateway that is resumed repeats
-/// what came in the seconds before.
+/// Maximum number of interactions remembered, so that a repeated one is answered once. A resumed gateway repeats the
+/// events of the seconds before.
 const REMEMBERED_MAX: usize = 1024;
 
-/// The ids of interactions that were taken up.
+/// Ids of the interactions that were handled.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Mutex<(HashSet<InteractionId>, VecDeque<InteractionId>)>);
 
 impl Seen {
-    /// Whether it is the first time.
+    /// Returns true if the id is new.
     fn first(&self, id: InteractionId) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ids, order) = &mut *seen;
@@ -67,7 +67,7 @@ impl Seen {
     }
 }
 
-/// What all interactions have.
+/// The fields that all interactions share.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     pub(super) id: InteractionId,
@@ -77,17 +77,17 @@ pub(super) struct Asker {
     pub(super) channel: ChannelId,
     pub(super) place: Place,
     pub(super) language: String,
-    /// When it was asked, as this machine's clock has it.
+    /// The time of the interaction, by this machine's clock.
     pub(super) at: Timestamp,
 }
 
 impl Asker {
-    /// How long ago it was asked. A gateway that is resumed repeats what Discord has given up waiting for.
+    /// Returns the interaction's age. A resumed gateway repeats interactions that Discord has given up.
     pub(super) fn age(&self) -> Duration {
         clock::now().since(self.at)
     }
 
-    /// A command of this person, here.
+    /// Builds a command of this person in this place.
     pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
         Structured {
             under: None,
@@ -102,13 +102,13 @@ impl Asker {
     }
 }
 
-/// Answers an interaction.
+/// Handles an interaction.
 pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
     if !bot.seen.first(interaction.id()) {
         debug!(id = %interaction.id(), "an interaction came a second time");
         return;
     }
-    // What would be begun now could not be carried to its end, and supervisors take nothing in any more.
+    // A command started now could not be finished, and the supervisors accept none any more.
     if bot.ports.hearing.is_cancelled() {
         return closing(bot, &interaction).await;
     }
@@ -152,7 +152,7 @@ fn pressed_by(bot: &Bot, press: &ComponentInteraction) -> Asker {
     )
 }
 
-/// Answers an interaction that cannot be read: whoever asked is told that nothing comes of it.
+/// Answers an interaction that could not be parsed with a sentence that it failed.
 pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
     let text = |field: &str| raw[field].as_str().unwrap_or_default();
     let Some(id) = text("id").parse().ok().filter(|id| *id != 0).map(InteractionId::new) else { return };
@@ -163,7 +163,7 @@ pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
     nothing_comes(bot, (id, text("token")), raw["type"] == 4, told).await;
 }
 
-/// Answers an interaction that comes while herder goes down.
+/// Answers an interaction that comes while herder shuts down.
 async fn closing(bot: &Bot, interaction: &Interaction) {
     let (language, typing) = match interaction {
         Interaction::Command(command) => (&command.locale, false),
@@ -176,7 +176,7 @@ async fn closing(bot: &Bot, interaction: &Interaction) {
     nothing_comes(bot, (interaction.id(), interaction.token()), typing, told).await;
 }
 
-/// Tells whoever asked that nothing comes of it; to whoever types on it is nothing to choose from.
+/// Answers that the interaction failed; for a completion the answer is an empty list.
 async fn nothing_comes(bot: &Bot, (id, token): (InteractionId, &str), typing: bool, told: String) {
     let response = if typing {
         json!({ "type": 8, "data": { "choices": [] } })
@@ -188,7 +188,7 @@ async fn nothing_comes(bot: &Bot, (id, token): (InteractionId, &str), typing: bo
     }
 }
 
-/// A mistake of herder's own must not leave somebody waiting.
+/// Runs a handler; a panic in it is answered with a sentence, so that no one waits in vain.
 async fn guarded(bot: &Bot, asker: &Asker, answering: impl Future<Output = ()>) {
     if AssertUnwindSafe(answering).catch_unwind().await.is_err() {
         error!(id = %asker.id, "an interaction made its handler panic");
@@ -197,7 +197,7 @@ async fn guarded(bot: &Bot, asker: &Asker, answering: impl Future<Output = ()>) 
     }
 }
 
-/// The language of somebody.
+/// Returns the person's locale.
 pub(super) fn locale<'a>(bot: &'a Bot, asker: &Asker) -> &'a Locale {
     bot.ports.dispatcher.locale(&asker.language)
 }
@@ -210,7 +210,7 @@ fn asker(
     language: &str,
 ) -> Asker {
     let ours = guild.is_some_and(|guild| guild.get() == bot.ports.settings.guild);
-    // Roles of another server are somebody else's.
+    // Roles of another server do not count.
     let roles: &[RoleId] = member.filter(|_| ours).map(|member| member.roles.as_slice()).unwrap_or_default();
     let nick = member.and_then(|member| member.nick.as_deref());
     let nick = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
@@ -239,7 +239,7 @@ fn asker(
     }
 }
 
-/// The command that was meant, and its options.
+/// Returns the full name of a command and its options.
 fn named(data: &CommandData) -> (String, Vec<ResolvedOption<'_>>) {
     let mut name = data.name.clone();
     let mut options = data.options();
@@ -260,14 +260,14 @@ fn known(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().copied().find(|command| command.name == name)
 }
 
-/// The options as words.
+/// Converts the options to words.
 fn given(options: &[ResolvedOption<'_>]) -> Given {
     let words = options.iter().map(|option| {
         let value = match &option.value {
             ResolvedValue::Integer(number) => number.to_string(),
             ResolvedValue::Boolean(truth) => truth.to_string(),
             ResolvedValue::String(text) => (*text).to_owned(),
-            // Nothing that herder has registered: it fits no option.
+            // herder registers no option of this type.
             _ => "?".to_owned(),
         };
         (option.name.to_owned(), value)
@@ -286,7 +286,7 @@ async fn command(bot: &Arc<Bot>, asker: &Asker, command: &CommandInteraction) {
     carry_out(bot, asker, &name, given).await;
 }
 
-/// Whether a command has a form, and nothing of what it asks for was given.
+/// True if the command has a form and none of its fields was given.
 fn lacks_form(command: &Command, given: &Given) -> bool {
     let form = command.form();
     !form.is_empty() && form.iter().all(|field| given.get(field.name).is_none())
@@ -294,14 +294,14 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let owed_under = format!("{}/{}", bot.network(), asker.id);
-    // By the token the next herder can ask whether it was answered.
+    // The token lets the next process ask whether the command was answered.
     let with_token = format!("{owed_under}/{}", asker.token);
     let structured = Structured { owed_under: Some(with_token), ..asker.structured(name, given) };
     let dispatcher = &bot.ports.dispatcher;
     let changes = known(name).is_some_and(|command| command.effect == Effect::Changes);
     let role = dispatcher.role(&asker.author).unwrap_or(Role::Viewer);
     let private = known(name).is_some_and(|command| command.is_private(role));
-    // What is refused to this person anyway is announced to them alone.
+    // If the person may not give the command, the announcement is private.
     let announced_privately = private || dispatcher.may(&structured).is_err();
     let answering = async {
         let answered = dispatcher.interact(&structured).await;
@@ -319,15 +319,15 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
 }
 
 impl Bot {
-    /// Whether an answer that all see there can be changed later: a command can be given where herder sees nothing.
+    /// True if a public answer can be edited later: a command can be given in a channel that herder cannot read.
     fn may_change(&self, asker: &Asker) -> bool {
         self.readable.borrow().get(&asker.channel) != Some(&false)
     }
 }
 
-/// Opens the form of a command for somebody who may have it done.
+/// Opens the form of a command for a person who may give it.
 pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
-    // The form carries the agent's name as it is, however it was written.
+    // The form carries the agent's canonical name, however it was written.
     if let (Some(agent), true) = (agent(asker, &given), given.get("agent").is_some()) {
         given.0.retain(|(name, _)| name != "agent");
         given.0.push(("agent".to_owned(), agent.to_string()));
@@ -345,7 +345,7 @@ pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static 
         carried.0.push((BEFORE.to_owned(), marks.collect::<Vec<_>>().join("-")));
     }
     let Some(id) = CustomId::form(command, &carried) else {
-        // What no form can carry is wrong in itself: whoever gave it is told what.
+        // Options that no form can carry are invalid themselves: the command's own error tells why.
         carry_out(bot, asker, command.name, structured.given).await;
         return;
     };
@@ -355,7 +355,7 @@ pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static 
     }
 }
 
-/// The agent that a command is for, if it is for one.
+/// Returns the agent that a command concerns, if there is one.
 fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
     let here = asker.place.channel().and_then(|channel| channel.strip_prefix('#'));
     given
@@ -365,13 +365,13 @@ fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
         .and_then(|name| AgentName::new(name).ok())
 }
 
-/// The agent that a form edits, as it is.
+/// Returns the present settings of the agent that a form edits.
 fn edited(bot: &Bot, asker: &Asker, command: &Command, given: &Given) -> Option<AgentSpec> {
     let agent = agent(asker, given).filter(|_| command.verb == Verb::AgentEdit)?;
     bot.ports.fleet.view(&agent)?.agent.spec.clone()
 }
 
-/// What stands in a field when the form is opened.
+/// Returns the initial content of a form's field.
 fn prefill(spec: Option<&AgentSpec>, field: &str) -> String {
     let Some(spec) = spec else { return String::new() };
     match field {
@@ -389,14 +389,14 @@ fn form(
     (given, spec): (&Given, Option<&AgentSpec>),
     id: &CustomId,
 ) -> serde_json::Value {
-    /// As Discord has it.
+    /// Maximum length of a title, in characters; Discord's limit.
     const TITLE_MAX: usize = 45;
-    /// The longest value of a field.
+    /// Maximum length of a field's value, in characters.
     const VALUE_MAX: usize = 4000;
     let locale = locale(bot, asker);
     let agent = agent(asker, given);
     let name = given.get("name").or(agent.as_ref().map(AgentName::as_str)).unwrap_or_default();
-    // A task that is for no agent by name.
+    // A task without a named agent.
     let boarded = command.verb == Verb::TaskAdd && name.is_empty();
     let title = locale.text(
         &format!("form-{}{}", command.name.replace(' ', "-"), if boarded { "-auto" } else { "" }),
@@ -404,11 +404,11 @@ fn form(
     );
     let fields = command.form().iter().filter_map(|field| {
         let value = prefill(spec, field.name);
-        // A part of it would take the place of the whole.
+        // A truncated value would replace the complete one.
         if value.chars().count() > VALUE_MAX {
             return None;
         }
-        // The text of an answer is not what is to be done.
+        // The text of an answer differs from that of a task.
         let name = if command.verb == Verb::Answer { "answer" } else { field.name };
         let mut input = json!({
             "type": 4,
@@ -430,7 +430,7 @@ fn form(
     json!({ "type": 9, "data": data })
 }
 
-/// A form was filled in: the command with all of it.
+/// Handles a submitted form: runs the command with all of its options.
 async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
     let Ok(CustomId::Form { command, given }) = form.data.custom_id.parse() else {
         let told = locale(bot, asker).text("answer-unknown", &[]);
@@ -447,7 +447,7 @@ async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
         let value = input.value.as_deref().unwrap_or_default().replace("\r\n", "\n");
         let place = command.form().iter().position(|field| field.name == input.custom_id);
         let before = place.and_then(|place| before.get(place));
-        // What was left as it stood is not meant: somebody else may have changed it since.
+        // An unchanged field is left out: somebody else may have changed the setting since.
         if before.is_some_and(|before| *before == mark(&value)) {
             continue;
         }
@@ -474,7 +474,7 @@ fn split(marks: &str) -> Vec<String> {
     marks.split('-').map(str::to_owned).collect()
 }
 
-/// Completes what somebody types, from memory.
+/// Completes the text that somebody types, from memory.
 async fn complete(bot: &Bot, typing: &CommandInteraction) {
     let asker = asker(
         bot,
@@ -485,7 +485,7 @@ async fn complete(bot: &Bot, typing: &CommandInteraction) {
     );
     let name = named(&typing.data).0;
     let focused = typing.data.autocomplete();
-    // What can be chosen is part of what a command tells: it is for those who may give it, and who may look at all.
+    // Choices reveal information: they are for people who may give the command, and at least view.
     let role = bot.ports.dispatcher.role(&asker.author).filter(|role| *role >= Role::Viewer);
     let command = known(&name).filter(|command| role.is_some_and(|role| role >= command.role));
     let kind = focused.as_ref().zip(command).and_then(|(focused, command)| {
@@ -502,7 +502,7 @@ async fn complete(bot: &Bot, typing: &CommandInteraction) {
         choices.into_iter().map(|choice| json!({ "name": choice.shown, "value": choice.value })).collect();
     let response = json!({ "type": 8, "data": { "choices": choices } });
     if let Err(reason) = bot.rest.respond(typing.id, &typing.token, &response).await {
-        // Whoever typed on asks again.
+        // The client asks again with the next character.
         debug!(%reason, "a completion came too late");
     }
 }

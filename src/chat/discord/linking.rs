@@ -1,5 +1,5 @@
-//! The roles that people have on Discord who are somebody elsewhere too: without them a tie gives what a user may, and
-//! not what their roles may.
+//! Roles of Discord users who are linked to an account elsewhere: without them a link gives the user's own
+//! permissions but not those of their roles.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use tracing::warn;
 use super::rest::RestError;
 use super::{Bot, inbound};
 
-/// How old what is known of somebody's roles may be: a role that is taken away counts elsewhere for no longer.
+/// Maximum age of known roles: a removed role counts elsewhere for no longer.
 const FRESH: Duration = Duration::from_secs(300);
 
-/// How soon after a tie is made the roles are known.
+/// Interval of the checks, and so the delay after a new link.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Keeps the roles of tied users known, until dropped.
+/// Keeps the roles of linked users up to date, until dropped.
 pub(super) async fn keep(bot: Arc<Bot>) {
-    // When Discord last told this adapter.
+    // The time of Discord's last answer for each user, in this adapter.
     let mut told: BTreeMap<String, Instant> = BTreeMap::new();
     loop {
         let ties = bot.ports.fleet.ties().all();
@@ -34,7 +34,7 @@ pub(super) async fn keep(bot: Arc<Bot>) {
                     bot.ports.fleet.ties().set_roles(user, roles);
                     told.insert(user.clone(), Instant::now());
                 }
-                // A moment's trouble takes nobody's roles away; what is not told for long counts for nothing by itself.
+                // A short failure removes no roles; roles that are too old stop counting by themselves.
                 Err(reason) => warn!(user, %reason, "the roles of a tied user cannot be told"),
             }
         }

@@ -1,10 +1,10 @@
-//! What a running session does, in the message that says that it started: tool, last sign of life, turns, tokens, cost, what
-//! waits.
+//! State of a running session, shown in the message that announced its start: tool, last sign of life, turns, tokens,
+//! cost, waiting tasks.
 //!
-//! The message ([`super::status`]) is changed when a session has lasted a moment, then at most every few seconds and only when
-//! it would say something else, and closed when the session has failed; that one completed is a post. How long ago something
-//! was is told as Discord's own timestamps, which every client keeps current by itself. A restart of herder goes on with the
-//! message. None of this is owed: what fails is tried again with the next change, and never holds up a post.
+//! The message ([`super::status`]) is edited after the session has run for a moment, then at most every few seconds
+//! and only if its text changes, and closed if the session fails; a completed session is announced by a post. Times
+//! are Discord timestamps, which each client keeps current. A restarted herder continues with the same message. A
+//! failed edit is tried again with the next change, and never delays a post.
 
 mod board;
 
@@ -31,16 +31,16 @@ use crate::outbox::markup::{self, Markup};
 use crate::supervisor::View;
 use board::{Board, Message, Seen, Step, Stepped};
 
-/// How often it is looked whether something changed, while a session runs or is shown.
+/// Interval of the checks for changes, while a session runs or is shown.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a request is tried for; the next change is a better one.
+/// Timeout of a request; the next change supersedes it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest name of a tool, and of the work.
+/// Maximum length of a tool's name and of the task's text, in characters.
 const SHORT: usize = 60;
 
 type Stepping = Pin<Box<dyn Future<Output = (AgentName, Stepped)> + Send>>;
 
-/// Keeps those messages, until dropped.
+/// Maintains the messages, until dropped.
 pub(super) async fn run(bot: Arc<Bot>) {
     let mut board = Board::new(at_work(&bot), clock::now());
     let mut shown: HashMap<AgentName, String> = HashMap::new();
@@ -50,10 +50,10 @@ pub(super) async fn run(bot: Arc<Bot>) {
     let (mut changes, mut is_busy) = (bot.ports.fleet.changes(), true);
     loop {
         tokio::select! {
-            // Sessions that end with herder go on with the next one, in the same message.
+            // Sessions that end with herder continue in the next process, with the same message.
             () = bot.ports.hearing.cancelled() => break,
             Some((agent, stepped)) = under_way.next(), if !under_way.is_empty() => {
-                // What did not arrive is not shown; a message that is over shows nothing.
+                // A failed edit is not shown, and a closed message shows nothing.
                 if stepped != Stepped::Changed {
                     shown.remove(&agent);
                 }
@@ -79,16 +79,16 @@ pub(super) async fn run(bot: Arc<Bot>) {
             }
         }
     }
-    // What is shown is remembered.
+    // Edits in flight finish, so that the shown text is stored.
     while under_way.next().await.is_some() {}
 }
 
-/// The messages of sessions that go on, as far as they say.
+/// Returns the messages whose session is not over, according to their stored state.
 fn open(bot: &Bot) -> impl Iterator<Item = (AgentName, Status)> + use<> {
     bot.statuses.all().into_iter().filter(|(_, status)| status.is_open())
 }
 
-/// Those of them that said what the session did when herder last ran.
+/// Returns those of them that showed a running session when herder last ran.
 fn at_work(bot: &Bot) -> Vec<(AgentName, Message)> {
     let at_work = open(bot).filter(|(_, status)| status.says == Says::AtWork);
     at_work.map(|(agent, status)| (agent, message(&status))).collect()
@@ -100,7 +100,7 @@ fn message(status: &Status) -> Message {
 
 fn seen(view: &View, status: Option<&Status>) -> Seen {
     let agent = &view.agent;
-    // Its end is a post, or the next session goes on with it.
+    // Its end is announced by a post, or the next session continues it.
     let goes_well = |outcome: &Category| matches!(outcome, Category::Success | Category::MaxTurns);
     let well = agent.last_outcome.as_ref().filter(|outcome| goes_well(&outcome.category));
     Seen {
@@ -111,14 +111,14 @@ fn seen(view: &View, status: Option<&Status>) -> Seen {
     }
 }
 
-/// What the message says.
+/// Returns the text of the message.
 fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Timestamp) -> String {
     let voice = Voice { locale: &bot.ports.locale, now, redactor: &bot.ports.redactor };
     let text = match (step, view) {
         (Step::Change(Message { since, .. }), Some(view)) => working(voice, view, since),
         (Step::Change(Message { since, .. }), None) => ended(voice, agent, None, since),
         (Step::Close(message), view) => {
-            // The outcome is that of the last session: of another one if this was long ago.
+            // The view's outcome may belong to a later session.
             let last = view.map(|view| &*view.agent).filter(|agent| agent.last_session == message.session);
             ended(voice, agent, last, message.since)
         }
@@ -126,12 +126,12 @@ fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Time
     bot.ports.redactor.redact_shown(&text).into_owned()
 }
 
-/// Every piece is herder's own but for what it is given, and that has no marks any more.
+/// Escapes markup in text that does not come from herder.
 fn safe(text: &str) -> String {
     markup::sentence(text, Markup::Discord)
 }
 
-/// A moment, which each reader's client shows as "5 minutes ago" in their language.
+/// Formats a time that each reader's client shows as "5 minutes ago" in their language.
 fn ago(moment: Timestamp) -> String {
     format!("<t:{}:R>", moment.as_millis().div_euclid(1000))
 }
@@ -182,7 +182,7 @@ async fn carry_out(bot: Arc<Bot>, agent: AgentName, step: Step, text: String) ->
     let (Step::Change(shown) | Step::Close(shown)) = step;
     let status = bot.statuses.of(&agent);
     let mut held = status.lock().await;
-    // It may say by now that the session is over, or be that of the next one.
+    // It may show the end of the session by now, or belong to the next one.
     let Some(status) = held.clone().filter(|status| status.id == shown.id && status.is_open()) else {
         return (agent, if matches!(step, Step::Close(_)) { Stepped::Closed } else { Stepped::Gone });
     };
@@ -205,8 +205,7 @@ async fn carry_out(bot: Arc<Bot>, agent: AgentName, step: Step, text: String) ->
     (agent, stepped)
 }
 
-/// What Discord refuses is refused for this session; the channels are another part's business. What a proxy or a guard says
-/// is over sooner or later.
+/// Returns the result of a failed edit. A refusal by Discord ends this session's message; an error of a proxy passes.
 fn failed(agent: &AgentName, error: &RestError) -> Stepped {
     let gone = error.code() == Some(code::UNKNOWN_MESSAGE);
     if !gone && error.is_worth_another_try() {

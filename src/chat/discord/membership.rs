@@ -1,20 +1,21 @@
-//! Whether the bot is in its server. Nobody says so outright: a new session lists the servers there are, and they come and go.
+//! The bot's membership of its server. Discord does not report it directly: a new session lists the servers, and
+//! later events add and remove them.
 
 use serenity::all::{Event, GuildId};
 
-/// What is known of it.
+/// The known membership.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Membership {
-    /// No session has told yet.
+    /// No session has started yet.
     #[default]
     Unknown,
-    /// It is in there, even if the server is out of reach now.
+    /// The bot is a member, even if the server is unreachable now.
     Inside,
-    /// It was never invited, or thrown out.
+    /// The bot was never invited, or was removed.
     Outside,
 }
 
-/// What an event tells of it.
+/// Returns the membership that an event shows.
 pub(super) fn told(event: &Event, guild: GuildId) -> Option<Membership> {
     match event {
         Event::Ready(ready) => {
@@ -29,11 +30,11 @@ pub(super) fn told(event: &Event, guild: GuildId) -> Option<Membership> {
             }
         }
         Event::GuildCreate(created) if created.guild.id == guild => Some(Membership::Inside),
-        // One that is unavailable has trouble, and we are still in it.
+        // An unavailable server has a fault, and the bot is still a member.
         Event::GuildDelete(deleted) if deleted.guild.id == guild && !deleted.guild.unavailable => {
             Some(Membership::Outside)
         }
-        // Nothing about servers as such.
+        // Events that do not concern membership.
         _ => None,
     }
 }

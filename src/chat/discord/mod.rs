@@ -1,60 +1,60 @@
 //! Discord, by serenity and poise.
 //!
 //! ```text
-//!  gateway ── events ─┬─► inbound       messages ─► commands ─► supervisors      (missed ones fetched, each worked on once)
+//!  gateway ── events ─┬─► inbound       messages ─► commands ─► supervisors      (missed ones fetched, each handled once)
 //!   (serenity)        ├─► interactions  slash commands, completion, forms, buttons
-//!                     └─► channels      what is gone is made again
+//!                     └─► channels      deleted channels are created again
 //!  outbox queue ──────► delivery ─► rest ─► Discord                              (nonce, own retries, order per channel)
 //!  fleet's views ─────► live, reactions, channels (topics)
 //! ```
 //!
-//! | file | what happens there |
+//! | file | contents |
 //! |---|---|
-//! | `gateway` | the link: serenity's session life, and what it lacks |
-//! | `inbound` | what people write |
-//! | `directory` | which channel is which, remembered by id |
-//! | `channels` | the channels as they should be: made, found again, given topics, archived |
-//! | `permission` | what herder must be allowed to do, and whether it is |
-//! | `threads` | threads, and the channels that they are in |
+//! | `gateway` | the link: serenity's session, and what serenity lacks |
+//! | `inbound` | people's messages |
+//! | `directory` | mapping of channels to their purposes, stored by id |
+//! | `channels` | the wanted channels: created, found again, given topics, archived |
+//! | `permission` | permissions that herder needs, and their check |
+//! | `threads` | threads, and the channels that they belong to |
 //! | `membership` | whether the bot is in its server |
-//! | `examine` | what `herder check` asks Discord |
-//! | `rest` | the one way out: limits, retries, one function per request |
-//! | `delivery` | what is owed to Discord |
-//! | `absence` | for how long nothing was sent |
-//! | `reactions` | marks on people's messages: queued, running, done |
-//! | `status` | the message of a session that changes with it |
-//! | `live` | what the running sessions do, in that message |
+//! | `examine` | the checks of `herder check` |
+//! | `rest` | the only way out: limits, retries, one function per request |
+//! | `delivery` | pending posts |
+//! | `absence` | the time without any delivered message |
+//! | `reactions` | reactions on people's messages: queued, running, done |
+//! | `status` | the message that shows a session's state |
+//! | `live` | the running session, shown in that message |
 //! | `registration` | the table of commands as application commands, registered when it changed |
-//! | `interactions`, `reply` | what people ask by them, and how it is answered |
-//! | `owing` | answers that an earlier herder owed when it ended |
-//! | `completion` | what somebody who is typing probably means |
-//! | `custom_id` | what buttons and forms say about themselves |
-//! | `linking` | roles of people who are somebody elsewhere too |
-//! | `buttons` | what stands under posts |
-//! | `asks` | ✅ ❌ 🔁 under what an agent asks |
+//! | `interactions`, `reply` | people's interactions, and their answers |
+//! | `owing` | answers that an earlier process did not give |
+//! | `completion` | choices for somebody who types |
+//! | `custom_id` | ids of buttons and forms |
+//! | `linking` | roles of people who are linked to an account elsewhere |
+//! | `buttons` | buttons under posts |
+//! | `asks` | ✅ ❌ 🔁 under an agent's request |
 //!
-//! # What serenity and poise leave open, and who closes it
+//! # Gaps of serenity and poise, and the parts that close them
 //!
-//! | left open | closed by |
+//! | gap | closed by |
 //! |---|---|
-//! | the proxy is ignored by the rate limiter; 5xx and lost answers are not tried again, nothing has a limit in time; after a global 429 the others go on | `rest`: the only way out, with a client, limits, retries and patience of its own; serenity asks nothing for herder |
-//! | a message whose answer was lost would be sent twice | `delivery`: nonces that Discord enforces, one message under way per channel |
-//! | without more said, `@everyone` and previews in posts count | `rest`: every message that goes out pings nobody and fetches nothing |
-//! | if `GET /gateway` fails, the address is a wrong one for good; `max_concurrency` and the session start limit are not looked at | `gateway`: asked until it is answered, before every session; no try when no login is left |
-//! | new sessions (4009, op 9, a link that is dead, a resume that fails) lose events | `inbound`: what was missed is fetched on every READY, each message once |
-//! | 4007 and resumes repeat events; events come in another order | `inbound::intake`, `interactions::Seen`: by id; `channels`: the server is asked before a channel is made again |
-//! | events that Discord leaves out are noted in a log line | `gateway::overheard`: channels with news are looked at |
-//! | resumes without any wait; refusals every five seconds without end | `gateway::pace`, `gateway::turnstile`: a turnstile before every try |
-//! | after 4003, 4010 and 4011 it spins; a thread of its own would take all of herder with it | `gateway::session`: a thread that can be given up; `gateway::overheard` hears the code |
-//! | refused requests have no measure, and 10,000 in ten minutes are a ban | `rest`: one stop for all of them |
-//! | 4004, 4013 and 4014 end the client | `gateway::refusal`: explained and given up, or gone on with without the intent |
-//! | nobody notices a link that is dead or never comes up | `gateway::watch` |
-//! | events that do not fit the model are dropped in silence | `gateway::events`: what they are about is fetched, whoever asks is told |
-//! | a failed `setup` leaves a bot that hears nothing; nothing is heard before it is over | poise runs nothing here; `registration` is a task of its own |
-//! | raw errors are shown, a callback is tried twice, second answers are public, buttons and forms die with the process | `interactions`, `reply`, `custom_id` |
-//! | sharding asks once and knows no limits | `gateway`: as many as Discord recommends, asked before every session |
+//! | the proxy is ignored by the rate limiter; 5xx and lost answers are not tried again, nothing has a timeout; after a global 429 other requests continue | `rest`: the only way out, with a client, limits, retries and timeouts of its own; serenity sends no request for herder |
+//! | a message whose answer was lost would be sent twice | `delivery`: nonces that Discord enforces, one message in flight per channel |
+//! | by default `@everyone` and previews in posts take effect | `rest`: every message notifies no one by default and fetches no preview |
+//! | if `GET /gateway` fails, the address stays wrong for good; `max_concurrency` and the session start limit are ignored | `gateway`: requested until answered, before every session; no attempt when no login is left |
+//! | new sessions (4009, op 9, a dead link, a failed resume) lose events | `inbound`: missed messages are fetched on every READY, each message once |
+//! | 4007 and resumes repeat events; events come out of order | `inbound::intake`, `interactions::Seen`: by id; `channels`: the server is read before a channel is created again |
+//! | events that Discord leaves out appear in a log line only | `gateway::overheard`: channels with new messages are fetched |
+//! | resumes without any wait; refusals every five seconds without end | `gateway::pace`, `gateway::turnstile`: a turnstile before every attempt |
+//! | after 4003, 4010 and 4011 it spins; on a shared thread this would block all of herder | `gateway::session`: a thread that can be given up; `gateway::overheard` reads the code |
+//! | refused requests are not limited, and 10,000 in ten minutes cause a ban | `rest`: one stop for all of them |
+//! | 4004, 4013 and 4014 end the client | `gateway::refusal`: explained and given up, or continued without the intent |
+//! | a link that is dead or never comes up is not noticed | `gateway::watch` |
+//! | events that do not fit the model are dropped silently | `gateway::events`: their messages are fetched, and people are told of failed interactions |
+//! | a failed `setup` leaves a bot that receives nothing; nothing is received before it is over | poise runs nothing here; `registration` is a task of its own |
+//! | raw errors are shown, a callback is tried twice, second answers are public, buttons and forms end with the process | `interactions`, `reply`, `custom_id` |
+//! | the number of shards is requested once, without limits | `gateway`: as many as Discord recommends, requested before every session |
 //!
-//! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
+//! Permissions, the meaning of a line, and the wording of posts are decided elsewhere: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
 mod absence;
@@ -112,72 +112,72 @@ use rest::Rest;
 use status::Statuses;
 use threads::Threads;
 
-/// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.
+/// Capacity of the channel of guild events. A receiver that falls behind is told, and reads everything again.
 const CHANGES_CAPACITY: usize = 256;
 
-/// What the adapter works with. Cheap to clone.
+/// The parts of herder that the adapter uses. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Ports {
-    /// What the configuration says.
+    /// The Discord section of the configuration.
     pub settings: config::Discord,
     /// The display name, which follows `HEARTBEAT`.
     pub name: String,
-    /// The agents.
+    /// The handle to the agents' supervisors.
     pub fleet: Fleet,
-    /// What people ask goes here.
+    /// The dispatcher of people's commands.
     pub dispatcher: Dispatcher,
-    /// Where ids are remembered.
+    /// The journal, which stores ids and marks.
     pub journal: Journal,
-    /// What is owed to Discord.
+    /// The queue of pending posts.
     pub queue: Arc<NetworkQueue>,
-    /// The agents' channels and their topics, as they should be.
+    /// The wanted channels of the agents and their topics.
     pub channels: watch::Receiver<Vec<ChannelWanted>>,
-    /// The language of posts.
+    /// The locale of posts.
     pub locale: Locale,
-    /// Takes secrets out of what does not pass the outbox.
+    /// Redacts secrets in text that does not pass the outbox.
     pub redactor: Redactor,
-    /// Cancelled when no more speech is taken in; what is said then is fetched after the next start.
+    /// Cancelled when intake closes; later messages are fetched after the next start.
     pub hearing: CancellationToken,
-    /// What agents may read of what is said.
+    /// The lines that agents may read.
     pub rooms: Rooms,
-    /// The longest wait between two tries to connect, in seconds: the first is one.
+    /// The longest wait between two connection attempts, in seconds; the first is one second.
     pub longest_wait: u32,
-    /// What has to outlive one [`run`].
+    /// State that outlives one [`run`].
     pub memory: Memory,
-    /// For how long nothing was sent, and since when that was known: an earlier herder's last sign of life, then this one's.
+    /// The time since the last delivered message, across processes.
     pub silence: Silence,
 }
 
-/// What every part works with.
+/// The state shared by all parts of the adapter.
 struct Bot {
     ports: Ports,
     rest: Rest,
     directory: Directory,
     threads: Threads,
-    /// The messages that say how the agents' sessions stand.
+    /// The messages that show the agents' sessions.
     statuses: Statuses,
-    /// Who we are there.
+    /// The bot's user id.
     me: UserId,
     application: ApplicationId,
-    /// Whether we see what messages say; without it only those that mention us, and those in private.
+    /// True if messages come with their text; otherwise only private ones and those that mention the bot do.
     content: AtomicBool,
-    /// Whether we are in our server.
+    /// The bot's membership of its server.
     membership: watch::Sender<Membership>,
-    /// The channels of the server that are known, and whether what was said there can be read.
+    /// The known channels of the server; true if their messages can be read.
     readable: watch::Sender<BTreeMap<ChannelId, bool>>,
-    /// Those of them where herder may not mark what people say.
+    /// Channels in which herder may not add reactions.
     unmarkable: Lock<BTreeSet<ChannelId>>,
-    /// How the link stands is told to whoever keeps the adapter.
+    /// Receives the state of the link, for the root supervisor.
     reports: mpsc::Sender<LinkReport>,
-    /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
+    /// Guild events: channels, roles, members, READY; no messages or interactions.
     changes: broadcast::Sender<Arc<Event>>,
-    /// Tasks that belong to one interaction each.
+    /// Tasks that handle one interaction each.
     tasks: TaskTracker,
-    /// Interactions that were taken up.
+    /// Interactions that were handled.
     seen: interactions::Seen,
-    /// Held while an answer by a button is decided.
+    /// Held while a pressed button is handled.
     pressing: Mutex<()>,
-    /// Messages with buttons, to be followed.
+    /// Receives messages with buttons, to be tracked.
     prompts: mpsc::Sender<buttons::Prompt>,
 }
 
@@ -186,22 +186,22 @@ impl Bot {
         network()
     }
 
-    /// The server.
+    /// Returns the server's id.
     fn guild(&self) -> GuildId {
         GuildId::new(self.ports.settings.guild)
     }
 
-    /// When something was made or said, by its id, as this machine's clock has it.
+    /// Returns the creation time of an id, by this machine's clock.
     fn said_at(&self, id: u64) -> Timestamp {
         self.rest.here(Timestamp::from_millis(inbound::millis_of(id)))
     }
 
-    /// Whether messages come with what they say.
+    /// True if messages come with their text.
     fn sees_content(&self) -> bool {
         self.content.load(Ordering::Relaxed)
     }
 
-    /// Whether herder may mark what is said in a channel, as far as is known.
+    /// True if herder may add reactions in a channel, as far as is known.
     fn marks(&self, channel: ChannelId) -> bool {
         let around = self.threads.parent(channel).unwrap_or(channel);
         !self.unmarkable.lock().unwrap_or_else(PoisonError::into_inner).contains(&around)
@@ -212,7 +212,7 @@ impl Bot {
     }
 }
 
-/// Discord's name as a network.
+/// Returns Discord's name as a network.
 fn network() -> NetworkName {
     NetworkName::from(DISCORD_NETWORK)
 }
@@ -223,10 +223,10 @@ async fn report(reports: &mpsc::Sender<LinkReport>, state: LinkState) {
     }
 }
 
-/// Keeps Discord until `shutdown`, or until Discord refuses us for good.
+/// Maintains Discord until `shutdown`, or until Discord refuses the bot for good.
 ///
-/// Every failed attempt is reported with its number and reason; deciding that there were too many, saying so elsewhere and
-/// starting this anew is the root supervisor's. What has to outlast one run is in the journal.
+/// Each failed attempt is reported with its number and reason. The root supervisor decides when there were too many,
+/// says so elsewhere and starts this task again; state that outlives a run is in the journal.
 pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: CancellationToken) {
     report(&reports, LinkState::Connecting { attempts: 0, reason: None }).await;
     let rest = match Rest::new(&ports.settings).await {
@@ -275,8 +275,8 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
     bot.tasks.close();
 }
 
-/// Runs all parts until the link is given up or `shutdown` is cancelled; a part that dies ends all, and a new adapter is
-/// made.
+/// Runs all parts until the link is given up or `shutdown` is cancelled. A part that panics ends all, and a new
+/// adapter is started.
 async fn work(
     bot: &Arc<Bot>,
     introduced: gateway::Introduced,
@@ -305,6 +305,6 @@ async fn work(
             }
         }
     }
-    // What was taken in is finished, what is owed is sent as far as there is time.
+    // Messages in progress are finished, and pending posts are sent while time permits.
     parts.shutdown().await;
 }

@@ -1,8 +1,7 @@
-//! Answers to slash commands that an earlier herder owed when it ended: Discord is asked whether it has them before they are
-//! posted.
+//! Answers to slash commands that an earlier process did not record as given: Discord is asked for them before they are posted.
 //!
-//! herder may have been killed after Discord had the answer and before that was on disk. The interaction's token, which is
-//! kept with the answer until it is given, shows the first message of it for a quarter of an hour.
+//! herder may have been killed after Discord received the answer and before that was on disk. The interaction's
+//! token, stored with the answer, gives access to its first message for a quarter of an hour.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +14,12 @@ use crate::clock;
 use crate::outbox::{Markup, Post, Renderer};
 use crate::supervisor::Ungiven;
 
-/// How long the token of an interaction works.
+/// Lifetime of an interaction's token.
 const TOKEN_LIFE: Duration = Duration::from_secs(15 * 60);
-/// Between two tries to ask.
+/// The wait before another request.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Posts what an earlier herder did not give, and ends.
+/// Posts answers that an earlier process did not give, and ends.
 pub(super) async fn make_up_for(bot: Arc<Bot>) {
     for owed in bot.ports.fleet.ungiven(&bot.network()) {
         let is_there = is_there(&bot, &owed).await;
@@ -35,8 +34,8 @@ pub(super) async fn make_up_for(bot: Arc<Bot>) {
     }
 }
 
-/// Whether the interaction has the first message of its answer. Where that cannot be told any more it counts as not there:
-/// rather seen twice than not at all.
+/// True if the interaction has the first message of its answer. If that cannot be found out it counts as missing: a
+/// duplicate is better than a loss.
 async fn is_there(bot: &Bot, owed: &Ungiven) -> bool {
     loop {
         let error = match bot.rest.is_answered(bot.application, &owed.token).await {
@@ -52,7 +51,7 @@ async fn is_there(bot: &Bot, owed: &Ungiven) -> bool {
     }
 }
 
-/// What may be missing of an answer whose first message is there.
+/// Returns the part of an answer that may be missing although its first message exists.
 fn rest(bot: &Bot, post: Post) -> Option<Post> {
     let (locale, redactor) = (bot.ports.locale.clone(), bot.ports.redactor.clone());
     let messages = Renderer::new(locale, redactor, Markup::Discord).lines(&post).len();

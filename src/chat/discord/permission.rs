@@ -1,4 +1,4 @@
-//! What herder must be allowed to do on a server, and whether it is.
+//! Permissions that herder needs on a server, and their check.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use serenity::all::{GuildId, PermissionOverwrite, PermissionOverwriteType, Permi
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Needed {
     bit: u64,
-    /// What it is called in notices and in `permission-name` of the locales.
+    /// Its name in notices and in `permission-name` of the locales.
     pub(crate) key: &'static str,
-    /// What Discord's settings call it in English.
+    /// Its English name in Discord's settings.
     pub(crate) name: &'static str,
-    /// What herder cannot do without it.
+    /// The consequence of its absence.
     pub(crate) without: &'static str,
-    /// Whether it is about the whole server: in a channel it says nothing that could be acted on.
+    /// True if it concerns the whole server: missing in one channel, it has no effect.
     everywhere: bool,
 }
 
@@ -28,7 +28,7 @@ const fn needed(
     Needed { bit: permission.bits(), key, name, without, everywhere }
 }
 
-/// Everything that herder needs, and nothing else: the invite link asks for exactly these.
+/// All permissions that herder needs: the invite link requests exactly these.
 pub(crate) const NEEDED: [Needed; 7] = [
     needed(Permissions::VIEW_CHANNEL, "view-channel", "View Channels", "herder sees nothing of what is said"),
     needed(Permissions::SEND_MESSAGES, "send-messages", "Send Messages", "herder can say nothing"),
@@ -60,29 +60,29 @@ pub(crate) const NEEDED: [Needed; 7] = [
 ];
 
 impl Needed {
-    /// As Discord has it.
+    /// Returns the permission in serenity's type.
     pub(crate) fn permission(self) -> Permissions {
         Permissions::from_bits_retain(self.bit)
     }
 }
 
-/// All of [`NEEDED`].
+/// Returns all of [`NEEDED`].
 pub(crate) fn all() -> Permissions {
     NEEDED.into_iter().fold(Permissions::empty(), |all, needed| all | needed.permission())
 }
 
-/// Those of [`NEEDED`] that `granted` lacks.
+/// Returns those of [`NEEDED`] that `granted` lacks.
 pub(crate) fn missing(granted: Permissions) -> impl Iterator<Item = Needed> {
     let granted = if granted.administrator() { Permissions::all() } else { granted };
     NEEDED.into_iter().filter(move |needed| !granted.contains(needed.permission()))
 }
 
-/// Those of them that a channel's own settings can take away.
+/// Returns those that `granted` lacks and that a channel's own settings can remove.
 pub(super) fn missing_in_channel(granted: Permissions) -> impl Iterator<Item = Needed> {
     missing(granted).filter(|needed| !needed.everywhere)
 }
 
-/// The address that lets somebody who manages the server invite the bot, with exactly the permissions it needs.
+/// Returns the link by which a manager of the server invites the bot, with exactly the permissions it needs.
 pub(crate) fn invite(application: u64, guild: u64) -> String {
     let permissions = all().bits();
     format!(
@@ -91,21 +91,21 @@ pub(crate) fn invite(application: u64, guild: u64) -> String {
     )
 }
 
-/// What the bot is on its server: the roles there are, and which of them it has.
+/// The roles of a server, and those that the bot has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The server, whose id is also that of the role that everybody has.
     pub(crate) guild: GuildId,
     /// The bot.
     pub(crate) me: UserId,
-    /// What each role grants.
+    /// The permissions of each role.
     pub(crate) roles: HashMap<RoleId, Permissions>,
     /// The bot's roles.
     pub(crate) own: Vec<RoleId>,
 }
 
 impl Standing {
-    /// What it may do wherever no channel says otherwise.
+    /// Returns the bot's permissions in a channel without overwrites.
     pub(crate) fn base(&self) -> Permissions {
         let everyone = RoleId::new(self.guild.get());
         let granted = std::iter::once(&everyone).chain(&self.own).filter_map(|role| self.roles.get(role));
@@ -113,8 +113,8 @@ impl Standing {
         if granted.administrator() { Permissions::all() } else { granted }
     }
 
-    /// What it may do in a channel with these settings: those for everybody, then those for its roles together, then its
-    /// own.
+    /// Returns the bot's permissions in a channel with these overwrites, applied in Discord's order: those for
+    /// everybody, for its roles together, for itself.
     pub(crate) fn within(&self, overwrites: &[PermissionOverwrite]) -> Permissions {
         let mut granted = self.base();
         if granted.administrator() {
@@ -134,13 +134,13 @@ impl Standing {
                 PermissionOverwriteType::Member(user) if user == self.me => {
                     own = (overwrite.allow, overwrite.deny);
                 }
-                // Other people, other roles, and kinds that are not known yet.
+                // Overwrites for other people, other roles, and unknown kinds.
                 _ => {}
             }
         }
         granted = (granted & !of_roles.1) | of_roles.0;
         granted = (granted & !own.1) | own.0;
-        // Who cannot see a channel can do nothing in it.
+        // Without permission to see a channel no other permission there counts.
         if granted.view_channel() { granted } else { Permissions::empty() }
     }
 }

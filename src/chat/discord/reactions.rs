@@ -1,7 +1,7 @@
-//! Marks on people's messages: 👀 it waits, ⏳ the agent is at it, ✅ it is done.
+//! Reactions on people's messages: 👀 queued, ⏳ running, ✅ done.
 //!
-//! What a mark should be follows from the agents' views, and from their history once work has left them; nothing is counted
-//! along, so a restart only looks again. A message is followed until its work is over and marked so.
+//! The reaction follows from the agents' views, and from their journal once the task has left them; no state is kept,
+//! so that a restart only looks again. A message is tracked until its task is over and marked so.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,24 +21,24 @@ use crate::core::work::TaskEnd;
 use crate::journal::{Entry, Heard, Journal, Recorded, Stream};
 use crate::supervisor::{Fleet, Holder, View};
 
-/// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
+/// Minimum interval of changes: a task that is done at once needs one reaction, not three.
 const EVERY: Duration = Duration::from_millis(400);
-/// After a mark that could not be put, whatever changes meanwhile. It doubles with every failure in a channel.
+/// The wait after a failed reaction, whatever changes meanwhile. It doubles with each failure in a channel.
 const AGAIN: Duration = Duration::from_secs(15);
-/// The longest wait for that.
+/// The longest wait after a failed reaction.
 const AGAIN_MAX: Duration = Duration::from_secs(600);
-/// Entries of an agent that are read at once when it is looked for what became of work.
+/// Number of an agent's journal entries read at once when the end of a task is searched.
 const PAGE: usize = 500;
-/// How far back it is looked for that: more than an agent does in a long session.
+/// Maximum number of pages searched: more than an agent writes in a long session.
 const PAGES_MAX: usize = 200;
 
-/// What a message is marked with.
+/// The state of a task, shown by a reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Queued,
     Running,
     Done,
-    /// Given up, or taken back: no mark at all.
+    /// Given up or withdrawn: no reaction.
     Dropped,
 }
 
@@ -60,45 +60,45 @@ impl Mark {
     }
 }
 
-/// What is known of the marks that a message has.
+/// The reactions known to be on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// None.
+    /// No reaction.
     Nothing,
-    /// This one.
+    /// This reaction.
     This(Mark),
-    /// Any of them: herder was started since.
+    /// Unknown, since herder was restarted.
     Unknown,
 }
 
-/// A message that is work.
+/// A message that became a task.
 #[derive(Debug, Clone)]
 struct Followed {
     channel: u64,
-    /// Whose work it became; `None`: of whoever the board gives it to.
+    /// The agent that it was given to; `None` for a task of the board.
     agent: Option<AgentName>,
     work: WorkId,
     shown: Shown,
 }
 
-/// The messages that are followed.
+/// The tracked messages.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     followed: Mutex<BTreeMap<u64, Followed>>,
     finished: Mutex<Vec<u64>>,
-    /// One more need not be followed any more.
+    /// Signals that a message need not be tracked any more.
     ended: Notify,
-    /// How many were added: whoever keeps the marks of a channel looks again.
+    /// Counter of added messages: the tasks that maintain reactions look again.
     added: watch::Sender<u64>,
 }
 
 impl Marks {
-    /// A message became something just now. Answers whether it is followed.
+    /// Tracks a message that became a task just now. Returns true if it is tracked.
     pub(super) fn track(&self, channel: u64, message: u64, heard: &Heard) -> bool {
         self.follow(channel, message, heard, Shown::Nothing)
     }
 
-    /// A message became something before herder was started. Answers whether it is followed.
+    /// Tracks a message that became a task before herder started. Returns true if it is tracked.
     pub(super) fn restore(&self, channel: u64, message: u64, heard: &Heard) -> bool {
         self.follow(channel, message, heard, Shown::Unknown)
     }
@@ -110,24 +110,24 @@ impl Marks {
         true
     }
 
-    /// The work that a message became, and for which agent it was given, while it is followed.
+    /// Returns the task of a tracked message, with the agent that it was given to.
     pub(super) fn work_of(&self, message: u64) -> Option<(Option<AgentName>, WorkId)> {
         self.followed().get(&message).map(|followed| (followed.agent.clone(), followed.work))
     }
 
-    /// The messages whose work still waits for an agent, with their channels.
+    /// Returns the channels and messages whose task still waits for an agent.
     pub(super) fn waiting(&self, fleet: &Fleet) -> Vec<(u64, u64)> {
         let waits = |followed: &Followed| now(fleet, followed) == Some(Mark::Queued);
         let followed = self.followed();
         followed.iter().filter(|(_, it)| waits(it)).map(|(message, it)| (it.channel, *message)).collect()
     }
 
-    /// The messages that need not be followed any more since this was last asked.
+    /// Takes the messages that ended since the last call.
     pub(super) fn finished(&self) -> Vec<u64> {
         std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns when a message need not be followed any more.
+    /// Waits until a message need not be tracked any more.
     pub(super) async fn ended(&self) {
         self.ended.notified().await;
     }
@@ -158,8 +158,8 @@ impl Marks {
     }
 }
 
-/// Keeps the marks as the work is, until dropped. Each channel by itself: Discord takes a few reactions a second in each, and
-/// one where it takes none holds up no other.
+/// Maintains the reactions, until dropped. Each channel has a task of its own: Discord allows a few reactions a
+/// second in each, and a channel that refuses them delays no other.
 pub(super) async fn keep(bot: &Bot, marks: &Marks) {
     let mut added = marks.added.subscribe();
     let mut kept = BTreeSet::new();
@@ -181,7 +181,7 @@ pub(super) async fn keep(bot: &Bot, marks: &Marks) {
     }
 }
 
-/// Keeps the marks of a channel as long as something in it is followed, and gives it back then.
+/// Maintains the reactions in a channel while a message in it is tracked, and returns the channel at the end.
 async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
     let (mut changes, mut added) = (bot.ports.fleet.changes(), marks.added.subscribe());
     let mut again = AGAIN;
@@ -200,7 +200,7 @@ async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
                 marks.shows(message, mark);
                 again = AGAIN;
             } else {
-                // What is in the way of one mark is in the way of the next: a channel, or all of Discord.
+                // The next reaction would fail as well: the cause is the channel, or Discord as a whole.
                 failed = true;
                 break;
             }
@@ -232,20 +232,20 @@ async fn mark(bot: &Bot, followed: &Followed) -> Mark {
     looked.unwrap_or(Mark::Dropped)
 }
 
-/// What can be seen of work now, whoever has it; `None`: nothing any more.
+/// Returns the visible state of a task, at whichever agent; `None` if it is not visible any more.
 fn now(fleet: &Fleet, followed: &Followed) -> Option<Mark> {
-    // Nearly always it is where it was given.
+    // Nearly always the task is still at its first agent.
     let here = followed.agent.as_ref().and_then(|agent| in_view(&fleet.view(agent)?, followed.work));
     here.or_else(|| match fleet.holder(followed.work)? {
         Holder::Agent(agent) => in_view(&fleet.view(&agent)?, followed.work),
-        // A task in parts is done when they are.
+        // A split task is done when its parts are.
         Holder::Board | Holder::Nobody => Some(Mark::Queued),
         Holder::Over(TaskEnd::Done) => Some(Mark::Done),
         Holder::Over(_) => Some(Mark::Dropped),
     })
 }
 
-/// What a view says of work that the agent has.
+/// Returns the state of a task in the view of its agent.
 fn in_view(view: &View, work: WorkId) -> Option<Mark> {
     if view.agent.current.as_ref().is_some_and(|current| current.id == work) {
         return Some(Mark::Running);
@@ -264,7 +264,7 @@ fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
     }
 }
 
-/// The entries of an agent from where it was last at some work, the oldest first. `page` gives those before a revision.
+/// Returns an agent's entries since it last received the task, oldest first. `page` returns those before a revision.
 fn since_taken<E>(
     work: WorkId,
     page: impl Fn(Option<u64>) -> Result<Vec<Recorded>, E>,
@@ -275,7 +275,7 @@ fn since_taken<E>(
         let Some(oldest) = entries.first().map(|entry| entry.rev) else { break };
         let found = entries.iter().any(|entry| takes(&entry.entry, work));
         before = Some(oldest);
-        // What a session says on its way is most of it, and decides nothing here.
+        // Most entries are a session's progress, which does not matter here.
         let of_use = entries.into_iter().filter(|entry| decides(&entry.entry)).rev();
         of_use.for_each(|entry| kept.push_front(entry));
         if found || oldest <= 1 {
@@ -285,7 +285,7 @@ fn since_taken<E>(
     Ok(kept.into())
 }
 
-/// Whether the agent came to be at some work, or got it back, by this.
+/// True if the entry gives the task to the agent, or returns it.
 fn takes(entry: &Entry, work: WorkId) -> bool {
     let Entry::Agent(event) = entry else { return false };
     match event {
@@ -297,7 +297,7 @@ fn takes(entry: &Entry, work: WorkId) -> bool {
     }
 }
 
-/// Whether [`fate`] looks at it.
+/// True if [`fate`] uses the entry.
 fn decides(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -318,7 +318,7 @@ fn decides(entry: &Entry) -> bool {
     )
 }
 
-/// What became of work that its agent has no more.
+/// Returns the final state of a task that its agent no longer has.
 fn fate(entries: &[Recorded], work: WorkId) -> Mark {
     let mut mark = Mark::Dropped;
     let mut at_it = false;
@@ -342,7 +342,7 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
                 return Mark::Dropped;
             }
             Event::Cleared { works, .. } if works.contains(&work) => return Mark::Dropped,
-            // Whoever has it since would be known.
+            // A later holder would be known.
             Event::TaskHandedBack { work: gone, .. } if *gone == work => {
                 (mark, at_it) = (Mark::Dropped, false)
             }
@@ -353,8 +353,8 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
     mark
 }
 
-/// Puts a mark in place of the one before. Answers whether it is there, or never will be: a mark is a courtesy, what counts
-/// was answered or is under way.
+/// Replaces a message's reaction. Returns true if it is set or refused for good: a reaction is optional, since the
+/// message itself was answered.
 async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool {
     let (channel, message) = (ChannelId::new(followed.channel.max(1)), MessageId::new(message.max(1)));
     if let Some(emoji) = mark.emoji()
@@ -442,13 +442,13 @@ mod tests {
             (vec![queued(), Event::Withdrawn { work: WORK, by: alice() }], Mark::Dropped),
             (vec![queued(), Event::Cleared { works: vec![WORK], by: alice() }], Mark::Dropped),
             (vec![queued(), started(work()), Event::Discarded { work: WORK, by: alice() }], Mark::Dropped),
-            // Put into a turn that was running: done when that session is.
+            // Steered into a running turn: done when that session is.
             (vec![started(other.clone()), queued(), steered()], Mark::Running),
             (vec![started(other), queued(), steered(), ended(Category::Success)], Mark::Done),
             (vec![queued(), started(work()), task(TaskEnd::Done)], Mark::Done),
             (vec![queued(), task(TaskEnd::Cancelled)], Mark::Dropped),
             (vec![queued(), Event::Removed { by: alice() }], Mark::Dropped),
-            // What was handed back is somebody else's; what came back is this agent's again.
+            // A task handed back belongs to others; one taken again belongs to this agent.
             (vec![queued(), handed_back()], Mark::Dropped),
             (vec![queued(), handed_back(), Event::TaskTaken { number: 1, work: work() }], Mark::Queued),
         ];

@@ -1,14 +1,14 @@
-//! Application commands: the whole table of commands as poise's, registered in the guild when Discord has others.
+//! Application commands: the table of commands as poise's types, registered in the guild when Discord has others.
 //!
 //! There is no second definition: names, groups, options, roles and texts come from [`crate::commands::COMMANDS`] and
-//! `locales/`. poise takes the commands as values and makes what Discord is sent. It does not carry them out, see
-//! [`super::interactions`]; their actions are there because poise leaves out a command without one.
+//! `locales/`. poise builds the body of the request. It does not run the commands, see [`super::interactions`]; they
+//! have empty actions because poise leaves out a command without one.
 //!
-//! On a fresh server only people who may manage it see what changes something; who may do what is checked all the same,
-//! in the one place where it always is. Discord knows such a permission for a group as a whole, so that a group with one
-//! command that changes something is seen by those people alone.
+//! On a fresh server only people who may manage it see commands that change something; permissions are checked in
+//! `crate::access` anyway. Discord knows such a permission for a group as a whole, so that a group with only such
+//! commands is seen by those people alone.
 //!
-//! Registering is a task of its own that never holds up an event: a herder whose commands could not be registered hears
+//! Registration is a task of its own that never delays an event: without registered commands herder still receives
 //! everything else.
 
 mod same;
@@ -32,21 +32,21 @@ use super::{Bot, network, permission};
 use crate::core::notice::Notice;
 use table::commands;
 
-/// Between two tries, the first time; doubled every time.
+/// The first wait before another attempt; it doubles.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The longest wait between two tries: a permission that is given meanwhile is found soon enough.
+/// The longest wait between two attempts: a permission granted meanwhile is noticed soon enough.
 const AGAIN_MAX: Duration = Duration::from_secs(300);
 
-/// How often it is looked whether they are still there: nothing tells of a right that was taken away.
+/// Interval of checks whether the commands still exist: Discord does not report a revoked right.
 const LOOK_EVERY: Duration = Duration::from_secs(3600);
 
-/// In poise a choice is its place in the list, which another version of herder may have in another order while a person
-/// still sees the old one. What is chosen is to say what was meant: the word itself.
+/// Replaces the values of choices by their names. poise uses positions in the list, which differ between versions of
+/// herder while a person may still see the old list.
 fn words_for_places(item: &mut Value) {
     let items = item.as_array_mut().into_iter().flatten();
     for item in items {
-        // poise says of every option that it is fit for all ages, which only commands can be asked.
+        // poise adds an age limit to every option, which Discord accepts for commands only.
         if let Some(item) = item.as_object_mut() {
             item.remove("nsfw");
         }
@@ -62,7 +62,7 @@ fn words_for_places(item: &mut Value) {
     }
 }
 
-/// What Discord is sent.
+/// Builds the body of the registration request.
 fn wanted(commands: &[poise::Command<(), ()>]) -> Value {
     let builders = poise::builtins::create_application_commands(commands);
     let mut body = serde_json::to_value(&builders).expect("builders of commands are plain data");
@@ -70,11 +70,11 @@ fn wanted(commands: &[poise::Command<(), ()>]) -> Value {
     body
 }
 
-/// Keeps the commands registered: with each session, and when the bot comes into its server, it is looked at what Discord
-/// has. They go when the bot is thrown out, and another program with the same token may change them.
+/// Keeps the commands registered: compares them with Discord's at each session and when the bot joins its server.
+/// They vanish when the bot is removed, and another program with the same token may change them.
 pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Event>>) {
     let body = wanted(&commands());
-    // As Discord showed them after they were registered, if that is not as they were sent: asking again would not help.
+    // The commands as Discord returned them, if that differs from what was sent: another request would not help.
     let mut shown_as = None;
     let mut again = AGAIN;
     let mut due = None;
@@ -83,7 +83,7 @@ pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Eve
         tokio::select! {
             change = changes.recv() => match change {
                 Ok(event) => match (membership::told(&event, bot.guild()), &*event) {
-                    // It comes after READY, and when the bot was let in.
+                    // It comes after READY, and when the bot was invited.
                     (Some(Membership::Inside), Event::GuildCreate(_)) => (again, due) = (AGAIN, Some(Instant::now())),
                     (Some(Membership::Outside), _) => due = None,
                     (_, Event::Unknown(unread)) if unread.kind == "GUILD_CREATE" => due = Some(Instant::now()),
@@ -117,8 +117,8 @@ pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Eve
     }
 }
 
-/// The bot was let in without its commands, or they were taken from it: somebody has to let it in again. Posts still get
-/// through.
+/// Alerts that the commands cannot be registered: the bot was invited without them, or they were revoked, and has to
+/// be invited again. Posts are not affected.
 async fn say_refused(bot: &Bot) {
     if *bot.membership.borrow() != Membership::Inside {
         return;

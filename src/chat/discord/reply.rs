@@ -1,18 +1,17 @@
-//! How an interaction is answered: at once if the answer is ready soon, else announced and brought later.
+//! Answers to interactions: sent at once if they are ready soon, else announced and sent later.
 //!
-//! Discord waits three seconds. What is ready within [`SOON`] is the answer; else it is announced, and the answer takes
-//! the announcement's place. If Discord took the first answer and its acknowledgement was lost, what follows still
-//! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered: or in
-//! private, if it is for whoever asked alone.
+//! Discord waits three seconds. An answer ready within [`SOON`] is sent directly; otherwise it is announced, and
+//! replaces the announcement later. If Discord received the first response but its acknowledgement was lost, later
+//! ones still reach it. If Discord did not receive it in time, the result is posted in the channel, or in private if
+//! it is for one person only.
 //!
-//! A refusal is for whoever asked alone, also when it was announced to all that there would be an answer: then the
-//! announcement goes, and the refusal follows it.
+//! A refusal is always private, also after a public announcement: then the announcement is deleted and the refusal follows.
 //!
-//! What a command has changed is owed as an answer until it was brought, on disk: a herder that is killed on the way posts it
-//! when it is back. What can be answered no more is owed to the channel, or to the person, in its place.
+//! The answer to a command that changed something is stored until it was given, so that a restarted herder can post
+//! it. If the interaction cannot be answered any more, it is posted in the channel or to the person instead.
 //!
-//! What comes late, as after a link that was cut off, is announced before anything is done: Discord may have told whoever
-//! asked that it failed, and then nothing is done.
+//! An old interaction, as after a broken link, is announced before its command runs: Discord may have told the person
+//! that it failed, and then nothing is done.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,39 +32,39 @@ use crate::core::id::{AgentName, PostId};
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
 
-/// How long an answer may take before it is announced: half of what Discord waits, so that the announcement gets there.
+/// Maximum time to an answer before it is announced: half of what Discord waits, so that the announcement arrives in time.
 const SOON: Duration = Duration::from_millis(1500);
 
-/// How old what is asked may be before it is announced, answer or not: Discord counts from when it was asked.
+/// Maximum age of an interaction before it is announced, answer or not: Discord counts from its creation.
 const ANNOUNCED_BY: Duration = Duration::from_millis(2200);
 
-/// What is older than this when it comes is announced first, and only done if Discord still waits for it.
+/// Age of an interaction beyond which it is announced first, and run only if Discord still waits for it.
 const LATE: Duration = Duration::from_secs(2);
 
-/// How long the answer may take before it is announced; `None`: it is announced before anything is done.
+/// Returns the time for the answer before it is announced; `None` if it has to be announced before anything is done.
 pub(super) fn soon(asker: &Asker) -> Option<Duration> {
     let age = asker.age();
     (age < LATE).then(|| SOON.min(ANNOUNCED_BY.saturating_sub(age)))
 }
 
-/// How long Discord may take to carry out what it does not answer any more.
+/// Maximum time in which Discord may still carry out a request that it did not answer.
 const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(8);
 
-/// The most messages of an answer; what is longer goes along as a file.
+/// Maximum number of messages of an answer; a longer one is attached as a file.
 const MESSAGES_MAX: usize = 3;
 
-/// An answer.
+/// An answer to an interaction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reply {
-    /// In neutral markup.
+    /// The text, in neutral markup.
     pub(super) lines: Vec<String>,
-    /// For them alone.
+    /// True if only the person may see it.
     pub(super) private: bool,
-    /// Buttons under it.
+    /// The buttons under it.
     pub(super) rows: Vec<CreateActionRow>,
-    /// The agent that its buttons are about, and since when it stands still: they show who answers them elsewhere.
+    /// The agent that its buttons concern, and the time since which it is stopped: the buttons show answers given elsewhere.
     pub(super) calls: Option<(AgentName, Timestamp)>,
-    /// As what it is owed until it was brought, if it is.
+    /// The key under which the answer is stored until it was given, if it is.
     pub(super) owed: Option<String>,
 }
 
@@ -74,7 +73,7 @@ impl Reply {
         Self { lines: answered.lines, private: answered.refused, ..Self::default() }
     }
 
-    /// For them alone.
+    /// Builds a private answer of one line.
     pub(super) fn to_them(line: String) -> Self {
         Self { lines: vec![line], private: true, ..Self::default() }
     }
@@ -84,7 +83,7 @@ impl Reply {
     }
 }
 
-/// What is sent of an answer: messages, and the whole as a file if those would be too many.
+/// The rendered messages of an answer, and the whole as a file if those would be too many.
 struct Laid {
     messages: Vec<String>,
     file: Option<File>,
@@ -107,7 +106,7 @@ fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
     Laid { messages, file: Some(File { name: "answer.md".to_owned(), bytes: whole.into_bytes() }) }
 }
 
-/// The answer as a post. Whoever asked sees it under what they asked, so that it names nobody.
+/// Builds the answer as a post, without a name: the person sees it under their command.
 fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
     let to = match &asker.place {
         Place::Channel(channel) => match channel.strip_prefix('#') {
@@ -131,14 +130,14 @@ fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
     }
 }
 
-/// Answers with what `answering` gives. `private`: what is announced is for them alone.
+/// Answers with the result of `answering`. `private` is true if an announcement must be private.
 pub(super) async fn answer(
     bot: &Arc<Bot>,
     asker: &Asker,
     private: bool,
     answering: impl Future<Output = Reply>,
 ) {
-    // It is large, and would lie in the future of each branch.
+    // Boxed, since it is large and would be part of each branch's future.
     let mut answering = Box::pin(answering);
     let Some(soon) = soon(asker) else { return late(bot, asker, private, answering).await };
     match tokio::time::timeout(soon, &mut answering).await {
@@ -151,7 +150,7 @@ pub(super) async fn answer(
                     warn!(%reason, "an interaction could not be acknowledged");
                     in_channel(bot, asker, &reply).await;
                 }
-                // Whether a lost acknowledgement was one is seen by whether its answer can be changed.
+                // If the acknowledgement was lost, an edit of the answer shows whether it exists.
                 Ok(()) | Err(_) => later(bot, asker, &reply, There::Announced { private }).await,
             }
         }
@@ -164,11 +163,11 @@ async fn announce(bot: &Bot, asker: &Asker, private: bool) -> Result<(), RestErr
     bot.rest.respond(asker.id, &asker.token, &announced).await
 }
 
-/// Answers what comes late, if Discord still waits for it. Nothing is done before that is known.
+/// Answers an old interaction if Discord still waits for it. Nothing is done before that is known.
 async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Future<Output = Reply>) {
     match announce(bot, asker, private).await {
         Ok(()) => later(bot, asker, &answering.await, There::Announced { private }).await,
-        // It may be announced; then it is told that nothing comes.
+        // It may be announced; then a failure is reported there.
         Err(reason) if reason.maybe_done() => {
             warn!(%reason, "an interaction came late and its acknowledgement was lost; nothing was done");
             let told = Reply::to_them(locale(bot, asker).text("answer-failed", &[]));
@@ -178,7 +177,7 @@ async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Futu
     }
 }
 
-/// Answers now.
+/// Sends the answer as the first response.
 pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     let laid = lay(bot, asker, reply);
     let first = laid.messages.first().cloned().unwrap_or_default();
@@ -200,19 +199,19 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// What stands there before the answer is brought.
+/// The response that may exist before the answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum There {
-    /// That there will be one, for whoever asked or for all.
+    /// An announcement, private or public.
     Announced { private: bool },
     /// Perhaps the answer itself.
     Answer,
 }
 
-/// Puts the answer in place of what is there.
+/// Replaces the existing response by the answer.
 async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     let laid = lay(bot, asker, reply);
-    // What was announced to all can only be answered to all: a refusal is nobody else's business.
+    // A public announcement cannot become a private answer: it is deleted, and the refusal follows.
     if reply.private && there == (There::Announced { private: false }) {
         match bot.rest.delete_response(asker.application, &asker.token).await {
             Ok(()) => follow(bot, asker, reply, &laid, 0).await,
@@ -237,7 +236,7 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     }
 }
 
-/// The buttons of an answer show who answers them, like those of a post. They work all the same if that fails.
+/// Tracks the buttons of an answer, like those of a post. They work even if that fails.
 async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
     let Some((agent, at)) = &reply.calls else { return };
     match bot.rest.response(asker.application, &asker.token).await {
@@ -246,13 +245,13 @@ async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// The messages of an answer from `from` on; those before are there.
+/// Sends the messages of an answer from `from` on, and records the answer as given.
 async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) {
     let rest = follow_up(bot, asker, reply, laid, from).await;
     given(bot, reply, rest).await;
 }
 
-/// Brings the messages of an answer from `from` on. What Discord does not take is posted instead.
+/// Sends the messages of an answer from `from` on. Returns those that Discord refused, as a post.
 async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) -> Option<Post> {
     let last = laid.messages.len().saturating_sub(1);
     for (at, message) in laid.messages.iter().enumerate().skip(from) {
@@ -262,12 +261,12 @@ async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: u
             body["components"] = json!(reply.rows);
         }
         if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
-            // Beside a file every answer says the same.
+            // Several answers with a file have the same text.
             if reason.maybe_done() && files.is_empty() && is_there(bot, asker, reply, message).await {
                 continue;
             }
             warn!(%reason, "the rest of an answer could not be brought");
-            // A file is of the whole.
+            // The file contains the whole answer.
             let said = if laid.file.is_some() { 0 } else { at };
             return Some(rest(bot, asker, reply, said));
         }
@@ -275,10 +274,10 @@ async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: u
     None
 }
 
-/// Whether a message of an answer can be seen where it was asked for: its acknowledgement alone was lost then. Discord may
-/// still be at it.
+/// True if a message of an answer is visible in its channel: then only its acknowledgement was lost. Waits once,
+/// since Discord may still be working on it.
 async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> bool {
-    // What is for one person alone is in no channel.
+    // A private message is in no channel.
     if reply.private {
         return false;
     }
@@ -299,20 +298,20 @@ async fn is_seen(bot: &Bot, asker: &Asker, message: &str) -> bool {
     }
 }
 
-/// The messages of an answer from `from` on as a post, which comes however long that takes: where it was asked for, or to whom
-/// it is for alone. They are those that [`lay`] has made of the same lines.
+/// Builds a post of an answer's messages from `from` on, in the channel or to the person, for delivery at any later
+/// time. They are those that [`lay`] has made of the same lines.
 fn rest(bot: &Bot, asker: &Asker, reply: &Reply, from: usize) -> Post {
     let confirmed_lines = u32::try_from(from).unwrap_or_default();
     let post = post(bot, asker, reply.lines.clone());
     Post { to: to_them(asker, reply).unwrap_or(post.to), confirmed_lines, ..post }
 }
 
-/// Whom an answer is for, if it is for one person alone.
+/// Returns the person that a private answer is for.
 fn to_them(asker: &Asker, reply: &Reply) -> Option<Target> {
     asker.author.account.clone().filter(|_| reply.private).map(Target::Person)
 }
 
-/// An answer was brought, but for what is posted instead. What is owed is so no more from here on.
+/// Records that an answer was given, except for the part that is posted instead.
 async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
     let Some(owed) = &reply.owed else {
         instead.into_iter().for_each(|post| bot.ports.queue.push(post));
@@ -328,15 +327,14 @@ async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
     }
 }
 
-/// Says one more thing to somebody whose interaction is acknowledged.
+/// Sends another message to a person whose interaction is acknowledged.
 pub(super) async fn aside(bot: &Bot, asker: &Asker, reply: &Reply) -> Result<(), RestError> {
     let laid = lay(bot, asker, reply);
     let body = json!({ "content": laid.messages.first(), "flags": reply.flags() });
     bot.rest.follow_up(asker.application, &asker.token, &body, &[]).await.map(drop)
 }
 
-/// What was done is said where it was asked for, if Discord lets herder answer no more; what is for one person is told to them
-/// in private.
+/// Posts the result in the channel, or in private if it is for one person, because Discord accepts no answer any more.
 async fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
     let post = post(bot, asker, reply.lines.clone());
     let instead = match to_them(asker, reply) {

@@ -1,4 +1,4 @@
-//! The one way out: every request to Discord's API, but for what serenity itself needs for its gateway.
+//! The only way out: every request to Discord's API, except those of serenity's gateway.
 //!
 //! ```text
 //!  part ─► typed function ─► Route + body ─► limits: wait for room ─► one try ─► answer
@@ -6,28 +6,28 @@
 //!                                  └──────────── retry: when, if at all ─┘
 //! ```
 //!
-//! serenity's own client either hides when Discord wants to be left alone or does not ask at all, and never repeats what
-//! failed; so the requests are made here, with serenity's types for what is sent and what comes back. What holds for all:
+//! serenity's own client either hides rate limits or ignores them, and never repeats a failed request; so the
+//! requests are made here, with serenity's types for bodies and answers. Rules for all requests:
 //!
-//! - A request waits for its limits ([`limits`]) and is repeated ([`retry`]) as long as it has time: [`PATIENCE`], or what
-//!   [`Rest::within`] says. [`Rest::urgent`] is for alerts, answers and whatever a person waits for: it goes ahead of the rest
-//!   where all share one limit.
-//! - What makes something new each time (a channel, a follow-up) is not repeated once it may have been done: then the error
-//!   says [`RestError::maybe_done`], and whoever asked looks before asking again. A message with a nonce that is enforced is
-//!   repeated safely.
-//! - Nobody is pinged, and no address is fetched for a preview: `allowed_mentions` and `flags` of every message say so,
-//!   whoever wrote the body.
+//! - A request waits for its limits ([`limits`]) and is repeated ([`retry`]) until its timeout: [`PATIENCE`], or that
+//!   of [`Rest::within`]. [`Rest::urgent`] is for alerts, answers and anything that a person waits for: such requests
+//!   come first where all share one limit.
+//! - A request that creates something each time (a channel, a follow-up) is not repeated once it may have been
+//!   carried out: the error says [`RestError::maybe_done`], and the caller looks before it asks again. A message with
+//!   an enforced nonce can be repeated safely.
+//! - No message notifies anybody by default, and no address is fetched for a preview: `allowed_mentions` and `flags`
+//!   of every message say so, whichever function built the body.
 //! - No token is in an error, a log or an address that is logged.
 //!
-//! | function | what it does |
+//! | function | request |
 //! |---|---|
-//! | [`Rest::send_message`], [`Rest::edit_message`] | messages; files go along |
-//! | [`Rest::messages_after`] | what was said after a message, the oldest first, a page at a time |
-//! | [`Rest::add_reaction`], [`Rest::remove_own_reaction`] | reactions, by an emoji of Unicode |
+//! | [`Rest::send_message`], [`Rest::edit_message`] | messages, with files |
+//! | [`Rest::messages_after`] | messages after an id, oldest first, a page at a time |
+//! | [`Rest::add_reaction`], [`Rest::remove_own_reaction`] | reactions, by a Unicode emoji |
 //! | [`Rest::channels`], [`Rest::create_channel`], [`Rest::edit_channel`], [`Rest::create_dm`] | channels |
-//! | [`Rest::guild`], [`Rest::member`], [`Rest::current_user`], [`Rest::application`], [`Rest::gateway_bot`] | who and where we are |
+//! | [`Rest::guild`], [`Rest::member`], [`Rest::current_user`], [`Rest::application`], [`Rest::gateway_bot`] | the server, the bot and the gateway |
 //! | [`Rest::put_guild_commands`] | application commands |
-//! | [`Rest::respond`], [`Rest::edit_response`], [`Rest::follow_up`] | interactions; not held up by the bot's limits |
+//! | [`Rest::respond`], [`Rest::edit_response`], [`Rest::follow_up`] | interactions; not delayed by the bot's limits |
 //! | [`Rest::attachment`] | a file that somebody sent |
 //! | [`Rest::serenity`] | serenity's client, for the gateway alone |
 
@@ -67,14 +67,14 @@ use crate::config;
 use crate::core::detail::brief;
 use crate::core::time::Timestamp;
 
-/// How long a request is tried for, limits included.
+/// Default timeout of a request, with all attempts and limits.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long one try may take: Discord answers within a second, and gives up itself after some.
+/// Timeout of one attempt: Discord answers within a second, and gives up itself after some.
 const TRY: Duration = Duration::from_secs(12);
-/// The same for what makes something new each time: an answer that is waited for says what was made, and nothing else does.
+/// Timeout of one attempt that creates something: only the answer tells what was created.
 const TRY_ONCE: Duration = Duration::from_secs(45);
 
-/// What herder asks Discord. Cheap to clone.
+/// The client of Discord's API. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Rest {
     shared: Arc<Shared>,
@@ -91,34 +91,34 @@ impl std::fmt::Debug for Rest {
 struct Shared {
     client: reqwest::Client,
     base: String,
-    /// Where attachments may come from; see [`reach`].
+    /// Hosts that attachments may come from; see [`reach`].
     files: Vec<String>,
     token: SecretString,
     reach: config::Reach,
     limits: Mutex<Limits>,
-    /// A request was answered: whoever waits for that may look again.
+    /// Signals that a request was answered, so that waiting ones can check their limits again.
     answered: Notify,
-    /// How many requests were refused lately, while the others wait for it.
+    /// Number of recently refused requests, while all others are stopped because of it.
     stopped: watch::Sender<Option<u32>>,
-    /// How far this machine's clock is ahead of Discord's.
+    /// The difference of this machine's clock to Discord's.
     ahead: Ahead,
 }
 
 impl Shared {
     fn limits(&self) -> MutexGuard<'_, Limits> {
-        // Counters: whatever panicked, they are as good as any.
+        // The limits are counters, which stay valid after a panic.
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is sent along.
+/// The body of a request.
 enum Body<'a> {
     Nothing,
     Json(&'a Value),
     Files(&'a Value, &'a [File]),
 }
 
-/// A request that has room: gives it back however it ends.
+/// A request that has been given room; its drop returns the room.
 struct UnderWay<'a> {
     shared: &'a Shared,
     permit: Option<Permit>,
@@ -154,7 +154,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// How one try ended.
+/// The result of one attempt.
 enum Tried {
     Done(Vec<u8>),
     Refused { status: StatusCode, body: Vec<u8> },
@@ -162,27 +162,27 @@ enum Tried {
 }
 
 impl Rest {
-    /// For alerts, answers and whatever a person waits for.
+    /// Returns a client for alerts, answers and anything that a person waits for.
     pub(super) fn urgent(&self) -> Self {
         Self { urgent: true, ..self.clone() }
     }
 
-    /// With so much time for each request, tries and limits together.
+    /// Returns a client with this timeout per request, attempts and limits together.
     pub(super) fn within(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
     }
 
-    /// When something happened by this machine's clock that was at `at` by Discord's.
+    /// Converts a time of Discord's clock to this machine's.
     pub(super) fn here(&self, at: Timestamp) -> Timestamp {
         self.shared.ahead.here(at)
     }
 
-    /// When something happened by Discord's clock that was at `at` by this machine's.
+    /// Converts a time of this machine's clock to Discord's.
     pub(super) fn there(&self, at: Timestamp) -> Timestamp {
         self.shared.ahead.there(at)
     }
 
-    /// How many requests were refused within ten minutes, while the others wait for it.
+    /// Returns a watch of the number of requests refused within ten minutes; `Some` while all others are stopped because of it.
     pub(super) fn stopped(&self) -> watch::Receiver<Option<u32>> {
         self.shared.stopped.subscribe()
     }
@@ -194,7 +194,7 @@ impl Rest {
 
     async fn done(&self, route: Route, body: Body<'_>) -> Result<(), RestError> {
         let answer = self.request(&route, body).await?;
-        // Discord says nothing, or says it in JSON.
+        // Discord answers with nothing or with JSON.
         if answer.is_empty() {
             return Ok(());
         }
@@ -206,7 +206,7 @@ impl Rest {
         self.tries(route, body, &mut Retry::default()).await
     }
 
-    /// Asks until there is an answer, the time is over, or another try could do it twice.
+    /// Repeats a request until it is answered, its time is over, or another attempt could carry it out twice.
     async fn tries(&self, route: &Route, body: Body<'_>, retry: &mut Retry) -> Result<Vec<u8>, RestError> {
         let deadline = Instant::now() + self.patience;
         let mut reason = "too many requests".to_owned();
@@ -248,7 +248,7 @@ impl Rest {
         }
     }
 
-    /// Waits until the limits have room; `None`: not in time.
+    /// Waits until the limits have room; returns `None` if they have none in time.
     async fn admitted(&self, route: &Route, deadline: Instant) -> Option<UnderWay<'_>> {
         loop {
             let answered = self.shared.answered.notified();
@@ -328,13 +328,13 @@ impl Rest {
     }
 }
 
-/// What went wrong with a connection, without the address: the token of an interaction is in it.
+/// Describes a connection error without the address, which may contain an interaction's token.
 fn failed(error: &reqwest::Error) -> Tried {
     let failure = if error.is_connect() || error.is_builder() { Failure::Unreached } else { Failure::Lost };
     let mut reason = if error.is_connect() { "no connection" } else { "the connection broke" }.to_owned();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        // The innermost cause says it best ("connection refused", "invalid peer certificate").
+        // The innermost cause is the most precise ("connection refused", "invalid peer certificate").
         if cause.source().is_none() {
             reason = format!("{reason}: {cause}");
         }
@@ -343,7 +343,7 @@ fn failed(error: &reqwest::Error) -> Tried {
     Tried::Failed(failure, reason)
 }
 
-/// Between 0 and 1.
+/// Returns a random number between 0 and 1.
 fn jitter() -> f64 {
     let random = getrandom::u64().unwrap_or(u64::MAX / 2);
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)

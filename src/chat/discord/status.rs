@@ -1,13 +1,13 @@
-//! How an agent's session stands: one message that changes with it.
+//! Status messages: one message per agent's session, edited as it progresses.
 //!
 //! ```text
 //!  🐜 started …  ─► posted ─► while it works ([`super::live`]) ─► ✅ completed …      (all of it one message)
 //!        └─ overtaken while it waited ─► the session's last words ─► ✅ completed … below them
 //! ```
 //!
-//! The posts are owed like all others: one that can go into the message that is there changes it, and is confirmed then. What
-//! the message is and which post it shows is remembered before that, so that a herder that is killed at any moment neither
-//! loses a status nor shows it twice. Where the message cannot be changed any more, the status is a message of its own.
+//! Its posts are pending like all others: one that fits into the existing message edits it, and is confirmed then.
+//! The message and the post it shows are stored before that, so that a herder that is killed neither loses a status
+//! nor shows it twice. If the message cannot be edited any more, the status becomes a message of its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
@@ -26,51 +26,51 @@ use crate::journal::{Journal, Memo, ReadError};
 use crate::outbox::discord::{MESSAGE_MAX, units};
 use crate::outbox::{Body, Line};
 
-/// Under which keys the messages are remembered.
+/// Key prefix of the memos about status messages.
 const PREFIX: &str = "discord/live/";
 
-/// What a message says of a session.
+/// The content of a status message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Says {
-    /// It started, in these words.
+    /// The session's start, with this text.
     Started(String),
-    /// What it does now. Versions of herder that told no other state wrote none.
+    /// The session's present activity. Older versions of herder knew no other state and stored none.
     #[default]
     AtWork,
-    /// Nothing: these are the last words of its agent.
+    /// The agent's last words; no status.
     Words(String),
-    /// It completed.
+    /// The session's completion.
     Over,
 }
 
-/// The last message that says how a session of an agent stands, as it is remembered.
+/// The stored status message of an agent's last session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Status {
     pub(super) channel: ChannelId,
     pub(super) id: MessageId,
-    /// The session that was last seen at work.
+    /// The last session seen at work.
     #[serde(default)]
     pub(super) session: SessionId,
-    /// Since when.
+    /// The start of the session.
     pub(super) since: Timestamp,
     #[serde(default)]
     pub(super) says: Says,
-    /// The post that it shows.
+    /// The post that the message shows.
     #[serde(default)]
     pub(super) post: PostId,
-    /// What else is to be said of the session: how it found its workspace.
+    /// Further text about the session: the state of its workspace at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) below: Option<String>,
 }
 
 impl Status {
-    /// Whether the session goes on, as far as the message says.
+    /// True if the session is not over, according to the message.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.says, Says::Started(_) | Says::AtWork)
     }
 
-    /// The whole message, with this as what it says of the session.
+    /// Returns the text of the whole message, with `text` as the session's status.
     pub(super) fn with(&self, text: &str) -> String {
         match &self.below {
             Some(below) => format!("{text}\n{below}"),
@@ -79,12 +79,12 @@ impl Status {
     }
 }
 
-/// The messages of all agents.
+/// The status messages of all agents.
 #[derive(Debug, Default)]
 pub(super) struct Statuses(Lock<BTreeMap<AgentName, Arc<Mutex<Option<Status>>>>>);
 
 impl Statuses {
-    /// Those that the journal knows. Blocks.
+    /// Loads the stored messages from the journal. Blocks.
     pub(super) fn load(journal: &Journal) -> Result<Self, ReadError> {
         let status = |(key, value): (String, String)| {
             let agent = AgentName::new(key.strip_prefix(PREFIX)?).ok()?;
@@ -93,13 +93,13 @@ impl Statuses {
         Ok(Self(Lock::new(journal.memos(PREFIX)?.into_iter().filter_map(status).collect())))
     }
 
-    /// That of an agent. Whoever changes the message holds it until Discord has answered.
+    /// Returns an agent's message. A task that edits it holds the lock until Discord has answered.
     pub(super) fn of(&self, agent: &AgentName) -> Arc<Mutex<Option<Status>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.entry(agent.clone()).or_default())
     }
 
-    /// Those that are there now, but for those that are being changed.
+    /// Returns the present messages, except those that are being edited.
     pub(super) fn all(&self) -> Vec<(AgentName, Status)> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let status = |(agent, status): (&AgentName, &Arc<Mutex<Option<Status>>>)| {
@@ -109,7 +109,7 @@ impl Statuses {
     }
 }
 
-/// Puts another status in place of the one that is remembered.
+/// Replaces the stored status.
 pub(super) async fn remember(
     journal: &Journal,
     agent: &AgentName,
@@ -124,7 +124,7 @@ pub(super) async fn remember(
     **held = status;
 }
 
-/// What a post says of its agent's session.
+/// The part of a session that a post describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Started,
@@ -141,16 +141,16 @@ fn part(line: &Line) -> Option<(&AgentName, Part)> {
         Body::Agent { agent, .. } => Some((agent, Part::Words)),
         _ => None,
     }
-    // What is in no journal is told apart from nothing.
+    // Posts outside the journal have no id to recognise them by.
     .filter(|_| line.post != PostId(0))
 }
 
-/// What the message says once it shows a line; `None`: the line is to be a message of its own.
+/// Returns the text and state of the message after showing a line; `None` if the line has to be a message of its own.
 fn changed(status: &Status, part: Part, line: &Line, channel: ChannelId) -> Option<(String, Status)> {
     let text = line.text.as_str();
     let mut next = Status { post: line.post, ..status.clone() };
     let content = match (part, &status.says) {
-        // A restart of herder cut the session short: it is shown where it was.
+        // A restart of herder interrupted the session: it continues in its message.
         (Part::Started, Says::AtWork) if status.channel == channel => {
             (next.says, next.below) = (Says::Started(text.to_owned()), None);
             text.to_owned()
@@ -163,7 +163,7 @@ fn changed(status: &Status, part: Part, line: &Line, channel: ChannelId) -> Opti
             next.says = Says::Over;
             next.with(text)
         }
-        // The beginning was never shown. What was decided at once is of one session.
+        // The start was never shown. Posts decided at once belong to one session.
         (Part::Completed, Says::Words(words)) if status.since == line.source.at => {
             next.says = Says::Over;
             format!("{words}\n-# {text}")
@@ -173,10 +173,10 @@ fn changed(status: &Status, part: Part, line: &Line, channel: ChannelId) -> Opti
     (units(&content) <= MESSAGE_MAX).then_some((content, next))
 }
 
-/// Shows a line in the message that is there. Answers which that is; `None`: the line is to be a message of its own.
+/// Shows a line in the existing message and returns that message; `None` if the line has to be a message of its own.
 ///
 /// # Errors
-/// Discord cannot be asked now.
+/// Discord is unreachable now.
 pub(super) async fn tell(
     statuses: &Statuses,
     journal: &Journal,
@@ -206,7 +206,7 @@ pub(super) async fn tell(
     }
 }
 
-/// A line became a message: what follows of its session goes in there.
+/// Records a line that became a message: later lines of its session go into it.
 pub(super) async fn posted(
     statuses: &Statuses,
     journal: &Journal,

@@ -1,9 +1,8 @@
-//! Threads, and the channels that they are in: what is said in a thread of an agent's channel is for that agent, and
-//! answered in the thread.
+//! Threads and their channels: a message in a thread of an agent's channel is for that agent, and answered in the thread.
 //!
-//! Discord does not list threads among a server's channels, and of archived ones it tells nothing by itself. Known here is
-//! what the gateway told; a channel of which it told nothing is asked for once. Where herder may not speak in a thread, as in
-//! one that was locked, the answer comes in the channel that it is in.
+//! Discord lists no threads among a server's channels, and does not report archived ones. Known are the threads that
+//! the gateway reported; an unknown channel is requested once. If herder may not speak in a thread, e.g. a locked
+//! one, the answer goes to its channel.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
@@ -17,47 +16,47 @@ use super::directory::Purpose;
 use super::rest::{Rest, RestError};
 use crate::chat::Place;
 
-/// Channels that are remembered at once. Beyond it those go that are no threads in use: they are asked for again.
+/// Maximum number of channels remembered. Beyond it inactive threads and other channels are removed; they are requested again.
 const KNOWN_MAX: usize = 4096;
-/// Between two tries to ask for a channel.
+/// The wait before another request for a channel.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// A thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Thread {
     parent: ChannelId,
-    /// It is not archived.
+    /// True if it is not archived.
     in_use: bool,
-    /// herder may not speak there.
+    /// True if herder may not speak there.
     is_closed: bool,
 }
 
-/// See the module. `None` is a channel that is no thread.
+/// The known threads, see the module; `None` for a channel that is no thread.
 #[derive(Debug, Default)]
 pub(super) struct Threads(RwLock<HashMap<ChannelId, Option<Thread>>>);
 
 impl Threads {
-    /// The server as it is now: what it does not list is archived or gone.
+    /// Handles the server's description: threads that it does not list are archived or gone.
     pub(super) fn saw_all(&self, guild: &Guild) {
         self.known().values_mut().flatten().for_each(|thread| thread.in_use = false);
         guild.threads.iter().for_each(|thread| self.saw(thread));
     }
 
-    /// A thread was begun, changed, or found.
+    /// Records a thread that was created, changed, or found.
     pub(super) fn saw(&self, thread: &GuildChannel) {
         let Some(metadata) = &thread.thread_metadata else { return };
         let Some(parent) = thread.parent_id else { return };
         self.learn(thread.id, Some(Thread { parent, in_use: !metadata.archived, is_closed: false }));
     }
 
-    /// A thread was deleted.
+    /// Records a deleted thread.
     pub(super) fn saw_gone(&self, thread: ChannelId) {
         if let Some(Some(thread)) = self.known().get_mut(&thread) {
             thread.in_use = false;
         }
     }
 
-    /// herder may not speak in a thread. Answers whether it is one: what is owed there is said in its channel then.
+    /// Records that herder may not speak in a thread. Returns true if it is one: pending posts then go to its channel.
     pub(super) fn close(&self, thread: ChannelId) -> bool {
         match self.known().get_mut(&thread) {
             Some(Some(thread)) => !std::mem::replace(&mut thread.is_closed, true),
@@ -65,12 +64,12 @@ impl Threads {
         }
     }
 
-    /// Permissions were changed: perhaps herder may speak in threads now.
+    /// Opens all threads again after a change of permissions.
     pub(super) fn open_all(&self) {
         self.known().values_mut().flatten().for_each(|thread| thread.is_closed = false);
     }
 
-    /// Where what is meant for a channel is said.
+    /// Returns the channel to post in: the thread's own channel if herder may not speak in the thread.
     pub(super) fn spoken_in(&self, channel: ChannelId) -> ChannelId {
         match self.known().get(&channel) {
             Some(Some(thread)) if thread.is_closed => thread.parent,
@@ -78,12 +77,12 @@ impl Threads {
         }
     }
 
-    /// The channel that a thread is in, if that is known.
+    /// Returns the channel of a thread, if known.
     pub(super) fn parent(&self, thread: ChannelId) -> Option<ChannelId> {
         self.known().get(&thread).copied().flatten().map(|thread| thread.parent)
     }
 
-    /// Whether it is a thread that is not archived, as far as anybody knows.
+    /// True if it is a thread that is not archived, as far as is known.
     pub(super) fn is_in_use(&self, thread: ChannelId) -> bool {
         self.known().get(&thread).copied().flatten().is_some_and(|thread| thread.in_use)
     }
@@ -102,8 +101,8 @@ impl Threads {
 }
 
 impl Bot {
-    /// The channel that a thread is in; `Ok(None)`: it is no thread. Asks until Discord tells, because a line that would be
-    /// work must not be taken for talk. `Err`: no more speech is taken in.
+    /// Returns the channel of a thread; `Ok(None)` if it is no thread. Asks until Discord answers, because a task
+    /// must not be taken for talk. `Err` if intake closes.
     pub(super) async fn parent_of(&self, channel: ChannelId) -> Result<Option<ChannelId>, Unheard> {
         loop {
             if let Some(known) = self.threads.known().get(&channel) {
@@ -129,36 +128,35 @@ impl Bot {
         }
     }
 
-    /// Asks what a channel is, of which nobody has told.
+    /// Requests an unknown channel.
     pub(super) async fn ask_what_is(&self, rest: &Rest, channel: ChannelId) -> Result<(), RestError> {
         match rest.channel(channel).await {
             Ok(found) => {
                 self.threads.learn(channel, None);
                 self.threads.saw(&found);
             }
-            // A channel of a kind that is not known yet.
+            // A channel of an unknown kind.
             Err(RestError::Unreadable { foreign: false, .. }) => self.threads.learn(channel, None),
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Where something is said on the server, in the words of commands. `parent`: the channel that it is in, if it is a
-    /// thread.
+    /// Returns a channel of the server as a place for commands. `parent` is its channel if it is a thread.
     pub(super) fn place_of(&self, channel: ChannelId, parent: Option<ChannelId>) -> Place {
         let own = self.directory.purpose(channel);
         let parent = parent.and_then(|parent| self.directory.purpose(parent));
         place(channel, own.as_ref(), parent.as_ref(), &self.ports.settings.control_channel)
     }
 
-    /// What a channel is for, or that of the channel that a thread is in.
+    /// Returns the purpose of a channel, or that of a thread's channel.
     pub(super) fn purpose_around(&self, channel: ChannelId) -> Option<Purpose> {
         let of_parent = || self.directory.purpose(self.threads.parent(channel)?);
         self.directory.purpose(channel).or_else(of_parent)
     }
 }
 
-/// No more speech is taken in.
+/// The error for closed intake.
 #[derive(Debug)]
 pub(super) struct Unheard;
 
@@ -194,7 +192,7 @@ mod tests {
         let channel = |name: &str| Place::Channel(name.to_owned());
         let thread = |of: &str| Place::Thread { of: of.to_owned(), id: "60".to_owned() };
         assert_eq!(of(Some(&agent), None), channel("#spark"));
-        // A channel is in a category, which is none of herder's words.
+        // A category is no place for commands.
         assert_eq!(of(Some(&agent), Some(&Purpose::Category(0))), channel("#spark"));
         assert_eq!(of(Some(&Purpose::Control), None), channel("#herder"));
         assert_eq!(of(Some(&Purpose::Alerts), None), channel("60"));

@@ -1,4 +1,4 @@
-//! One channel: who is in it, its topic, and the lines that are replayed to those who join.
+//! A channel of the server: its members, topic, and the lines replayed on joining.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,7 +7,7 @@ use irc::proto::Prefix;
 use super::client::ClientId;
 use crate::core::time::Timestamp;
 
-/// Lines replayed on joining: an evening of three agents, and little enough for every client to show at once.
+/// Number of lines replayed on joining: an evening of three agents, and little enough for every client to show at once.
 pub(super) const HISTORY_MAX: usize = 200;
 
 /// `PRIVMSG` or `NOTICE`.
@@ -17,26 +17,26 @@ pub(super) enum Kind {
     Notice,
 }
 
-/// A line as it was said.
+/// A line in a channel's history.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
-    /// When.
+    /// The time at which it was said.
     pub(super) at: Timestamp,
     /// Its id.
     pub(super) msgid: String,
-    /// By whom.
+    /// The sender.
     pub(super) from: Prefix,
-    /// Their account.
+    /// The sender's account.
     pub(super) account: Option<String>,
-    /// Whether they are marked as a bot.
+    /// True if the sender is marked as a bot.
     pub(super) bot: bool,
-    /// How.
+    /// `PRIVMSG` or `NOTICE`.
     pub(super) kind: Kind,
-    /// What.
+    /// The text.
     pub(super) text: String,
 }
 
-/// Who set the topic to what, and when.
+/// A topic, with its author and time.
 #[derive(Debug, Clone)]
 pub(super) struct Topic {
     pub(super) text: String,
@@ -44,16 +44,16 @@ pub(super) struct Topic {
     pub(super) at: Timestamp,
 }
 
-/// One channel. It exists while somebody is in it.
+/// A channel. It exists while it has members.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// Its name as it was first written.
+    /// Its name as first written.
     pub(super) name: String,
-    /// When it was made.
+    /// The time of its creation.
     pub(super) created: Timestamp,
     /// The topic.
     pub(super) topic: Option<Topic>,
-    /// Who is in it.
+    /// Its members.
     pub(super) members: BTreeSet<ClientId>,
     /// The last [`HISTORY_MAX`] lines.
     pub(super) history: VecDeque<Said>,
@@ -70,7 +70,7 @@ impl Channel {
         }
     }
 
-    /// Keeps a line; CTCP other than an action is between clients and not worth replaying.
+    /// Adds a line to the history, except CTCP other than actions.
     pub(super) fn remember(&mut self, said: Said) {
         if said.text.starts_with('\u{1}') && !said.text.starts_with("\u{1}ACTION ") {
             return;
@@ -82,14 +82,14 @@ impl Channel {
     }
 }
 
-/// Whether a client may name a channel so.
+/// True if the name is valid for a channel.
 pub(super) fn is_channel_name(name: &str) -> bool {
     (2..=super::state::CHANNEL_LEN).contains(&name.len())
         && name.starts_with('#')
         && !name.chars().any(|c| c.is_control() || c.is_whitespace() || c == ',' || c == ':')
 }
 
-/// Whether a client may call itself so.
+/// True if the nick is valid.
 pub(super) fn is_nick(nick: &str) -> bool {
     let special = |c: u8| matches!(c, b'[' | b']' | b'\\' | b'`' | b'_' | b'^' | b'{' | b'|' | b'}');
     let first = |c: u8| c.is_ascii_alphabetic() || special(c);

@@ -1,4 +1,4 @@
-//! One client as the server knows it, and the capabilities it asked for.
+//! A connected client, and its capabilities.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use irc::proto::Prefix;
 
 use crate::core::time::Timestamp;
 
-/// A connection, counted from 1 and never used again.
+/// The id of a connection, counted from 1 and never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
-/// The IRCv3 capabilities that are offered.
+/// The offered IRCv3 capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cap {
     AccountTag,
@@ -23,7 +23,7 @@ pub(super) enum Cap {
     ServerTime,
 }
 
-/// Every capability with its name on the wire.
+/// All capabilities with their names on the wire.
 pub(super) const CAPS: [(Cap, &str); 8] = [
     (Cap::AccountTag, "account-tag"),
     (Cap::Batch, "batch"),
@@ -36,22 +36,22 @@ pub(super) const CAPS: [(Cap, &str); 8] = [
 ];
 
 impl Cap {
-    /// The capability of that name.
+    /// Returns the capability of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
         CAPS.iter().find(|(_, known)| *known == name).map(|(cap, _)| *cap)
     }
 }
 
-/// One client.
+/// A connected client.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Where it comes from, as others see it.
+    /// Its host, as others see it.
     pub(super) host: &'static str,
-    /// Joined from inside herder, as this account: no password is asked, no place is reserved against it.
+    /// The account of a connection from inside herder: it needs no password, and reserved nicks are open to it.
     pub(super) internal: Option<String>,
-    /// Has shown a password that is one, or came from inside.
+    /// True if it sent a valid password or came from inside.
     pub(super) proven: bool,
-    /// The last `PASS`.
+    /// The password of the last `PASS`.
     pub(super) password: Option<String>,
     /// The nick, from the first accepted `NICK` on.
     pub(super) nick: Option<String>,
@@ -59,23 +59,23 @@ pub(super) struct Client {
     pub(super) user: Option<String>,
     /// The real name.
     pub(super) realname: String,
-    /// What was negotiated.
+    /// The negotiated capabilities.
     pub(super) caps: BTreeSet<Cap>,
-    /// Between `CAP LS`/`CAP REQ` and `CAP END`: registration waits.
+    /// True between `CAP LS`/`CAP REQ` and `CAP END`: registration waits.
     pub(super) negotiating: bool,
-    /// 001 was sent.
+    /// True once 001 was sent.
     pub(super) registered: bool,
-    /// The account its password belongs to.
+    /// The account of its password.
     pub(super) account: Option<String>,
-    /// See [`Client::is_op`].
+    /// True for a channel operator, see [`Client::is_op`].
     pub(super) op: bool,
-    /// User mode `B`.
+    /// User mode `B`: a bot.
     pub(super) bot: bool,
-    /// Its channels, by their folded names.
+    /// The folded names of its channels.
     pub(super) channels: BTreeSet<String>,
-    /// When it connected.
+    /// The time of its connection.
     pub(super) since: Timestamp,
-    /// When it last said something, for WHOIS.
+    /// The time of its last message, for WHOIS.
     pub(super) spoke: Timestamp,
 }
 
@@ -101,27 +101,27 @@ impl Client {
         }
     }
 
-    /// The nick, or what a server writes before there is one.
+    /// Returns the nick, or `*` before there is one.
     pub(super) fn nick(&self) -> &str {
         self.nick.as_deref().unwrap_or("*")
     }
 
-    /// The user name.
+    /// Returns the user name.
     pub(super) fn user(&self) -> &str {
         self.user.as_deref().unwrap_or("user")
     }
 
-    /// `nick!user@host`.
+    /// Returns the prefix `nick!user@host`.
     pub(super) fn prefix(&self) -> Prefix {
         Prefix::Nickname(self.nick().to_owned(), self.user().to_owned(), self.host.to_owned())
     }
 
-    /// Whether a capability was negotiated.
+    /// True if the capability was negotiated.
     pub(super) fn has(&self, cap: Cap) -> bool {
         self.caps.contains(&cap)
     }
 
-    /// Whether it is an operator of every channel: whoever has an account, but those who may only look.
+    /// True if it is an operator of every channel: all clients with an account are, except onlookers.
     pub(super) fn is_op(&self) -> bool {
         self.op
     }

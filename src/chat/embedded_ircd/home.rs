@@ -1,6 +1,7 @@
-//! The embedded server as herder's own home: accounts with random passwords, herder's way in, and how people join.
+//! The embedded server as herder's own network: accounts with random passwords, herder's connection, and instructions
+//! for joining.
 //!
-//! `herder demo` uses it, and a `herder run` without any configured network.
+//! Used by `herder demo`, and by a `herder run` without any configured network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,62 +18,62 @@ use crate::chat::irc::Connector;
 use crate::config::{AccessRules, Config, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
 use crate::core::id::NetworkName;
 
-/// The account of whoever has the password.
+/// The account of the person who has the password.
 pub const OWNER: &str = "owner";
 
 /// The usual port of IRC without TLS.
 pub const PORT: u16 = 6667;
 
-/// Ports after the wanted one that are tried when it is taken: a few other servers, not all that the machine has.
+/// Number of following ports that are tried if the wanted one is in use.
 const MORE_PORTS: u16 = 20;
 
-/// Characters of a password: none that look alike, none that a shell or a client would take for its own.
+/// The characters of a password: no two look alike, and none is special to a shell or a client.
 const PASSWORD_ALPHABET: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
 
-/// The file in herder's folder that keeps the port and the passwords. Without it new ones are drawn.
+/// The file in herder's folder that stores the port and the password digests. Without it new ones are drawn.
 pub const KEPT: &str = "embedded-irc.json";
 
-/// Five bits each: 80 bits cannot be guessed at a few tries per second.
+/// Length of a password, in characters of five bits: 80 bits cannot be guessed at a few attempts per second.
 const PASSWORD_LENGTH: usize = 16;
 
 /// The server and herder's own network on it.
 #[derive(Debug)]
 pub struct Home {
-    /// The server; herder ends with it, and it with herder.
+    /// The server; it ends with herder.
     pub server: Server,
-    /// What herder's IRC side is told: channels, nick. Its address is never connected to, see [`Home::connector`].
+    /// The settings of herder's IRC adapter. Its address is never connected to, see [`Home::connector`].
     pub network: IrcNetwork,
-    /// Passwords that were drawn just now; of others only the digest is known.
+    /// The accounts, with passwords that were drawn just now; of others only the digest is known.
     accounts: Vec<(String, Option<SecretString>)>,
     nick: String,
 }
 
-/// Why it could not be started.
+/// The reason why it could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// The server could not.
+    /// The server could not start.
     #[error(transparent)]
     Server(#[from] StartError),
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     #[error("cannot draw a password: {0}")]
     Random(getrandom::Error),
-    /// The port and the passwords cannot be kept.
+    /// The file with port and passwords cannot be used.
     #[error("{}, which keeps the passwords of herder's own IRC server, cannot be used: {source}; delete it to have new ones drawn", file.display())]
     Kept {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
 impl Home {
-    /// Starts the server that a configuration without networks means, and adds it to the configuration: with an account
-    /// for everybody that `[access]` names there, or for an owner without any role. `None`: there are networks. Nobody else
-    /// may run in the same folder, where passwords and port are kept.
+    /// Starts the server for a configuration without networks and adds it to the configuration, with an account for
+    /// everybody named in `[access]`, or for an owner without a role. Returns `None` if there are networks. Only one
+    /// herder may run in the folder, which stores passwords and port.
     ///
     /// # Errors
-    /// When no port can be had, no password drawn, or what is kept cannot be read or written.
+    /// No port is free, no password can be drawn, or the stored file cannot be read or written.
     pub async fn of(config: &mut Config) -> Result<Option<Self>, HomeError> {
         if !config.embedded {
             return Ok(None);
@@ -108,11 +109,11 @@ impl Home {
         Ok(Some(home))
     }
 
-    /// Starts the server for a bot of this nick, with these accounts; 0 is any port, and a port that is taken gives the
-    /// next one.
+    /// Starts the server for a bot of this nick, with these accounts. Port 0 is any port; if a port is in use the
+    /// next one is tried.
     ///
     /// # Errors
-    /// When no port can be had, or no password drawn.
+    /// No port is free, or no password can be drawn.
     pub async fn start(
         nick: &str,
         port: u16,
@@ -165,27 +166,27 @@ impl Home {
         Ok(Self { server, network, accounts: people.shown, nick: nick.to_owned() })
     }
 
-    /// herder's own way in: an in-memory stream, known by herder's account.
+    /// Returns herder's own connector: an in-memory stream, authenticated as herder's account.
     #[must_use]
     pub fn connector(&self) -> Connector {
         let (connector, account) = (self.server.connector(), self.nick.clone());
         Connector::factory(move || io::Result::Ok(connector.connect(&account)))
     }
 
-    /// Whoever has the password of [`OWNER`] may do everything.
+    /// Returns the access rules: [`OWNER`] is an admin.
     #[must_use]
     pub fn access(&self) -> AccessRules {
         let owner = Subject::IrcAccount { network: self.network.name.clone(), account: OWNER.to_owned() };
         AccessRules { admins: vec![owner], ..AccessRules::default() }
     }
 
-    /// The accounts, with the passwords that were drawn just now, to be shown to whoever started herder.
+    /// Returns the accounts, with passwords that were drawn just now, to be shown to the person who started herder.
     #[must_use]
     pub fn accounts(&self) -> &[(String, Option<SecretString>)] {
         &self.accounts
     }
 
-    /// How to join with irssi and with WeeChat, ready to be typed.
+    /// Returns the commands to join with irssi and WeeChat.
     #[must_use]
     pub fn how_to_join(&self) -> String {
         let (port, nick, control) = (self.network.port, &self.nick, &self.network.control_channel);
@@ -218,7 +219,7 @@ fn draw_password() -> Result<SecretString, getrandom::Error> {
     Ok(SecretString::from(bytes.iter().map(letter).collect::<String>()))
 }
 
-/// Those of the subjects that are accounts of the embedded server.
+/// Returns the subjects that are accounts of the embedded server.
 fn accounts_of<'a>(subjects: impl Iterator<Item = &'a Subject>) -> BTreeSet<String> {
     subjects
         .filter_map(|subject| match subject {
@@ -234,23 +235,23 @@ fn accounts_of<'a>(subjects: impl Iterator<Item = &'a Subject>) -> BTreeSet<Stri
         .collect()
 }
 
-/// Who may come in.
+/// The accounts that may connect.
 #[derive(Default)]
 struct People {
     accounts: Vec<(String, Password)>,
     onlookers: BTreeSet<String>,
-    /// What can be shown of the passwords.
+    /// The passwords that can be shown.
     shown: Vec<(String, Option<SecretString>)>,
 }
 
-/// What is the same after a restart, so that a client comes back by itself. An agent may be able to read this file: there
-/// is no password in it.
+/// State kept across restarts, so that a client reconnects by itself. An agent may be able to read this file: it
+/// contains no password.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
-    /// The port that could be had at first.
+    /// The port that was free at the first start.
     port: Option<u16>,
-    /// By account.
+    /// Password digests by account.
     #[serde(default)]
     passwords: BTreeMap<String, Password>,
 }
@@ -265,12 +266,12 @@ impl Kept {
         }
     }
 
-    /// A herder that is killed meanwhile leaves the old file or the new one.
+    /// Replaces the file atomically: a herder that is killed meanwhile leaves the old or the new one.
     fn write(&self, file: &Path) -> Result<(), HomeError> {
         let failed = |source| HomeError::Kept { file: file.to_owned(), source };
         let write = || {
             let folder = file.parent().unwrap_or(Path::new("."));
-            // Made with mode 0600.
+            // Created with mode 0600.
             let mut new = tempfile_in(folder)?;
             serde_json::to_writer_pretty(&mut new.1, self)?;
             new.1.write_all(b"\n")?;
@@ -281,7 +282,7 @@ impl Kept {
     }
 }
 
-/// A new file of mode 0600 beside what it will replace.
+/// Creates a file of mode 0600 beside the one it will replace.
 fn tempfile_in(folder: &Path) -> io::Result<(PathBuf, File)> {
     let path = folder.join(format!("{KEPT}.new"));
     match std::fs::remove_file(&path) {

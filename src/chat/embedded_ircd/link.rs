@@ -1,7 +1,7 @@
-//! The tasks around the state machine: one that owns it, one per connection.
+//! Tasks of the server: one that owns the state machine, one per connection.
 //!
-//! A connection's task reads, frames and paces; the server's task applies the lines in the order in which they come and
-//! hands out what follows. It never waits for a client: a client whose queue is full is dropped.
+//! A connection's task reads, frames and paces; the server's task applies the lines in order of arrival and
+//! distributes the results. It never waits for a client: a client whose queue is full is disconnected.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,29 +18,28 @@ use super::state::{Ircd, Output};
 use super::wire::{Framer, Incoming, to_line};
 use crate::clock;
 
-/// What may wait for one client, in bytes: fifty channels' full history joined at once still fits; a reader that is slower
-/// than that is dropped.
+/// Maximum size of one client's send queue, in bytes: the full history of fifty channels fits; a slower reader is disconnected.
 const SENDQ_MAX: usize = 8 * 1024 * 1024;
 
-/// What happens waits here for the server's task, which only computes; connections that fill it are held back by it.
+/// Capacity of the server task's event queue. The task only computes; connections that fill it have to wait.
 pub(super) const EVENTS_CAPACITY: usize = 256;
 
-/// Silence after which a client is asked for a sign of life, and then again until it is given up.
+/// Silence after which a client gets a PING, and after as long again is disconnected.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// How long a connection may take to register.
+/// Timeout of a connection's registration.
 const REGISTRATION: Duration = Duration::from_secs(30);
 
-/// What was queued for a client that is being closed must be taken within this.
+/// Timeout for sending the rest of the queue to a client that is being closed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Lines an outside client may send at once: what irssi asks after joining a dozen channels.
+/// Number of lines that an outside client may send at once: what irssi sends after joining a dozen channels.
 const BURST: f64 = 60.0;
 
-/// Lines per second after that; more is held back, not punished.
+/// Lines per second after the burst; more are delayed, not punished.
 const LINES_PER_SECOND: f64 = 10.0;
 
-/// What the server's task hears of.
+/// An event for the server's task.
 pub(super) enum Event {
     Connected { id: ClientId, internal: Option<String>, queue: Queue },
     Heard { id: ClientId, incoming: Incoming },
@@ -49,16 +48,16 @@ pub(super) enum Event {
     Gone { id: ClientId, reason: &'static str },
 }
 
-/// The sending half of one client's queue, counted in bytes.
+/// The sending half of one client's queue, with its size in bytes.
 pub(super) struct Queue {
     lines: mpsc::UnboundedSender<String>,
     waiting: Arc<AtomicUsize>,
     kill: CancellationToken,
-    /// Tells the connection that nothing more will come.
+    /// Cancelled on drop, to tell the connection that the queue is closed.
     _gone: DropGuard,
 }
 
-/// The server's task: applies what happens until it is told to stop, then tells everybody.
+/// Runs the server's task: applies events until it is stopped, then notifies all clients.
 pub(super) async fn serve(mut ircd: Ircd, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
     let mut queues: HashMap<ClientId, Queue> = HashMap::new();
     loop {
@@ -87,7 +86,7 @@ pub(super) async fn serve(mut ircd: Ircd, mut events: mpsc::Receiver<Event>, sto
     perform(&mut ircd, &mut queues, outputs);
 }
 
-/// Hands out messages; a client that cannot take its own is dropped, which the others are told in turn.
+/// Distributes messages. A client whose queue is full is disconnected, which is announced to the others in turn.
 fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<Output>) {
     let mut todo = outputs;
     while !todo.is_empty() {
@@ -103,7 +102,7 @@ fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<
                         slow.push(to);
                     }
                 }
-                // Dropping the sender lets the connection write what is left, then close.
+                // Dropping the sender lets the connection write the rest, then close.
                 Output::Close(id) => drop(queues.remove(&id)),
             }
         }
@@ -112,16 +111,16 @@ fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<
 }
 
 impl Queue {
-    /// Queues a line unless too much waits already.
+    /// Queues a line; returns false if too much is waiting.
     fn push(&self, line: String) -> bool {
         let length = line.len();
         let waiting = self.waiting.fetch_add(length, Ordering::Relaxed) + length;
-        // A task that is gone reports so itself.
+        // A task that has ended reports so itself.
         waiting <= SENDQ_MAX && (self.lines.send(line).is_ok() || self.lines.is_closed())
     }
 }
 
-/// One connection's task.
+/// Runs one connection.
 pub(super) async fn connection<S>(
     stream: S,
     id: ClientId,
@@ -148,7 +147,7 @@ pub(super) async fn connection<S>(
     };
     let mut writing = std::pin::pin!(write(writer, receiver, waiting));
     let reason = tokio::select! {
-        // Too slow: what still waits for it is thrown away with it.
+        // Too slow: its queue is discarded.
         () = kill.cancelled() => return,
         () = &mut writing => return drop(events.send(Event::Gone { id, reason: "Connection closed" }).await),
         () = gone.cancelled() => "Connection closed",
@@ -159,7 +158,7 @@ pub(super) async fn connection<S>(
     let _ = timeout(LAST_WORDS, writing).await;
 }
 
-/// Reads until the end, an error, or silence in spite of a PING.
+/// Reads until the end, an error, or silence after a PING; returns the reason.
 async fn read<R>(mut reader: R, id: ClientId, events: &mpsc::Sender<Event>, paced: bool) -> &'static str
 where
     R: AsyncRead + Unpin,
@@ -196,7 +195,7 @@ where
     }
 }
 
-/// Writes until the queue is closed and empty, or the far side is gone.
+/// Writes until the queue is closed and empty, or the connection breaks.
 async fn write<W>(mut writer: W, mut lines: mpsc::UnboundedReceiver<String>, waiting: Arc<AtomicUsize>)
 where
     W: AsyncWrite + Unpin,
@@ -229,7 +228,7 @@ impl Pace {
         Self { tokens: BURST, at: None }
     }
 
-    /// How long the next line has to wait; it is counted as sent then.
+    /// Returns the wait before the next line, which counts as sent then.
     fn wait(&mut self, now: Instant) -> Duration {
         let passed = self.at.map_or(Duration::ZERO, |at| now.duration_since(at));
         self.at = Some(now);

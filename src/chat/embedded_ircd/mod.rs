@@ -1,8 +1,8 @@
-//! A small, real IRC server inside herder: for `herder demo`, and for tests.
+//! A small, real IRC server inside herder: for `herder demo`, for a herder without networks, and for tests.
 //!
-//! It listens on loopback alone and asks for a password, because other users of the machine reach loopback too; the
-//! password's owner is the account that every line carries (`account-tag`, WHOX, WHOIS), so that the bot authorises here
-//! exactly as it does on any network. herder itself joins through an in-memory stream ([`Server::connect_internal`]).
+//! It listens on loopback only and requires a password, because other users of the machine reach loopback too. The
+//! password's account is attached to every line (`account-tag`, WHOX, WHOIS), so that the bot authorises people here
+//! exactly as on any network. herder itself joins through an in-memory stream ([`Server::connect_internal`]).
 //!
 //! Model: [`state::Ircd`] is a pure state machine, (state, one line) to messages; [`link`] holds the tasks around it.
 //!
@@ -11,8 +11,8 @@
 //!  herder ────── connection task ──┴────────► server task (owns `Ircd`) ────┴─► queue ── connection task ── herder
 //! ```
 //!
-//! Absent on purpose: links to other servers, TLS, SASL, services, channel modes and bans, server operators. What a client
-//! must have to feel at home is there: see `tests/it/embedded_ircd.rs`, irssi and weechat.
+//! Deliberately absent: links to other servers, TLS, SASL, services, channel modes and bans, server operators.
+//! Everything that irssi and WeeChat need is present, see `tests/it/embedded_ircd.rs`.
 
 mod channel;
 mod client;
@@ -44,31 +44,31 @@ use tokio_util::task::TaskTracker;
 use crate::clock;
 use link::Event;
 
-/// What an in-memory stream holds: some hundred lines, so that neither side waits for the other in ordinary talk.
+/// Buffer size of an in-memory stream, in bytes: some hundred lines, so that neither side usually waits for the other.
 const DUPLEX_BYTES: usize = 64 * 1024;
 
-/// What the server is told at start.
+/// The server's settings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The port to listen on at 127.0.0.1; 0: any.
+    /// The port to listen on at 127.0.0.1; 0 for any.
     pub port: u16,
-    /// How many of the following ports are tried when it is taken.
+    /// Number of following ports that are tried if it is in use.
     pub more_ports: u16,
-    /// `NETWORK=`.
+    /// The network's name, sent as `NETWORK=`.
     pub network: String,
-    /// The bot's nick, which nobody but the internal account of [`Options::bot_account`] may use.
+    /// The bot's nick, which only the account of [`Options::bot_account`] may use.
     pub bot_nick: String,
-    /// The account the bot joins as.
+    /// The account that the bot joins as.
     pub bot_account: String,
-    /// Accounts and their passwords.
+    /// Accounts and their password digests.
     pub accounts: Vec<(String, Password)>,
-    /// Accounts that are no operators of the channels: they may not set topics or throw anybody out.
+    /// Accounts that are no channel operators: they may not set topics or kick.
     pub onlookers: BTreeSet<String>,
-    /// Whether somebody without a password may come in, without an account.
+    /// True if clients without a password may connect, without an account.
     pub guests: bool,
-    /// Lines shown on joining.
+    /// Lines shown on connecting.
     pub motd: Vec<String>,
-    /// Whether somebody from outside who writes fast is held back. Not when it is the other side that is measured.
+    /// True to delay outside clients that send fast; false where the other side's speed is measured.
     pub paced: bool,
 }
 
@@ -90,22 +90,22 @@ impl Default for Options {
     }
 }
 
-/// Why the server could not start.
+/// The reason why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No port could be had.
+    /// No port is free.
     #[error("cannot listen on 127.0.0.1, ports {first} to {last}: {source}")]
     Listen {
         /// The first port tried.
         first: u16,
-        /// The last one.
+        /// The last port tried.
         last: u16,
-        /// What the system said of the last one.
+        /// The system's error for the last one.
         source: std::io::Error,
     },
 }
 
-/// A running server. Dropping it ends it; [`Server::stop`] also waits until everybody was told.
+/// A running server. Its drop ends it; [`Server::stop`] also waits until all clients were notified.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -119,7 +119,7 @@ impl Server {
     /// Listens and serves until it is stopped.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// No port is free.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let listener = listen(options.port, options.more_ports).await?;
         let address = listener.local_addr().map_err(|source| StartError::Listen {
@@ -136,7 +136,7 @@ impl Server {
             onlookers: options.onlookers,
             guests: options.guests,
             motd: options.motd,
-            // Ids of an earlier run on the same history must not come again; the clock at start tells runs apart.
+            // Message ids of an earlier run must not repeat; the start time distinguishes runs.
             instance: format!("{:x}-", now.as_millis()),
         };
         let (events, receiver) = mpsc::channel(link::EVENTS_CAPACITY);
@@ -160,19 +160,20 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A connection from inside, known by `account`: no password, no pacing. Must be called within the runtime.
+    /// Opens a connection from inside, authenticated as `account`: without password and pacing. Must be called within
+    /// the runtime.
     #[must_use]
     pub fn connect_internal(&self, account: &str) -> DuplexStream {
         self.connector().connect(account)
     }
 
-    /// Something that opens internal connections and can be handed on.
+    /// Returns a handle that opens internal connections.
     #[must_use]
     pub fn connector(&self) -> InternalConnector {
         InternalConnector {
@@ -182,7 +183,7 @@ impl Server {
         }
     }
 
-    /// Tells everybody that it ends, and resolves when their connections are closed.
+    /// Notifies all clients, and waits until their connections are closed.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -196,7 +197,7 @@ impl Drop for Server {
     }
 }
 
-/// Opens connections from inside herder, as often as a lost one has to be replaced.
+/// Opens connections from inside herder, also to replace a lost one.
 #[derive(Clone)]
 pub struct InternalConnector {
     events: mpsc::Sender<Event>,
@@ -211,7 +212,7 @@ impl std::fmt::Debug for InternalConnector {
 }
 
 impl InternalConnector {
-    /// A stream that is a client of the server, known by `account`. Must be called within the runtime.
+    /// Opens a stream that is a client of the server, authenticated as `account`. Must be called within the runtime.
     #[must_use]
     pub fn connect(&self, account: &str) -> DuplexStream {
         let (ours, theirs) = tokio::io::duplex(DUPLEX_BYTES);
@@ -248,14 +249,14 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                // Answers are short lines; each should leave at once. A socket that cannot be told so works all the same.
+                // Lines should be sent at once; a socket without the option works too.
                 let _ = stream.set_nodelay(true);
                 let id = ClientId(next.fetch_add(1, Ordering::Relaxed));
-                // Lines are short, and somebody waits for each; that this cannot be had is no reason to turn them away.
+                // Lines should be sent at once; without the option the client is accepted too.
                 drop(stream.set_nodelay(true));
                 tasks.spawn(link::connection(stream, id, None, paced, events.clone()));
             }
-            // Out of file descriptors, or a peer that left at once: others must not spin with us.
+            // No file descriptors are left, or the peer is gone; the pause keeps the loop from spinning.
             Err(error) => {
                 tracing::warn!(%error, "the embedded IRC server cannot accept a connection");
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! The numerics this server sends, by their usual names. `irc::proto` lacks several of them (330, 354, 417).
+//! The numerics that this server sends, by their usual names. `irc::proto` lacks several of them (330, 354, 417).
 
 macro_rules! numerics {
     ($($name:ident = $code:literal;)*) => { $(pub(super) const $name: &str = $code;)* };

@@ -1,17 +1,17 @@
-//! What the server knows of a password.
+//! Digests of passwords.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The SHA-256 of a password, in hexadecimal digits. Whoever gets to see it cannot come in with it, as long as the password
-/// is a drawn one, which nobody can find by trying; and a comparison takes as long for a wrong one that is almost right.
+/// The SHA-256 of a password, in hexadecimal digits. A leaked digest is useless, since a random password cannot be
+/// found by trying; and a comparison's duration does not tell how much of a wrong password is right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Password(String);
 
 impl Password {
-    /// What is known of this password.
+    /// Computes the digest of a password.
     #[must_use]
     pub fn of(password: &str) -> Self {
         let digest = ring::digest::digest(&ring::digest::SHA256, password.as_bytes());

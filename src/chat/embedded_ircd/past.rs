@@ -1,4 +1,4 @@
-//! What was said before: replayed on joining, or given to whoever asks (`CHATHISTORY`, IRCv3 draft/chathistory).
+//! History: replayed on joining, or returned on request (`CHATHISTORY`, IRCv3 draft/chathistory).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use super::state::{Ircd, Meta, server_time};
 use super::wire::{Request, cut, fold};
 use crate::core::time::Timestamp;
 
-/// The most lines of one answer.
+/// Maximum number of lines in one answer.
 pub(super) const PAGE_MAX: usize = 100;
 
-/// A place in a channel's history.
+/// A position in a channel's history.
 enum Point<'a> {
     Time(Timestamp),
     Id(&'a str),
@@ -30,7 +30,7 @@ impl<'a> Point<'a> {
         Some(Self::Time(Timestamp::from_millis(time.as_millisecond())))
     }
 
-    /// Which lines are exactly there: those before it and those after it are what is left. `None`: there is no such line.
+    /// Returns the range of lines exactly at the position; `None` if there is no such line.
     fn range(&self, history: &VecDeque<Said>) -> Option<Range<usize>> {
         match self {
             Self::Time(time) => {
@@ -45,14 +45,14 @@ impl<'a> Point<'a> {
     }
 }
 
-/// Why a question is not answered: the code of a `FAIL`, and a sentence.
+/// The reason of a failed request: the code of a `FAIL`, and a sentence.
 type Failure = (&'static str, &'static str);
 
 const UNREADABLE: Failure =
     ("INVALID_PARAMS", "That cannot be read: timestamp=…, msgid=…, and how many lines");
 const NO_SUCH_LINE: Failure = ("MESSAGE_ERROR", "There is no line of that id any more");
 
-/// Which lines a question is about. `params` follow the channel.
+/// Returns the range of lines that a request asks for. `params` follow the channel.
 fn slice(verb: &str, params: &[&str], history: &VecDeque<Said>) -> Result<Range<usize>, Failure> {
     let at = |index: usize| -> Result<Range<usize>, Failure> {
         let point = params.get(index).and_then(|text| Point::parse(text)).ok_or(UNREADABLE)?;
@@ -86,7 +86,7 @@ fn slice(verb: &str, params: &[&str], history: &VecDeque<Said>) -> Result<Range<
 }
 
 impl Ircd {
-    /// `CHATHISTORY`.
+    /// Handles `CHATHISTORY`.
     pub(super) fn past(&mut self, id: ClientId, request: &Request<'_>) {
         let needed = [Cap::ChatHistory, Cap::Batch, Cap::ServerTime, Cap::MessageTags];
         if !self.clients.get(&id).is_some_and(|client| needed.iter().all(|cap| client.has(*cap))) {
@@ -115,7 +115,7 @@ impl Ircd {
         }
     }
 
-    /// Channels of a client in which something was said between two times, and when that was last.
+    /// Answers with the client's channels that have lines between two times, each with the time of the last one.
     fn past_targets(&mut self, id: ClientId, params: &[&str]) {
         let time = |text: &&str| match Point::parse(text) {
             Some(Point::Time(time)) => Some(time),
@@ -157,7 +157,7 @@ impl Ircd {
         self.server_says(id, Command::Raw("FAIL".to_owned(), params));
     }
 
-    /// Gives lines of a channel's history to a client, as what they are: in a batch, or, without one, as notices.
+    /// Sends lines of a channel's history to a client: in a batch or, without one, as notices.
     pub(super) fn tell_past(&mut self, id: ClientId, name: &str, lines: VecDeque<Said>, batches: bool) {
         let batch = batches.then(|| self.fresh());
         if let Some(batch) = &batch {

@@ -1,22 +1,22 @@
-//! Questions: WHO and WHOX, WHOIS, MODE, ISON, USERHOST and the small ones that clients ask by themselves.
+//! Queries: WHO and WHOX, WHOIS, MODE, ISON, USERHOST and others that clients send by themselves.
 
 use super::client::{Client, ClientId};
 use super::numeric as n;
 use super::state::Ircd;
 use super::wire::{Request, cut, fold};
 
-/// The fields of WHOX in the order in which they are answered.
+/// The fields of WHOX in the order of the answer.
 const WHOX_FIELDS: &str = "tcuihsnfdlaor";
 
-/// Channels or masks in one WHO or MODE.
+/// Maximum number of channels or masks in one WHO or MODE.
 const MASKS_MAX: usize = 20;
 
-/// Nicks answered in one ISON or USERHOST.
+/// Maximum number of nicks answered in one ISON or USERHOST.
 const NICKS_MAX: usize = 20;
 
 impl Ircd {
     pub(super) fn who(&mut self, id: ClientId, request: &Request<'_>) {
-        // Several channels in one question, as irssi asks when it joins several.
+        // irssi asks for several channels at once when it joins several.
         let mask = request.param(0).unwrap_or("*").to_owned();
         let found: Vec<(String, ClientId)> =
             mask.split(',').take(MASKS_MAX).flat_map(|mask| self.matching(mask)).collect();
@@ -38,7 +38,7 @@ impl Ircd {
         self.numeric(id, n::RPL_ENDOFWHO, &[&mask, "End of /WHO list"]);
     }
 
-    /// Whom one mask of WHO means, each with the channel it is asked about.
+    /// Returns the clients that a mask of WHO matches, each with the channel in question.
     fn matching(&self, mask: &str) -> Vec<(String, ClientId)> {
         let key = fold(mask);
         let everywhere = |id: &ClientId| ("*".to_owned(), *id);
@@ -178,7 +178,7 @@ impl Ircd {
                 '+' => on = true,
                 '-' => on = false,
                 'B' => client.bot = on,
-                // Clients ask for `+i` by habit; there is nothing to hide from here.
+                // Clients set `+i` by default; this server hides no one anyway.
                 'i' | 'w' => {}
                 _ => unknown = true,
             }

@@ -8,10 +8,10 @@ use super::numeric as n;
 use super::state::{CHANNELS_MAX, CHANNELS_PER_CLIENT, Ircd, Meta, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
-/// Targets of one command: more in one line is a mistake or an attack.
+/// Maximum number of targets of one command: more is a mistake or an attack.
 const TARGETS_MAX: usize = 100;
 
-/// Names in one 353, so that the line fits with the longest nicks.
+/// Number of names in one 353, so that the line fits with the longest nicks.
 const NAMES_PER_LINE: usize = 12;
 
 impl Ircd {
@@ -71,7 +71,7 @@ impl Ircd {
             if self.is_op(id) {
                 let server = Prefix::ServerName(self.settings.name.clone());
                 let mode = vec![name.clone(), "+o".to_owned(), self.nick_of(id)];
-                // Those who join read it in the names; only the others must be told.
+                // A newcomer sees it in the list of names; only the others are told.
                 if member != id {
                     self.relay(member, &server, Command::Raw("MODE".to_owned(), mode), &Meta::default());
                 }
@@ -90,9 +90,9 @@ impl Ircd {
         self.clients.get(&id).map_or_else(String::new, |client| client.nick().to_owned())
     }
 
-    /// Replays what was said, so that it can never be taken for something said now: inside a `chathistory` batch; for a
-    /// client that knows times but no batches as notices, which no bot may answer; for all others not at all, nor for those
-    /// who ask for what they want to have.
+    /// Replays the history to a client that joins, marked so that it is never taken for live speech: in a
+    /// `chathistory` batch, or as notices for a client that knows times but no batches. Other clients, and those that
+    /// can request history, get no replay.
     fn replay(&mut self, id: ClientId, key: &str) {
         let Some(client) = self.clients.get(&id) else { return };
         let (batches, times) = (client.has(Cap::Batch), client.has(Cap::ServerTime));
@@ -125,7 +125,7 @@ impl Ircd {
         self.leave(id, key);
     }
 
-    /// Whether a client is in a channel; it is told if not.
+    /// True if the client is in the channel; otherwise it is sent the error.
     fn member_of(&mut self, id: ClientId, name: &str) -> bool {
         let Some(channel) = self.channels.get(&fold(name)) else {
             self.numeric(id, n::ERR_NOSUCHCHANNEL, &[name, "No such channel"]);
@@ -138,7 +138,7 @@ impl Ircd {
         inside
     }
 
-    /// Whether a client is an operator in a channel it is in; it is told if not.
+    /// True if the client is an operator in a channel it is in; otherwise it is sent the error.
     fn op_of(&mut self, id: ClientId, name: &str) -> bool {
         if !self.member_of(id, name) {
             return false;
@@ -172,7 +172,7 @@ impl Ircd {
         self.announce(id, &members, &Command::TOPIC(name, Some(text)));
     }
 
-    /// Tells a channel what one of its members did.
+    /// Tells members of a channel what one of them did.
     fn announce<'a>(&mut self, by: ClientId, to: impl IntoIterator<Item = &'a ClientId>, command: &Command) {
         let Some(client) = self.clients.get(&by) else { return };
         let (prefix, meta) = (client.prefix(), self.meta(by));

@@ -98,14 +98,14 @@ impl Unread {
 /// Prefix of forwarded text. It keeps such text from being read as a command.
 const FORWARDED: &str = "↪️";
 
-/// The words of the messages that a message forwards; `None`: it forwards none with words.
+/// Returns the text of the messages that a message forwards; `None` if there is none.
 fn forwarded(message: &Message) -> Option<String> {
     let words = message.message_snapshots.iter().map(|snapshot| snapshot.content.trim());
     let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| format!("{FORWARDED} {}", words.join("\n")))
 }
 
-/// Something attached to a message.
+/// A file attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub(super) name: String,
@@ -125,12 +125,12 @@ impl From<&Attachment> for File {
     }
 }
 
-/// Who is listened to.
+/// The selection of authors that herder listens to.
 #[derive(Debug, Clone)]
 pub(super) struct Ears {
     pub(super) me: UserId,
     pub(super) guild: Id,
-    /// Bots that are listened to.
+    /// Ids of bots that are listened to.
     pub(super) bots: Vec<String>,
 }
 
@@ -139,8 +139,8 @@ impl Ears {
         author.id != self.me && (!author.bot || self.bots.contains(&author.id.to_string()))
     }
 
-    /// What a message says; `None`: it is none of ours. `direct` is said where the message itself does not tell, as with
-    /// those that are fetched.
+    /// Converts a message; `None` if it is not for herder. `direct` tells whether it is private where the message
+    /// itself does not, as with fetched ones.
     pub(super) fn message(&self, message: Message, direct: Option<bool>) -> Option<Said> {
         let elsewhere = message.guild_id.is_some_and(|guild| guild.get() != self.guild);
         let spoken = matches!(message.kind, MessageType::Regular | MessageType::InlineReply);
@@ -149,7 +149,7 @@ impl Ears {
         }
         let member = message.member.as_deref();
         let nick = member.and_then(|member| member.nick.clone());
-        // What is forwarded has no words of its own beside it.
+        // A forwarding message has no text of its own.
         let forwarded = forwarded(&message).filter(|_| message.content.trim().is_empty());
         let inner = message.message_snapshots.iter();
         let people = message.mentions.iter().chain(inner.clone().flat_map(|snapshot| &snapshot.mentions));
@@ -169,9 +169,9 @@ impl Ears {
         })
     }
 
-    /// What a message says after its author changed it; `None`: nobody changed its words, or it is none of ours.
+    /// Converts an edited message; `None` if its text is unchanged or it is not for herder.
     pub(super) fn edited(&self, event: MessageUpdateEvent) -> Option<Said> {
-        // Discord tells of links that it previews and of pins in the same way.
+        // Discord reports link previews and pins in the same way.
         event.edited_timestamp?;
         let (author, text) = (event.author?, event.content?);
         let elsewhere = event.guild_id.is_some_and(|guild| guild.get() != self.guild);
@@ -204,24 +204,24 @@ fn mentioned<'a>(users: impl IntoIterator<Item = &'a User>) -> Vec<(Id, String)>
     users.into_iter().map(|user| (user.id.get(), shown(user))).collect()
 }
 
-/// Ids of roles, as the configuration has them.
+/// Returns the ids of roles, in the form of the configuration.
 pub(super) fn role_ids(roles: &[RoleId]) -> Vec<String> {
     roles.iter().map(ToString::to_string).collect()
 }
 
-/// The longest name that is repeated; Discord's own limits are lower.
+/// Maximum length of a name that is repeated, in characters; Discord's own limits are lower.
 const NAME_MAX: usize = 100;
 
-/// What ids in messages stand for.
+/// Names of the server's roles and channels, by id.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     pub(super) roles: HashMap<Id, String>,
     pub(super) channels: HashMap<Id, String>,
-    /// The role that Discord made for herder alone: clients offer it beside herder itself when somebody types `@`.
+    /// The role that Discord made for herder alone: clients suggest it beside herder itself when somebody types `@`.
     pub(super) own_role: Option<Id>,
 }
 
-/// The words of a message as herder reads them, and who is mentioned in them.
+/// The text of a message as herder reads it, with its mentions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) text: String,
@@ -239,8 +239,8 @@ impl Names {
         }
     }
 
-    /// The words of a message: a mention of herder at the head addresses it. Nobody else's name stands in them, because
-    /// what somebody calls themselves must not decide what a line means; only ids do.
+    /// Returns the text of a message; a mention of herder at its beginning becomes herder's name. Other mentions stay
+    /// ids, because a name that anybody can choose must not decide the meaning of a line.
     pub(super) fn words(&self, said: &Said, me: UserId) -> Words {
         let mut words = String::with_capacity(said.text.len());
         let mut mentions: Vec<Mention> = Vec::new();
@@ -291,7 +291,7 @@ impl Names {
         }
     }
 
-    /// What a person reads instead of an id, if it is known.
+    /// Returns the text that a person reads instead of an id, if known.
     fn shown(&self, said: &Said, kind: Kind, id: Id) -> Option<String> {
         let (sign, name) = match kind {
             Kind::User => ('@', said.mentioned.iter().find(|(user, _)| *user == id).map(|(_, name)| name)),
@@ -309,9 +309,9 @@ enum Kind {
     Channel,
 }
 
-/// The mention that `text` begins with: `<@id>`, `<@!id>`, `<@&id>` or `<#id>`, and its length.
+/// Parses the mention at the beginning of `text`: `<@id>`, `<@!id>`, `<@&id>` or `<#id>`. Returns its length too.
 fn mention(text: &str) -> Option<(Kind, Id, usize)> {
-    /// The longest id has 20 digits.
+    /// Maximum length of a mention, in bytes: an id has up to 20 digits.
     const LONGEST: usize = 24;
     let end = text.bytes().take(LONGEST).position(|byte| byte == b'>')?;
     let inside = &text[1..end];
@@ -321,7 +321,7 @@ fn mention(text: &str) -> Option<(Kind, Id, usize)> {
     Some((kind, id, end + 1))
 }
 
-/// The line of a message, said `at` that time.
+/// Builds the line of a message, said at the time `at`.
 pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>, at: Timestamp) -> Inbound {
     Inbound {
         author: Author {
@@ -443,7 +443,7 @@ mod tests {
         for (text, words) in cases {
             assert_eq!(read(text).1, words, "{text:?}");
         }
-        // What decides about a line has no name in it but herder's own.
+        // The text that decides the meaning of a line contains no name but herder's own.
         let (read, _) = read(&format!("<@{ALICE}> <@&5> <#6>"));
         assert_eq!(read, format!("<@{ALICE}> <@&5> <#6>"));
     }

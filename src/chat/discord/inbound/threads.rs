@@ -1,5 +1,5 @@
-//! What was said in threads while nobody listened. A server lists those that are in use; those that were archived meanwhile
-//! are asked for, channel by channel.
+//! Messages in threads that were missed. A server lists its active threads; those archived meanwhile are requested
+//! channel by channel.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::rest::{ArchivedThreads, RestError};
 use crate::journal::Memo;
 
-/// Between two tries to ask for archived threads.
+/// The wait before another request for archived threads.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Archived threads of a channel are to be asked for.
+/// A pending request for the archived threads of a channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listing {
     channel: ChannelId,
-    /// Whatever was archived before this has nothing in it that nobody heard.
+    /// Threads archived before this id contain no missed message.
     since: Id,
-    /// Those that were archived before this; `None`: the last ones.
+    /// Only threads archived before this time are requested; `None` for the latest ones.
     before: Option<Timestamp>,
 }
 
 impl Reader {
-    /// Threads where something was said after `since`: in those of agents' channels everything is for the agent, in others
-    /// what calls one.
+    /// Tracks threads with messages after `since`: in those of agents' channels every message is for the agent, in
+    /// others only one that addresses it.
     pub(super) fn follow_threads(&mut self, guild: &Guild, since: Id) {
         for thread in guild.threads.iter().filter(|thread| last_message(thread) > since) {
             let id = thread.id.get();
@@ -37,14 +37,14 @@ impl Reader {
                 self.strange.insert(id);
             }
         }
-        // What was to be asked for and is not yet is asked for still.
+        // Channels that still wait for their request keep their earlier start.
         let since = self.to_list.iter().map(|listing| listing.since).fold(since, Id::min);
         let directory = self.bot.directory.all().into_iter();
         let channels = directory.filter(|(purpose, _)| matches!(purpose, Purpose::Agent(_)));
         self.to_list = channels.map(|(_, channel)| Listing { channel, since, before: None }).collect();
     }
 
-    /// Threads of channels that could not be seen until now: what was said there since then was not heard either.
+    /// Tracks threads of channels that became visible again: messages since then were missed as well.
     pub(super) fn follow_again(&mut self, threads: &[GuildChannel]) {
         let guild = self.ears.guild;
         for thread in threads.iter().filter(|thread| thread.guild_id.get() == guild) {
@@ -66,7 +66,7 @@ impl Reader {
         matches!(self.bot.directory.purpose(channel), Some(Purpose::Agent(_)))
     }
 
-    /// The channel of the server that a channel is, or is a thread of.
+    /// Returns the server channel of a thread, or the channel itself.
     pub(super) fn channel_around(&self, channel: Id) -> ChannelId {
         let channel = ChannelId::new(channel.max(1));
         self.bot.threads.parent(channel).unwrap_or(channel)
@@ -82,7 +82,7 @@ impl Reader {
         }));
     }
 
-    /// The last archived threads of a channel are these.
+    /// Handles a page of a channel's archived threads.
     pub(super) fn listed(&mut self, listing: Listing, archived: Result<ArchivedThreads, RestError>) {
         let ArchivedThreads { threads, more } = match archived {
             Ok(archived) => archived,
@@ -102,15 +102,15 @@ impl Reader {
             self.bot.threads.saw(thread);
             self.follow_thread(thread, listing.since);
         }
-        // The last one archived comes first.
+        // The list begins with the thread archived last.
         let oldest = threads.iter().filter_map(archived_at).min();
         if let Some(before) = oldest.filter(|oldest| more && is_late(*oldest)) {
             self.to_list.push_back(Listing { before: Some(before), ..listing });
         }
     }
 
-    /// Threads that are archived or gone are not followed any more: what is said there brings them back. Each of them would be
-    /// asked for at every new session, because the server does not say what was said in them last.
+    /// Stops tracking archived and deleted threads; a new message tracks them again. Otherwise each would be fetched
+    /// at every new session, because the server does not tell their last message.
     pub(super) fn forget_threads(&mut self) -> Vec<Memo> {
         if !self.guild_seen || !self.has_heard_all() {
             return Vec::new();
@@ -121,7 +121,7 @@ impl Reader {
         let left = unused.into_iter().filter(|thread| self.intake.leave(*thread));
         let memos =
             Vec::from_iter(left).into_iter().map(|thread| self.memory.forget_thread(thread)).collect();
-        // Of those with nothing but talk nothing is on disk.
+        // Threads with nothing but talk are not on disk.
         for channel in self.intake.channels() {
             if self.is_talk_of_the_past(channel) && self.intake.leave(channel) {
                 self.strange.remove(&channel);
@@ -130,7 +130,7 @@ impl Reader {
         memos
     }
 
-    /// Whether a channel is one where nobody has spoken to herder, and which is no more than a thread that is not in use.
+    /// True if no one has addressed herder in the channel, and it is only an inactive thread.
     fn is_talk_of_the_past(&self, channel: Id) -> bool {
         let id = ChannelId::new(channel.max(1));
         let is_kept = self.memory.notes(channel) || self.memory.direct(channel);

@@ -1,5 +1,4 @@
-//! Channels that may turn out to be herder's own: what is said there waits until that is known. And what becomes of those that
-//! have.
+//! Channels that may turn out to be herder's own: their messages wait until that is known.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,19 +11,18 @@ use crate::chat::discord::Bot;
 use crate::chat::discord::directory::Outlook;
 use crate::clock;
 
-/// A channel that is older is none that was just made.
+/// Maximum age of a channel that may have just been created by herder.
 const YOUNG: Duration = Duration::from_secs(300);
 
 impl Reader {
-    /// Whether a channel that nobody knows may turn out to be one of herder's: while the server was not seen any, after that
-    /// one that was just made.
+    /// True if an unknown channel may be one of herder's: any channel until the server was read, later only a new one.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         let directory = &self.bot.directory;
         directory.may_be_ours(channel)
             && (directory.outlook() == Outlook::Unseen || is_young(&self.bot, channel.get()))
     }
 
-    /// What is said in a channel that may be one of herder's is not worked on before that is known.
+    /// Holds the messages of such a channel back until its purpose is known.
     pub(super) fn wait_for_its_purpose(&mut self, channel: Id, first: Id) {
         if self.unsure.insert(channel) {
             if is_young(&self.bot, channel) {
@@ -36,7 +34,7 @@ impl Reader {
         }
     }
 
-    /// Channels were learnt, or none is looked for or being made any more, or time has passed.
+    /// Releases channels whose purpose is known now, because channels were learnt, none is being created, or time has passed.
     pub(super) fn sure_of_channels(&mut self) {
         let unsure = std::mem::take(&mut self.unsure).into_iter();
         let (unsure, sure): (HashSet<Id>, HashSet<Id>) =
@@ -45,7 +43,7 @@ impl Reader {
         for channel in sure {
             self.intake.let_go(channel);
         }
-        // What is said where herder is at home needs no call, also if it was not always at home there.
+        // In herder's own channels every message is for it, also in one that became its own only now.
         let bot = &self.bot;
         self.strange.retain(|channel| bot.purpose_around(ChannelId::new((*channel).max(1))).is_none());
         if self.bot.directory.outlook() != Outlook::Unseen
@@ -55,7 +53,7 @@ impl Reader {
         }
     }
 
-    /// Channels that were made or found are followed from then on; and from where nobody heard, while that is not made up for.
+    /// Starts to track channels that were created or found, from now on or from the start of a gap that is not fetched yet.
     pub(super) fn follow_new(&mut self) {
         for (_, channel) in self.bot.directory.all() {
             let channel = channel.get();
@@ -67,7 +65,7 @@ impl Reader {
     }
 }
 
-/// Whether a channel was made only now.
+/// True if a channel was created recently.
 fn is_young(bot: &Bot, channel: Id) -> bool {
     clock::now().since(bot.said_at(channel)) < YOUNG
 }

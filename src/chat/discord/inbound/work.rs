@@ -1,4 +1,4 @@
-//! One message, from its line to its answer.
+//! Handling of one message, from its line to its answer.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -24,24 +24,24 @@ use crate::core::id::{AgentName, PostId};
 use crate::journal::{Batch, Heard, Memo};
 use crate::outbox::{Body, Lane, Post, Target};
 
-/// How long the files of a message are tried for, all together. What is said after it in its channel waits meanwhile.
+/// Timeout of all files of a message together. Later messages of the channel wait meanwhile.
 const FILES_WITHIN: Duration = Duration::from_secs(30);
 
-/// That nobody hears what is said in a channel was told there, under this key and its id.
+/// Key prefix of the memo that people in a channel were told that no agent is there.
 const TOLD: &str = "discord/told/unheard/";
 
-/// Stands for a message without words.
+/// Replaces the text of a message without words.
 const FILE: &str = "📎";
 
-/// What working on a message came to.
+/// The result of handling a message.
 pub(super) enum Worked {
-    /// What it became, if anything was decided about it.
+    /// Handled, with the decision about it if there was one.
     Over(Option<Heard>),
-    /// The same, later. Until then it is not done: a herder that is killed meanwhile reads it again.
+    /// Handled later. Until then it is not done: a herder that is killed meanwhile reads it again.
     Late(Pin<Box<dyn Future<Output = Option<Heard>> + Send>>),
 }
 
-/// Works on a message. [`Unworked`]: it is not worked on before the next start.
+/// Handles a message. [`Unworked`] if it is not handled before the next start.
 pub(super) async fn carry_out(
     bot: &Arc<Bot>,
     names: &Names,
@@ -55,7 +55,7 @@ pub(super) async fn carry_out(
         return Ok(Worked::Over(Some(answered(bot, inbound, &id, vec![told]).await)));
     }
     let handled = AssertUnwindSafe(bot.ports.dispatcher.handled(inbound.clone())).catch_unwind().await;
-    // One line that herder cannot take must not make it deaf.
+    // A panic in one line must not stop the handling of others.
     let handled = handled.unwrap_or_else(|_| {
         error!(id, "a message made the dispatcher panic");
         Handled::Lines(vec![FAULT.to_owned()])
@@ -63,11 +63,11 @@ pub(super) async fn carry_out(
     let bot = Arc::clone(bot);
     Ok(match handled {
         Handled::Silently => Worked::Over(became(&bot, &said, &line).await),
-        // Discord tells a message again whose answer is not noted, so that an answer to a look is noted as well.
+        // Discord repeats a message whose answer is not recorded, so that answers to look-ups are recorded too.
         Handled::Lines(lines) | Handled::Looked(lines) => {
             Worked::Over(Some(answered(&bot, inbound, &id, lines).await))
         }
-        // The next herder would have to say something else: it reads the message again, unless this is said by then.
+        // The next process would have to give another answer: it reads the message again unless this answer is sent by then.
         Handled::Fleeting(lines) => {
             let gone = say_until_gone(&bot, inbound, lines);
             Worked::Late(Box::pin(async move {
@@ -80,7 +80,7 @@ pub(super) async fn carry_out(
                 say(&bot, inbound, vec![told]);
             }
             Worked::Late(Box::pin(async move {
-                // Whoever had it in hand is gone, or done; either way what became of it is on disk, or nothing is.
+                // The handler has ended; its result, if any, is on disk.
                 let fleeting = over.await.unwrap_or_default();
                 if !fleeting.is_empty() {
                     say_until_gone(&bot, &line.inbound, fleeting).await;
@@ -91,7 +91,7 @@ pub(super) async fn carry_out(
     })
 }
 
-/// What a message became that needs no answer from here.
+/// Returns the decision about a message that needs no answer from here.
 async fn became(bot: &Bot, said: &Said, line: &Line) -> Option<Heard> {
     let Some(heard) = decided(bot, &said.id.to_string()).await else {
         return nobody_hears(bot, said, &line.inbound).await;
@@ -104,7 +104,8 @@ async fn became(bot: &Bot, said: &Said, line: &Line) -> Option<Heard> {
 
 /// Answers a message.
 async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) -> Heard {
-    // Noted with what is said: a question that is read twice is answered once, and herder may be gone before it is said.
+    // Recorded together with the answer: a question that is read twice is answered once, even if herder ends before
+    // the answer is sent.
     let heard = Heard { agent: None, work: None, place: Some(shown(&inbound.place)) };
     let said: Vec<Post> =
         (!lines.is_empty()).then(|| answer(bot, inbound, Body::Kept(lines))).into_iter().collect();
@@ -117,7 +118,7 @@ async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) ->
     heard
 }
 
-/// What somebody is told whose message would be work, if there were anything in it that can be read.
+/// Returns the sentence for a person whose message would be a task if it had readable content.
 fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     let unread = said.unread.filter(|_| inbound.text.is_empty())?;
     let dispatcher = &bot.ports.dispatcher;
@@ -126,8 +127,8 @@ fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     (is_heard && is_meant).then(|| bot.ports.locale.text("discord-unread", &[("what", unread.key().into())]))
 }
 
-/// Whoever may give work and writes where an agent was heard once, or in a thread there, is told that none is. Once in each
-/// such place: people may well talk there among themselves.
+/// Tells a person who may give tasks that no agent listens in this channel or thread, once per place: people may well
+/// talk there among themselves.
 async fn nobody_hears(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<Heard> {
     if said.direct || bot.ports.dispatcher.role(&inbound.author) < Some(Role::Operator) {
         return None;
@@ -157,11 +158,11 @@ fn is_there(bot: &Bot, agent: &AgentName) -> bool {
     view.map_or_else(|| bot.ports.fleet.is_deserted(agent), |view| view.agent.phase != Phase::Removed)
 }
 
-/// No more speech is taken in, and it is not known who spoke.
+/// The error for a message whose author is unknown because intake has closed.
 #[derive(Debug)]
 pub(super) struct Unworked;
 
-/// Keeps a line of a channel for agents that may read there.
+/// Records a line of a channel for agents that may read there.
 fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     let Some(place) = inbound.place.channel() else { return };
     let purpose = bot.directory.purpose(ChannelId::new(said.channel));
@@ -170,7 +171,7 @@ fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
 }
 
-/// Says which files do not reach the agent whole, if any.
+/// Tells the author which files do not reach the agent in full, if any.
 pub(super) fn say_left_out(bot: &Bot, line: &Line) {
     if !line.left_out.is_empty() {
         say(bot, &line.inbound, vec![left_out_line(bot, &line.left_out)]);
@@ -184,13 +185,13 @@ fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
 }
 
-/// A message as a line.
+/// A message converted to a line.
 pub(super) struct Line {
-    /// With what is attached to it, if it is work.
+    /// The line, with its attachments if it is a task.
     pub(super) inbound: Inbound,
-    /// The files that are not whole in it.
+    /// Names of files that it does not contain in full.
     left_out: Vec<String>,
-    /// A file is missing that may be there another time.
+    /// True if a file is missing that another attempt may fetch.
     pub(super) is_short: bool,
 }
 
@@ -200,7 +201,8 @@ impl Line {
     }
 }
 
-/// The line of a message, whose files are tried for no longer than `within`. `None`: it cannot be told any more who says it.
+/// Builds the line of a message; its files are tried for at most `within`. `None` if the author's permissions cannot
+/// be found out any more.
 pub(super) async fn line(
     bot: &Bot,
     names: &Names,
@@ -219,14 +221,14 @@ pub(super) async fn line(
     if said.files.is_empty() {
         return Some(Line::alone(inbound));
     }
-    // Files without a word are meant for somebody as well.
+    // A message of files alone is meant for an agent too.
     let wordless = inbound.text.is_empty();
     if wordless {
-        // The sign makes it no command, whatever a file is called.
+        // The sign keeps a file's name from being read as a command.
         let names: Vec<String> = said.files.iter().map(attached::name).collect();
         inbound.text = format!("{FILE} {}", names.join(", "));
     }
-    // Nothing is fetched for those whose work is not taken.
+    // No file is fetched for people who may not give tasks.
     let dispatcher = &bot.ports.dispatcher;
     if dispatcher.role(&inbound.author) < Some(Role::Operator) || !dispatcher.is_work(&inbound) {
         return Some(Line::alone(inbound));
@@ -252,13 +254,13 @@ pub(super) async fn line(
     Some(Line { inbound, left_out, is_short })
 }
 
-/// The message that a message replies to, as it is given to an agent.
+/// Returns the quoted message of a reply, in the form given to an agent.
 fn reply_note(bot: &Bot, replied: &Replied) -> String {
     let head = bot.ports.locale.text("discord-replied", &[("name", replied.name.as_str().into())]);
     format!("{head}\n{}", replied.quoted())
 }
 
-/// Where a message was said. `None`: that cannot be told any more.
+/// Returns the place of a message; `None` if that cannot be found out any more.
 pub(super) async fn place(bot: &Bot, said: &Said) -> Option<Place> {
     if said.direct {
         return Some(Place::Direct(said.author.to_string()));
@@ -269,7 +271,7 @@ pub(super) async fn place(bot: &Bot, said: &Said) -> Option<Place> {
     Some(bot.place_of(channel, parent))
 }
 
-/// What was stored with the decision about a message.
+/// Returns the stored decision about a message.
 async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     let journal = bot.ports.journal.clone();
     let key = format!("{}{id}", Heard::prefix(&network()));
@@ -291,12 +293,12 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     }
 }
 
-/// Says something about a message; nothing of it is stored.
+/// Posts lines in answer to a message, without storing them.
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
     bot.ports.queue.push(answer(bot, inbound, Body::Lines(lines)));
 }
 
-/// The same. What it gives resolves when that is said, or given up.
+/// Like [`say`]; the future completes when the lines are sent or dropped.
 fn say_until_gone(
     bot: &Bot,
     inbound: &Inbound,
@@ -305,7 +307,7 @@ fn say_until_gone(
     bot.ports.queue.push_until_gone(answer(bot, inbound, Body::Lines(lines)))
 }
 
-/// An answer to a message, where it was said.
+/// Builds an answer to a message, in the same place.
 fn answer(bot: &Bot, inbound: &Inbound, body: Body) -> Post {
     let to = match &inbound.place {
         Place::Channel(channel) => target(bot, channel),
@@ -336,7 +338,7 @@ fn target(bot: &Bot, channel: &str) -> Target {
     }
 }
 
-/// A place as the audit trail names it.
+/// Returns a place's name in the audit trail.
 fn shown(place: &Place) -> String {
     match place {
         Place::Channel(name) | Place::Thread { id: name, .. } => name.clone(),

@@ -1,4 +1,4 @@
-//! Which message of which agent is to be changed now.
+//! Choice of the agents' messages to edit now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use serenity::all::{ChannelId, MessageId};
 use crate::core::id::{AgentName, SessionId};
 use crate::core::time::Timestamp;
 
-/// A message is changed at most so often.
+/// Minimum time between two edits of a message.
 const EVERY: Duration = Duration::from_secs(5);
-/// What a session does that is over sooner is not shown: its posts say all there is.
+/// Minimum duration of a session to be shown; a shorter one is described by its posts.
 const AFTER: Duration = Duration::from_secs(2);
-/// After a restart of herder an agent gets so long to go on with what it did.
+/// Time after a restart of herder in which an agent may continue its session.
 const RESTART: Duration = Duration::from_secs(20);
-/// Requests under way at once: what somebody may look at now and then must not crowd out what is said.
+/// Maximum number of concurrent requests: edits must not delay posts.
 const UNDER_WAY: usize = 8;
 
 /// A message that shows a session.
@@ -23,41 +23,41 @@ pub(super) struct Message {
     pub(super) channel: ChannelId,
     pub(super) id: MessageId,
     pub(super) session: SessionId,
-    /// Since when the session was seen.
+    /// The time at which the session was first seen.
     pub(super) since: Timestamp,
 }
 
-/// An agent, as it stands now.
+/// An agent's present state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     pub(super) agent: AgentName,
-    /// The session that runs.
+    /// The running session.
     pub(super) session: Option<SessionId>,
-    /// The session that ended last, if that has a post of its own or is gone on with by the next one.
+    /// The last session that ended, if a post announces its end or the next session continues it.
     pub(super) well: Option<SessionId>,
-    /// The message that says that the session started, once it is there.
+    /// The message that announced the session's start, once it exists.
     pub(super) message: Option<Message>,
 }
 
-/// What is to be done about one message.
+/// An action on one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// What it says may have changed.
+    /// Its text may have changed.
     Change(Message),
-    /// The session is over: the last change.
+    /// The session is over: edit it for the last time.
     Close(Message),
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stepped {
-    /// It was changed, or there was nothing to change.
+    /// It was edited, or needed no change.
     Changed,
     /// It was closed.
     Closed,
-    /// It did not work; later.
+    /// It failed; it is tried again.
     Failed,
-    /// The message is gone, or can be none: this session has none any more.
+    /// The message is gone or impossible: this session has none any more.
     Gone,
 }
 
@@ -65,11 +65,11 @@ pub(super) enum Stepped {
 struct Entry {
     session: SessionId,
     message: Option<Message>,
-    /// It was there when herder started: until then the session that goes on may be another one, on the same work.
+    /// Set for a message from the previous process: until this time the continued session may have another number.
     loaded: Option<Timestamp>,
-    /// This session is to have no message any more.
+    /// True if this session must not have a message any more.
     given_up: bool,
-    /// The last step did not work.
+    /// True if the last step failed.
     failed: bool,
     due: Timestamp,
 }
@@ -82,7 +82,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// The messages that were there when herder last ran.
+    /// Creates the board with the messages of the previous process.
     pub(super) fn new(known: Vec<(AgentName, Message)>, now: Timestamp) -> Self {
         let entry = |(agent, message): (AgentName, Message)| {
             let session = message.session;
@@ -101,8 +101,8 @@ impl Board {
         Self { entries: known.into_iter().map(entry).collect(), under_way: BTreeSet::new() }
     }
 
-    /// What is to be done now; each step is followed by [`Board::stepped`]. There may be more to do than can be: what is over
-    /// is closed first, and then whoever has waited longest is shown, so that nobody is left out.
+    /// Returns the steps to take now; [`Board::stepped`] has to be called after each. If there are too many, ends
+    /// come first, then the sessions that have waited longest, so that none is left out.
     pub(super) fn look(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let mut steps = Vec::new();
         for seen in agents {
@@ -122,12 +122,12 @@ impl Board {
         steps
     }
 
-    /// Whether anything is shown, or is about to be.
+    /// True if a message is shown, or an edit is in flight.
     pub(super) fn is_shown(&self) -> bool {
         !self.under_way.is_empty() || self.entries.values().any(|entry| entry.message.is_some())
     }
 
-    /// Agents that are not there any more: their messages are closed too.
+    /// Returns steps that close the messages of removed agents.
     fn of_removed(&self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let known: BTreeSet<&AgentName> = agents.iter().map(|seen| &seen.agent).collect();
         let removed = self.entries.iter().filter(|(agent, _)| !known.contains(agent));
@@ -142,7 +142,7 @@ impl Board {
         let goes_well = |entry: &Entry| seen.well == Some(entry.session);
         let entry = match self.entries.get_mut(&seen.agent) {
             Some(entry) if entry.session == session => entry,
-            // The work that herder's end cut short goes on where it was shown.
+            // A session interrupted by herder's end continues in its message.
             Some(entry) if entry.loaded.is_some() => {
                 entry.session = session;
                 entry.message.iter_mut().for_each(|message| message.session = session);
@@ -167,7 +167,7 @@ impl Board {
         entry.message.map(Step::Change)
     }
 
-    /// The session is over.
+    /// Handles the end of a session.
     fn close(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
         let agent = &seen.agent;
         let entry = self.entries.get(agent)?;
@@ -187,7 +187,7 @@ impl Board {
         }
     }
 
-    /// A step is over.
+    /// Handles the result of a step.
     pub(super) fn stepped(&mut self, agent: &AgentName, stepped: Stepped, now: Timestamp) {
         self.under_way.remove(agent);
         let Some(entry) = self.entries.get_mut(agent) else { return };
@@ -275,7 +275,7 @@ mod tests {
         board.stepped(&spark(), Stepped::Changed, at(2));
         assert_eq!(board.look(&seen_well(None, Some(1)), at(3)), []);
         assert!(!board.is_shown());
-        // The same where the next one begins at once.
+        // The same if the next session starts at once.
         board.look(&seen(Some(2)), at(4));
         board.look(&seen(Some(2)), at(6));
         board.stepped(&spark(), Stepped::Changed, at(6));
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(step, [(spark(), Step::Change(message(2, 0)))]);
         board.stepped(&spark(), Stepped::Changed, at(50));
         assert_eq!(board.look(&seen(Some(3)), at(51)), [(spark(), Step::Close(message(2, 0)))]);
-        // Or the session ended with herder, or the agent is not there any more.
+        // Or the session ended with herder, or the agent was removed.
         let mut board = Board::new(vec![(spark(), message(1, 0))], at(50));
         assert_eq!(board.look(&seen(None), at(69)), [], "it may still go on");
         assert_eq!(board.look(&seen(None), at(70)), [(spark(), Step::Close(message(1, 0)))]);
@@ -350,7 +350,7 @@ mod tests {
             })
             .collect();
         board.look(&many, at(0));
-        // As many at once as there is room for, each done within a second: fewer than are due every five.
+        // The maximum number at once, each done within a second: fewer than are due every five.
         let mut shown: BTreeMap<AgentName, usize> = BTreeMap::new();
         for second in 2..40 {
             for (agent, step) in board.look(&many, at(second)) {

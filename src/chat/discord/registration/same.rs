@@ -1,9 +1,8 @@
-//! Whether two lists of commands are the same to whoever gives them. Discord shows what it was sent in other words: with
-//! defaults, ids and fields that nobody asked for.
+//! Comparison of two lists of commands. Discord returns a list with added defaults, ids and other fields.
 
 use serde_json::{Map, Value};
 
-/// What tells one command, option or choice from another. Everything else is Discord's, or a default.
+/// The fields that distinguish commands, options and choices. Other fields are Discord's own or defaults.
 const FIELDS: [&str; 14] = [
     "autocomplete",
     "channel_types",
@@ -21,10 +20,10 @@ const FIELDS: [&str; 14] = [
     "value",
 ];
 
-/// A list of commands as it can be compared.
+/// Normalises a list of commands for comparison.
 pub(super) fn told_apart(commands: &Value) -> Value {
     let mut commands: Vec<Value> = items(commands).iter().map(item).collect();
-    // Discord gives them in an order of its own.
+    // Discord returns them in an order of its own.
     commands.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
     Value::Array(commands)
 }
@@ -33,13 +32,13 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A command, an option or a choice.
+/// Normalises a command, an option or a choice.
 fn item(value: &Value) -> Value {
     let mut told = Map::new();
     for field in FIELDS {
         let inner = match (field, &value[field]) {
             ("choices", choices) => Value::Array(items(choices).iter().map(item).collect()),
-            // 1 and 1.0 are the same number to Discord.
+            // Discord treats 1 and 1.0 as equal.
             (_, Value::Number(number)) => number.as_f64().into(),
             (_, inner) => inner.clone(),
         };
@@ -47,7 +46,7 @@ fn item(value: &Value) -> Value {
             told.insert(field.to_owned(), inner);
         }
     }
-    // Of a command it may be left out.
+    // A command may lack it.
     told.insert("type".to_owned(), value["type"].as_u64().unwrap_or(1).into());
     let options: Vec<Value> = items(&value["options"]).iter().map(item).collect();
     told.insert("options".to_owned(), Value::Array(options));

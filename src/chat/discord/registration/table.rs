@@ -1,4 +1,4 @@
-//! The whole table of commands as poise's values: names, groups, options, who sees them, and all of it in each language.
+//! The table of commands as poise's types: names, groups, options, visibility, and texts in each language.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use crate::l10n::{LOCALES, Locale, SOURCE};
 /// Texts by Discord's name of the language.
 type Localized = Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>;
 
-/// The locales by Discord's names, which are herder's, the source first.
+/// Returns all locales, source first; their names are Discord's.
 fn locales() -> Vec<Locale> {
     LOCALES.iter().filter_map(|(name, _)| Locale::load(name).ok()).collect()
 }
 
-/// The text `id` in the source's language, and in all others.
+/// Returns the text `id` in the source language, and in all others.
 fn texts(locales: &[Locale], id: &str) -> (String, Localized) {
     let text = |locale: &Locale| locale.text(id, &[]);
     let source = locales.iter().find(|locale| locale.name() == SOURCE).map(text).unwrap_or_default();
@@ -27,12 +27,12 @@ fn texts(locales: &[Locale], id: &str) -> (String, Localized) {
     (source, Cow::from(others))
 }
 
-/// The message with a command's name: `slash-agent-add`.
+/// Returns the message id of a command's name: `slash-agent-add`.
 pub(super) fn name_id(name: &str) -> String {
     format!("slash-{}", name.replace(' ', "-"))
 }
 
-/// The table as poise's commands.
+/// Returns the table as poise's commands.
 pub(super) fn commands() -> Vec<poise::Command<(), ()>> {
     let locales = locales();
     let alone = COMMANDS.iter().filter(|command| !command.name.contains(' '));
@@ -53,7 +53,7 @@ pub(super) fn commands() -> Vec<poise::Command<(), ()>> {
     alone.chain(groups).collect()
 }
 
-/// The second word of a command of a group.
+/// Returns the second word of a command that belongs to the group.
 fn member(group: &str, command: &Command) -> Option<&'static str> {
     command.name.split_once(' ').filter(|(first, _)| *first == group).map(|(_, second)| second)
 }
@@ -65,7 +65,7 @@ fn one(locales: &[Locale], command: &Command, name: &'static str) -> poise::Comm
         parameter(locales, option, option.required && !asked_for)
     });
     let mut parameters: Vec<_> = parameters.collect();
-    // What a form asks for can be left out, and what can be left out comes last.
+    // Fields of the form are optional as options, and Discord wants optional ones last.
     parameters.sort_by_key(|parameter| !parameter.required);
     poise::Command {
         parameters,
@@ -93,8 +93,9 @@ fn named(
     }
 }
 
-/// The permission that a member needs to see a command, or a group of commands, on a fresh server; empty: everybody sees it.
-/// Discord hides groups as a whole, so one with a command for viewers is shown, and herder's roles refuse the others.
+/// Returns the permission that a member needs to see a command or group on a fresh server; empty if everybody sees
+/// it. Discord hides groups as a whole, so that one with a command for viewers is visible, and herder's roles refuse
+/// the others.
 fn permissions(commands: &[&Command]) -> Permissions {
     let changes = |command: &&Command| command.effect == Effect::Changes && command.role > Role::Anybody;
     if commands.iter().all(changes) { Permissions::MANAGE_GUILD } else { Permissions::empty() }
@@ -142,7 +143,7 @@ fn is_completed(kind: Kind) -> bool {
     }
 }
 
-/// The longest value of a text option, as Discord counts it.
+/// Sets the type of a text option and its maximum length, in characters.
 fn text<const MAX: usize>(option: CreateCommandOption) -> CreateCommandOption {
     option.kind(CommandOptionType::String).max_length(u16::try_from(MAX).unwrap_or(u16::MAX))
 }

@@ -1,4 +1,4 @@
-//! What Discord is sent, and what it would refuse.
+//! The registration body, checked for what Discord refuses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// `pause [agent] [now]`, with what cannot be seen in the usage line.
+/// Writes `pause [agent] [now]`, with the properties that the usage line does not show.
 fn usage(command: &Value, out: &mut String, before: &str) {
     let subcommands: Vec<&Value> =
         items(command, "options").iter().filter(|option| option["type"] == 1).collect();
@@ -180,7 +180,7 @@ fn a_command_as_discord_gets_it() {
     "#);
 }
 
-/// What Discord refuses, and its document does not say.
+/// Checks rules of Discord's that its documentation does not state.
 fn check(item: &Value, out: &mut Vec<String>) {
     let mut names = vec![item["name"].as_str().unwrap()];
     let mut abouts = vec![item["description"].as_str().unwrap()];

@@ -1,27 +1,27 @@
-//! How far this machine's clock is ahead of Discord's: ids of messages and interactions have Discord's time in them, and how
-//! old something is has to be told by one clock.
+//! Difference between this machine's clock and Discord's. Ids of messages and interactions contain Discord's time,
+//! and an age has to be computed with one clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::core::time::Timestamp;
 
-/// The date of an answer has whole seconds, and comes with a delay. What is no more than this is no difference.
+/// Smallest difference that counts, in ms: an answer's date has whole seconds and arrives with a delay.
 const NOTICED: i64 = 3000;
 
-/// The difference in milliseconds; negative: this machine's clock is behind.
+/// The difference in ms; negative if this machine's clock is behind.
 #[derive(Debug, Default)]
 pub(super) struct Ahead(AtomicI64);
 
 impl Ahead {
-    /// An answer that came `now` has this date.
+    /// Updates the difference from the date of an answer received at `now`.
     pub(super) fn told(&self, date: Timestamp, now: Timestamp) {
         // The date is up to a second older than the answer.
         let ahead = now.as_millis().saturating_sub(date.as_millis()).saturating_sub(500);
         self.0.store(if ahead.saturating_abs() <= NOTICED { 0 } else { ahead }, Ordering::Relaxed);
     }
 
-    /// A moment of Discord's clock, by this machine's.
+    /// Converts a time of Discord's clock to this machine's.
     pub(super) fn here(&self, at: Timestamp) -> Timestamp {
         match self.0.load(Ordering::Relaxed) {
             ahead @ 0.. => at.after(Duration::from_millis(ahead.unsigned_abs())),
@@ -29,7 +29,7 @@ impl Ahead {
         }
     }
 
-    /// A moment of this machine's clock, by Discord's.
+    /// Converts a time of this machine's clock to Discord's.
     pub(super) fn there(&self, at: Timestamp) -> Timestamp {
         match self.0.load(Ordering::Relaxed) {
             ahead @ 0.. => at.before(Duration::from_millis(ahead.unsigned_abs())),

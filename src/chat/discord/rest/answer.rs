@@ -1,4 +1,4 @@
-//! What an answer of Discord's means.
+//! Interpretation of Discord's answers.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use super::route::Route;
 use crate::core::time::Timestamp;
 use crate::outbox::clean::clean;
 
-/// An answer that is longer is none of Discord's: the channels of the largest guild are a tenth of it.
+/// Maximum length of an answer, in bytes; the list of the largest guild's channels is a tenth of it.
 const ANSWER_MAX: usize = 8 * 1024 * 1024;
-/// The most of Discord's own words that an error repeats.
+/// Maximum length of Discord's own words in an error, in characters.
 const WORDS_MAX: usize = 300;
-/// Discord's codes begin here, but for zero.
+/// The smallest of Discord's error codes except zero.
 const FIRST_CODE: u32 = 10_000;
-/// How long to wait if Discord refuses for the number of requests and does not say.
+/// The wait after a 429 that does not state one.
 const UNTOLD: Duration = Duration::from_secs(5);
 
-/// The answer, as far as it can be one.
+/// Reads the body of an answer, up to the maximum length.
 pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut answer = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -35,7 +35,7 @@ pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Err
     Ok(answer)
 }
 
-/// What the headers, and for a refusal the body, say of limits.
+/// Reads the rate limits from the headers and, for a 429, the body.
 pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let number = |name: &str| text(name)?.trim().parse::<u32>().ok();
@@ -47,7 +47,7 @@ pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told
             global: bool,
         }
         let words = serde_json::from_slice::<Words>(body);
-        // Without Discord's words it comes from the guard before it, which is about the whole address.
+        // Without Discord's JSON it comes from the proxy in front of it, which limits the whole address.
         let guard = words.is_err() && text("x-ratelimit-bucket").is_none();
         let words = words.unwrap_or_default();
         let header = text("retry-after").and_then(|text| seconds(text.trim().parse().ok()?));
@@ -66,13 +66,12 @@ pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told
     }
 }
 
-/// Whether Discord counts an answer of this status towards a ban of the address.
+/// True if Discord counts an answer of this status towards a ban of the address.
 fn is_counted(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// The code with which Discord itself refuses; `None`: whoever wrote that was not Discord, whose codes have five digits or
-/// more, or are zero.
+/// Returns Discord's error code; `None` if the answer is not from Discord, whose codes have five digits or more, or are zero.
 fn code(body: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Words {
@@ -83,7 +82,7 @@ fn code(body: &[u8]) -> Option<u32> {
     (!message.is_empty() && (code == 0 || code >= FIRST_CODE)).then_some(code)
 }
 
-/// When an answer was given, by the clock of whoever gave it.
+/// Returns the date of an answer, by the sender's clock.
 pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let date = headers.get(DATE)?.to_str().ok()?;
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
@@ -94,7 +93,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Discord says no, or something in its place does.
+/// Builds the error for an answer with an error status, from Discord or from something in front of it.
 pub(super) fn refused(route: &Route, status: StatusCode, body: &[u8]) -> RestError {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -176,7 +175,7 @@ mod tests {
             ),
             (&[("retry-after", "1"), ("x-ratelimit-global", "true")], r#"{"retry_after": 0.5}"#, 0.5, true),
             (&[], r#"{"message": "slow", "retry_after": 64.57, "global": true}"#, 64.57, true),
-            // Not from Discord itself but from the guard in front of it.
+            // From the proxy in front of Discord.
             (&[("retry-after", "600")], "<html>error code: 1015</html>", 600.0, true),
             (&[], "", 5.0, true),
             (&[("x-ratelimit-bucket", "b")], r#"{"retry_after": -1}"#, 5.0, false),

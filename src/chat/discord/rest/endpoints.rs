@@ -1,4 +1,4 @@
-//! What can be asked, one function each.
+//! Discord's endpoints, one function each.
 
 use reqwest::multipart::{Form, Part};
 use serde::de::DeserializeOwned;
@@ -15,9 +15,9 @@ use super::retry::{Failure, Retry};
 use super::route::{Route, segment};
 use super::{Body, Rest, RestError, Tried, code, failed, jitter};
 
-/// Messages in a page: as many as Discord gives at once.
+/// Number of messages per page; Discord's maximum.
 const PAGE: usize = 100;
-/// Names of files that are sent: Discord keeps letters, digits and `._-`.
+/// Maximum length of an attached file's name, in characters. Discord keeps letters, digits and `._-`.
 const FILE_NAME_MAX: usize = 80;
 
 const MESSAGES: &str = "/channels/{channel.id}/messages";
@@ -28,41 +28,41 @@ const ARCHIVED: &str = "/channels/{channel.id}/threads/archived/public";
 const CHANNELS: &str = "/guilds/{guild.id}/channels";
 const COMMANDS: &str = "/applications/{application.id}/guilds/{guild.id}/commands";
 
-/// A file that goes along with a message.
+/// A file attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct File {
-    /// Its name, with an ending that says what it is.
+    /// Its name, with an extension that tells its type.
     pub(in super::super) name: String,
-    /// What is in it.
+    /// Its content.
     pub(in super::super) bytes: Vec<u8>,
 }
 
-/// Messages after one that was known, the oldest first.
+/// A page of messages after a known one, oldest first.
 #[derive(Debug, Default)]
 pub(in super::super) struct Page {
-    /// Those that can be read.
+    /// Messages that could be parsed.
     pub(in super::super) messages: Vec<Message>,
-    /// Those that cannot, not even in part.
+    /// Ids of messages that could not be parsed, not even in part.
     pub(in super::super) unreadable: Vec<MessageId>,
-    /// The newest of them all; what comes next is after it.
+    /// The newest of all; the next page starts after it.
     pub(in super::super) newest: Option<MessageId>,
-    /// Whether there may be more.
+    /// True if there may be more messages.
     pub(in super::super) more: bool,
 }
 
-/// What is there of a message: enough to know one's own again.
+/// The parts of a message that are needed to recognise herder's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Seen {
     /// Its id.
     pub(in super::super) id: MessageId,
     /// Whose it is.
     pub(in super::super) author: UserId,
-    /// What it says.
+    /// Its text.
     pub(in super::super) content: String,
 }
 
 impl Seen {
-    /// What can be read of a message by hand, whatever else is in it.
+    /// Reads these parts from a message, whatever else it contains.
     fn of(message: &Value) -> Option<Self> {
         let id = |value: &Value| value["id"].as_str()?.parse::<u64>().ok().filter(|id| *id != 0);
         Some(Self {
@@ -73,16 +73,16 @@ impl Seen {
     }
 }
 
-/// Threads that are archived.
+/// A page of archived threads.
 #[derive(Debug, Default)]
 pub(in super::super) struct ArchivedThreads {
-    /// Those that can be read.
+    /// Threads that could be parsed.
     pub(in super::super) threads: Vec<GuildChannel>,
-    /// Whether there are more.
+    /// True if there are more.
     pub(in super::super) more: bool,
 }
 
-/// A channel for talk in private.
+/// A private channel.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct Direct {
     /// Its id.
@@ -97,9 +97,9 @@ pub(super) struct WithId<T> {
     pub(super) id: T,
 }
 
-/// Messages.
+/// Endpoints of messages.
 impl Rest {
-    /// Sends a message. It is repeated safely if `message` has a nonce that is enforced.
+    /// Sends a message. The request is repeated if `message` has an enforced nonce.
     pub(in super::super) async fn send_message(
         &self,
         channel: ChannelId,
@@ -113,7 +113,7 @@ impl Rest {
         Ok(sent.id)
     }
 
-    /// Changes a message.
+    /// Edits a message.
     pub(in super::super) async fn edit_message(
         &self,
         channel: ChannelId,
@@ -125,7 +125,7 @@ impl Rest {
         self.done(route, Body::Json(&body)).await
     }
 
-    /// The next messages after `after`.
+    /// Returns the next messages after `after`.
     pub(in super::super) async fn messages_after(
         &self,
         channel: ChannelId,
@@ -149,7 +149,7 @@ impl Rest {
         Ok(Page { messages, unreadable, newest, more })
     }
 
-    /// The last messages of a channel, the newest first.
+    /// Returns the last messages of a channel, newest first.
     pub(in super::super) async fn last_messages(&self, channel: ChannelId) -> Result<Vec<Seen>, RestError> {
         let path = format!("/channels/{channel}/messages?limit={PAGE}");
         let values: Vec<Value> = self.json(Route::get(MESSAGES, path, channel), Body::Nothing).await?;
@@ -158,7 +158,7 @@ impl Rest {
         Ok(seen)
     }
 
-    /// One message as it is now; `None`: it was deleted.
+    /// Returns the present state of one message; `None` if it was deleted.
     pub(in super::super) async fn message(
         &self,
         channel: ChannelId,
@@ -173,7 +173,7 @@ impl Rest {
         }
     }
 
-    /// Puts a reaction to a message; one whose message is gone is nobody's loss.
+    /// Adds a reaction to a message; succeeds if the message is gone.
     pub(in super::super) async fn add_reaction(
         &self,
         channel: ChannelId,
@@ -184,7 +184,7 @@ impl Rest {
         gone_is_done(self.done(Route::put(REACTION, path, channel), Body::Nothing).await)
     }
 
-    /// Takes a reaction of ours back.
+    /// Removes our reaction from a message.
     pub(in super::super) async fn remove_own_reaction(
         &self,
         channel: ChannelId,
@@ -196,20 +196,20 @@ impl Rest {
     }
 }
 
-/// Channels.
+/// Endpoints of channels.
 impl Rest {
-    /// All channels of a guild; threads are not among them.
+    /// Returns all channels of a guild, without threads.
     pub(in super::super) async fn channels(&self, guild: GuildId) -> Result<Vec<GuildChannel>, RestError> {
         let route = Route::get(CHANNELS, format!("/guilds/{guild}/channels"), guild);
         Ok(readable(self.json(route, Body::Nothing).await?, CHANNELS))
     }
 
-    /// One channel, or a thread.
+    /// Returns one channel or thread.
     pub(in super::super) async fn channel(&self, channel: ChannelId) -> Result<GuildChannel, RestError> {
         self.json(Route::get(CHANNEL, format!("/channels/{channel}"), channel), Body::Nothing).await
     }
 
-    /// Public threads of a channel that were archived before that time, the last one first.
+    /// Returns public threads of a channel that were archived before a time, latest first.
     pub(in super::super) async fn archived_threads(
         &self,
         channel: ChannelId,
@@ -228,7 +228,7 @@ impl Rest {
         Ok(ArchivedThreads { threads: readable(answer.threads, ARCHIVED), more: answer.has_more })
     }
 
-    /// Makes a channel. After [`RestError::maybe_done`] it may be there: look before asking again.
+    /// Creates a channel. After [`RestError::maybe_done`] it may exist: look before asking again.
     pub(in super::super) async fn create_channel(
         &self,
         guild: GuildId,
@@ -239,7 +239,7 @@ impl Rest {
         self.json(route, Body::Json(&body)).await
     }
 
-    /// Changes a channel.
+    /// Edits a channel.
     pub(in super::super) async fn edit_channel(
         &self,
         channel: ChannelId,
@@ -250,12 +250,12 @@ impl Rest {
         self.done(route, Body::Json(&body)).await
     }
 
-    /// The channel for talk with a person in private. Asking again gives the same.
+    /// Returns the private channel with a person; creates it on first use.
     pub(in super::super) async fn create_dm(&self, person: UserId) -> Result<ChannelId, RestError> {
         self.direct(person).await.map(|direct| direct.id)
     }
 
-    /// The same, with the last message in it.
+    /// Returns the private channel with a person, with the last message in it.
     pub(in super::super) async fn direct(&self, person: UserId) -> Result<Direct, RestError> {
         let route = Route::post("/users/@me/channels", "/users/@me/channels".to_owned(), "").repeatable(true);
         let body = json!({ "recipient_id": person.to_string() });
@@ -263,14 +263,14 @@ impl Rest {
     }
 }
 
-/// Who and where we are.
+/// Endpoints of the guild, the bot and the gateway.
 impl Rest {
-    /// A guild, with its roles.
+    /// Returns a guild, with its roles.
     pub(in super::super) async fn guild(&self, guild: GuildId) -> Result<PartialGuild, RestError> {
         self.json(Route::get("/guilds/{guild.id}", format!("/guilds/{guild}"), guild), Body::Nothing).await
     }
 
-    /// A member of a guild, with the ids of their roles.
+    /// Returns a member of a guild, with the ids of their roles.
     pub(in super::super) async fn member(&self, guild: GuildId, user: UserId) -> Result<Member, RestError> {
         let route = Route::get(
             "/guilds/{guild.id}/members/{user.id}",
@@ -278,7 +278,7 @@ impl Rest {
             guild,
         );
         let mut answer: Value = self.json(route, Body::Nothing).await?;
-        // The type wants to know the guild, which the answer leaves out.
+        // The type requires the guild's id, which the answer lacks.
         if let Some(member) = answer.as_object_mut() {
             member.entry("guild_id").or_insert_with(|| guild.to_string().into());
         }
@@ -286,22 +286,22 @@ impl Rest {
         serde_json::from_value(answer).map_err(|error| RestError::unreadable(request(), &error))
     }
 
-    /// The bot itself.
+    /// Returns the bot's user.
     pub(in super::super) async fn current_user(&self) -> Result<CurrentUser, RestError> {
         self.json(Route::get("/users/@me", "/users/@me".to_owned(), ""), Body::Nothing).await
     }
 
-    /// The bot's application, with its flags.
+    /// Returns the bot's application, with its flags.
     pub(in super::super) async fn application(&self) -> Result<CurrentApplicationInfo, RestError> {
         self.json(Route::get("/applications/@me", "/applications/@me".to_owned(), ""), Body::Nothing).await
     }
 
-    /// Where the gateway is, and how many sessions may still be started.
+    /// Returns the gateway's address, and the number of sessions that may still be started.
     pub(in super::super) async fn gateway_bot(&self) -> Result<BotGateway, RestError> {
         self.json(Route::get("/gateway/bot", "/gateway/bot".to_owned(), ""), Body::Nothing).await
     }
 
-    /// The commands that are registered in a guild, in all languages.
+    /// Returns the commands registered in a guild, in all languages.
     pub(in super::super) async fn guild_commands(
         &self,
         application: ApplicationId,
@@ -311,7 +311,7 @@ impl Rest {
         self.json(Route::get(COMMANDS, path, guild), Body::Nothing).await
     }
 
-    /// Registers exactly these commands in a guild. Answers how Discord shows them.
+    /// Replaces the commands of a guild, and returns them as Discord stored them.
     pub(in super::super) async fn put_guild_commands(
         &self,
         application: ApplicationId,
@@ -325,9 +325,9 @@ impl Rest {
     }
 }
 
-/// Files.
+/// Endpoints of files.
 impl Rest {
-    /// A file that somebody attached to a message, of at most `most` bytes. Only what Discord itself keeps is fetched.
+    /// Downloads an attachment of at most `most` bytes, only from Discord's own hosts.
     pub(in super::super) async fn attachment(&self, url: &str, most: usize) -> Result<Vec<u8>, RestError> {
         let request = || "GET an attachment".to_owned();
         if !self.shared.files.iter().any(|place| url.starts_with(place.as_str())) {
@@ -345,7 +345,7 @@ impl Rest {
                 Ok(Err(unfetched)) => unfetched,
                 Err(_) => Unfetched { failure: Some(Failure::Lost), reason: "it took too long".to_owned() },
             };
-            // To look is always the same, however often.
+            // A download can always be repeated.
             let reason = unfetched.reason;
             let Some(failure) = unfetched.failure else {
                 return Err(RestError::Unaskable { request: request(), reason });
@@ -376,9 +376,9 @@ impl Rest {
     }
 }
 
-/// Why a file is not there.
+/// The reason why a download failed.
 struct Unfetched {
-    /// What may be over with the next try; `None`: nothing.
+    /// The failure, if another attempt may succeed; `None` if it is final.
     failure: Option<Failure>,
     reason: String,
 }
@@ -403,7 +403,7 @@ fn id_of(value: &Value) -> Option<MessageId> {
     value["id"].as_str()?.parse().ok().filter(|id| *id != 0).map(MessageId::new)
 }
 
-/// A message. Of one in which something is of a kind that is not known yet there is left who says what, with which files.
+/// Parses a message. If a part is of an unknown kind, only the author, the text and the files are kept.
 fn message_of(value: &Value) -> Result<Message, serde_json::Error> {
     Message::deserialize(value).or_else(|error| {
         let message = serde_json::from_value(plain(value))?;
@@ -412,7 +412,7 @@ fn message_of(value: &Value) -> Result<Message, serde_json::Error> {
     })
 }
 
-/// What herder needs of a message, and whatever else serenity asks for.
+/// Reduces a message to the parts that herder needs and the fields that serenity requires.
 fn plain(message: &Value) -> Value {
     let files = message["attachments"].as_array().into_iter().flatten();
     let files: Vec<&Value> = files.filter(|file| Attachment::deserialize(*file).is_ok()).collect();
@@ -434,7 +434,7 @@ fn plain(message: &Value) -> Value {
     plain
 }
 
-/// What can be read of a list: one entry of a kind that is not known yet must not cost the others.
+/// Parses the entries of a list; one of an unknown kind is left out.
 fn readable<T: DeserializeOwned>(values: Vec<Value>, what: &str) -> Vec<T> {
     let read = |value: Value| match serde_json::from_value(value) {
         Ok(read) => Some(read),
@@ -459,7 +459,7 @@ fn message_body(route: &Route, message: &impl Serialize, files: &[File]) -> Resu
             |(id, file): (usize, &File)| json!({ "id": id.to_string(), "filename": file_name(&file.name) });
         body["attachments"] = files.iter().enumerate().map(described).collect();
     } else if let Some(fields) = body.as_object_mut() {
-        // An empty list in a change would take away what is attached.
+        // An empty list in an edit would remove the attachments.
         fields.remove("attachments");
     }
     Ok(body)
@@ -475,8 +475,8 @@ pub(super) fn new_message(
     Ok(body)
 }
 
-/// Addresses are shown without previews: Discord would fetch what an agent names, whatever is in the address. A message
-/// that is changed later stays so.
+/// Suppresses previews: otherwise Discord would fetch any address that an agent names. The flag stays when the
+/// message is edited.
 pub(super) fn fetch_nothing(message: &mut Value) {
     const SUPPRESS_EMBEDS: u64 = 1 << 2;
     let flags = message["flags"].as_u64().unwrap_or_default();
@@ -485,7 +485,7 @@ pub(super) fn fetch_nothing(message: &mut Value) {
     }
 }
 
-/// Whatever is said in a message, nobody hears a bell but those whom it names for that.
+/// Restricts notifications to the people whom the message lists for that.
 pub(super) fn ping_nobody(message: &mut Value) {
     if let Some(fields) = message.as_object_mut() {
         let nobody = || json!({ "parse": [], "replied_user": false });
@@ -502,7 +502,7 @@ fn file_name(name: &str) -> String {
     name.chars().take(FILE_NAME_MAX).map(safe).collect()
 }
 
-/// The body and its files as a form.
+/// Builds a form of the body and its files.
 pub(super) fn form(body: &Value, files: &[File]) -> Form {
     let json = Part::text(body.to_string());
     let json = json.mime_str("application/json").unwrap_or_else(|_| Part::text(body.to_string()));

@@ -1,62 +1,62 @@
-//! How a request can fail.
+//! Errors of requests to Discord.
 
 use crate::core::detail::{Detail, DiscordReason};
 
-/// Why a request was not done, or is not known to be done.
+/// The reason why a request was not carried out, or is not known to be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum RestError {
-    /// Discord says no, and will say so again.
+    /// Discord refused the request.
     #[error("Discord refused {request}: {message} (status {status}, code {code})")]
     Refused {
-        /// What was asked.
+        /// The request's name.
         request: String,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
         /// Discord's own code; see [`code`].
         code: u32,
-        /// Its words, and for a form what was wrong where.
+        /// Discord's message, with the invalid fields of a form.
         message: String,
     },
-    /// Something between herder and Discord answered in its place: a proxy, a guard, a captive portal. It says nothing of
-    /// what was asked for.
+    /// Something between herder and Discord answered: a proxy, a guard, a captive portal. The answer says nothing
+    /// about the request.
     #[error("{request} was answered by something other than Discord (status {status})")]
     Foreign {
-        /// What was asked.
+        /// The request's name.
         request: String,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
     },
-    /// There was no answer within the time that the request had.
+    /// No answer came within the request's timeout.
     #[error("{request} was not answered in time: {reason}")]
     Unanswered {
-        /// What was asked.
+        /// The request's name.
         request: String,
-        /// What the last try failed of.
+        /// Reason of the last attempt's failure.
         reason: String,
-        /// Whether it may have been done all the same.
+        /// True if the request may have been carried out.
         maybe_done: bool,
     },
-    /// It was done, but the answer is none that can be read.
+    /// The request was carried out, but the answer cannot be parsed.
     #[error("the answer to {request} cannot be read: {reason}")]
     Unreadable {
-        /// What was asked.
+        /// The request's name.
         request: String,
-        /// What is wrong with it.
+        /// Reason of the parse error.
         reason: String,
-        /// It is no JSON, or not all of it: perhaps not from Discord at all.
+        /// True if the answer is no JSON or incomplete, so that it may not be from Discord.
         foreign: bool,
     },
-    /// It could not even be asked: a body that is no JSON, an address that is not Discord's.
+    /// The request could not be sent: its body is no JSON, or its address is not Discord's.
     #[error("{request} cannot be asked: {reason}")]
     Unaskable {
-        /// What was to be asked.
+        /// The request's name.
         request: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Why Discord cannot be asked, for people.
+/// Converts the error to a reason for people.
 impl From<RestError> for Detail {
     fn from(error: RestError) -> Self {
         match error {
@@ -75,40 +75,41 @@ impl From<RestError> for Detail {
     }
 }
 
-/// Discord's codes that are acted on.
+/// Discord's error codes that herder handles.
 pub(in super::super) mod code {
-    /// The channel is gone.
+    /// The channel does not exist.
     pub(in super::super::super) const UNKNOWN_CHANNEL: u32 = 10003;
-    /// The message is gone.
+    /// The message does not exist.
     pub(in super::super::super) const UNKNOWN_MESSAGE: u32 = 10008;
-    /// Nobody of this id is on the server.
+    /// No member of the server has this id.
     pub(in super::super::super) const UNKNOWN_MEMBER: u32 = 10007;
-    /// Nobody has this id.
+    /// No user has this id.
     pub(in super::super::super) const UNKNOWN_USER: u32 = 10013;
     /// The interaction was answered already.
     pub(in super::super::super) const ALREADY_ACKNOWLEDGED: u32 = 40060;
-    /// A channel that cannot be seen.
+    /// The channel is not visible to the bot.
     pub(in super::super::super) const MISSING_ACCESS: u32 = 50001;
-    /// The person takes no messages from the bot.
+    /// The person accepts no messages from the bot.
     pub(in super::super::super) const CANNOT_MESSAGE_USER: u32 = 50007;
-    /// Something that the bot's roles do not allow.
+    /// The bot's roles do not allow it.
     pub(in super::super::super) const MISSING_PERMISSIONS: u32 = 50013;
-    /// A thread that is archived and locked.
+    /// The thread is archived and locked.
     pub(in super::super::super) const THREAD_ARCHIVED: u32 = 50083;
-    /// A thread that is locked.
+    /// The thread is locked.
     pub(in super::super::super) const THREAD_LOCKED: u32 = 160_005;
-    /// Refusals that pass by themselves: none that is named, limits of other kinds than requests, messages that are switched
-    /// off for a while, Discord's guard, an overload.
+    /// Temporary refusals: unspecified errors, limits other than request rates, disabled messages, Discord's guard,
+    /// an overload.
     pub(super) const PASSING: [u32; 8] = [0, 20_016, 20_022, 20_028, 20_029, 40_004, 40_333, 130_000];
 }
 
 impl RestError {
-    /// An answer that does not say what it should.
+    /// Builds the error for an answer that cannot be parsed.
     pub(super) fn unreadable(request: String, error: &serde_json::Error) -> Self {
         Self::Unreadable { request, reason: error.to_string(), foreign: !error.is_data() }
     }
 
-    /// Discord's code, if it refused. It alone decides what a refusal means; the status of HTTP may be anybody's.
+    /// Returns Discord's code of a refusal. Only the code decides the meaning, since anything in between can send an
+    /// HTTP status.
     pub(in super::super) fn code(&self) -> Option<u32> {
         match self {
             Self::Refused { code, .. } => Some(*code),
@@ -119,23 +120,23 @@ impl RestError {
         }
     }
 
-    /// Whether Discord itself does not know the bot's token.
+    /// True if Discord itself rejects the bot's token.
     pub(in super::super) fn is_unknown_token(&self) -> bool {
         matches!(self, Self::Refused { status: 401, code: 0, .. })
     }
 
-    /// Whether the channel that was asked about is gone, as Discord itself says.
+    /// True if Discord itself says that the channel does not exist.
     pub(in super::super) fn is_channel_gone(&self) -> bool {
         self.code() == Some(code::UNKNOWN_CHANNEL)
     }
 
-    /// Whether Discord itself says that the bot's roles do not allow it.
+    /// True if Discord itself says that the bot's roles do not allow it.
     pub(in super::super) fn is_denied(&self) -> bool {
         matches!(self.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
     }
 
-    /// Whether Discord itself has refused it for something that does not change by itself: not for a token or a permission
-    /// that may come back, and not in the words of whatever stands between it and herder.
+    /// True if Discord itself refused the request for a lasting reason: not because of a token or permission that may
+    /// return, and not an answer from something in between.
     pub(in super::super) fn is_final(&self) -> bool {
         match self {
             Self::Refused { status: 401, .. }
@@ -147,13 +148,13 @@ impl RestError {
         }
     }
 
-    /// Whether it may be taken later. A permission that is missing is said elsewhere; asking on for it would count towards a
-    /// ban.
+    /// True if another attempt may succeed. A missing permission does not count: it is announced elsewhere, and
+    /// repeated requests would count towards a ban.
     pub(in super::super) fn is_worth_another_try(&self) -> bool {
         !self.is_final() && !self.is_denied()
     }
 
-    /// Whether it may have been done although it failed.
+    /// True if the request may have been carried out although it failed.
     pub(in super::super) fn maybe_done(&self) -> bool {
         match self {
             Self::Unanswered { maybe_done, .. } => *maybe_done,

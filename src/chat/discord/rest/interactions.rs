@@ -1,4 +1,4 @@
-//! What can be asked of an interaction.
+//! Endpoints of interactions.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use super::retry::Retry;
 use super::route::{Route, segment};
 use super::{Body, File, Rest, RestError, code};
 
-/// An interaction that is not acknowledged within three seconds is over.
+/// Timeout of an acknowledgement: Discord gives an interaction up after three seconds.
 const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
-/// The flag of a message that only whoever asked sees.
+/// The flag of a message that only the person who asked sees.
 pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
 
 const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
 const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
 
-/// Interactions. What they allow is allowed by their token, and does not count against the bot's limits.
+/// Endpoints of interactions. They are authorised by the interaction's token, and do not count against the bot's limits.
 impl Rest {
-    /// Acknowledges an interaction: it must be within three seconds, and only the first one counts. If the answer to a try is
-    /// lost and the next one is told that it was answered already, it was us.
+    /// Acknowledges an interaction, within three seconds; only the first response counts. If an attempt's answer is
+    /// lost and the next one finds the interaction answered, the first attempt has succeeded.
     pub(in super::super) async fn respond(
         &self,
         interaction: InteractionId,
@@ -33,7 +33,7 @@ impl Rest {
         let template = "/interactions/{interaction.id}/{interaction.token}/callback";
         let route = Route::post(template, path, interaction).by_interaction().repeatable(true);
         let mut body = value(&route, response)?;
-        // 4 brings a message and 7 changes one; the others have none, or one that comes later.
+        // Type 4 sends a message and 7 edits one; the others carry none.
         let kind = body["type"].as_u64();
         if matches!(kind, Some(4 | 7)) {
             ping_nobody(&mut body["data"]);
@@ -48,7 +48,7 @@ impl Rest {
         }
     }
 
-    /// Changes the first answer to an interaction, or brings the one that was announced.
+    /// Edits the first response to an interaction, or replaces its announcement.
     pub(in super::super) async fn edit_response(
         &self,
         application: ApplicationId,
@@ -57,12 +57,12 @@ impl Rest {
     ) -> Result<(), RestError> {
         let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
         let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
-        // What takes the place of an announcement is a new message in all but name.
+        // Replacing an announcement is like sending a new message.
         let body = new_message(&route, change, &[])?;
         self.done(route, Body::Json(&body)).await
     }
 
-    /// Which message the first answer to an interaction is.
+    /// Returns the message id of the first response to an interaction.
     pub(in super::super) async fn response(
         &self,
         application: ApplicationId,
@@ -74,8 +74,8 @@ impl Rest {
         Ok(found.id)
     }
 
-    /// Whether an interaction has its first answer, and not only the word that one is coming. Discord knows nothing of one
-    /// that was never acknowledged.
+    /// True if an interaction has its first response, not only an announcement. Discord does not know one that was
+    /// never acknowledged.
     pub(in super::super) async fn is_answered(
         &self,
         application: ApplicationId,
@@ -92,7 +92,7 @@ impl Rest {
         }
     }
 
-    /// Takes back the first answer to an interaction, or that it was announced. One that is gone needs it no more.
+    /// Deletes the first response to an interaction, or its announcement. Succeeds if it is gone.
     pub(in super::super) async fn delete_response(
         &self,
         application: ApplicationId,
@@ -103,8 +103,8 @@ impl Rest {
         gone_is_done(self.done(route, Body::Nothing).await)
     }
 
-    /// One more message after the answer to an interaction. One that a single person sees is repeated: better twice than not
-    /// at all. Another one may be there after [`RestError::maybe_done`].
+    /// Sends another message after the response to an interaction. A private one is repeated: a duplicate is better
+    /// than a loss. Any other may exist after [`RestError::maybe_done`].
     pub(in super::super) async fn follow_up(
         &self,
         application: ApplicationId,
@@ -116,7 +116,7 @@ impl Rest {
         let route = Route::post(WEBHOOK, path, token).by_interaction();
         let body = new_message(&route, message, files)?;
         let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
-        // Its answer is waited for as long as that of any other first.
+        // The first attempt gets the full timeout.
         let sent: WithId<MessageId> = match self.json(route.clone(), with_files(&body, files)).await {
             Err(error) if private && error.maybe_done() => {
                 self.json(route.repeatable(true), with_files(&body, files)).await?

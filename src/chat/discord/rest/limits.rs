@@ -1,11 +1,10 @@
-//! How fast Discord may be asked: per route, and in all.
+//! Rate limits of requests: per route, and in total.
 //!
-//! Discord names its limits in the answers (`X-RateLimit-*`), so that they are learnt, not configured. A route whose limits
-//! are not known yet is asked one request at a time. Everything counts against one global limit as well; of that, requests
-//! that are not urgent leave a part to alerts, answers and status posts of people who wait. Requests that are refused for
-//! their number (429) count towards a ban of the whole address, so the aim is to have none: where one comes all the same,
-//! what it is about waits, and after a global one everything does. So it does where many are refused, whatever for
-//! ([`super::refusals`]).
+//! Discord sends its limits with the answers (`X-RateLimit-*`), so that they are learnt, not configured. A route with
+//! unknown limits gets one request at a time. All requests count against one global limit as well, of which urgent
+//! ones (alerts, answers, posts that people wait for) have a reserved part. Refused requests (429) count towards a
+//! ban of the whole address, so that the aim is to have none. After a 429 its route waits, after a global one
+//! everything does, and also if many requests are refused for any reason ([`super::refusals`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -16,69 +15,70 @@ use tokio::time::Instant;
 use super::refusals::{Refusals, Stop};
 use super::route::Route;
 
-/// Requests in [`SECOND`] that Discord allows a bot are 50; a few are left for what the gateway library asks by itself.
+/// Maximum number of requests in [`SECOND`]. Discord allows a bot 50; a few are left for the gateway library's own.
 const GLOBAL_MAX: u32 = 47;
-/// Of them, what is not urgent may use so many.
+/// The part of them that is not reserved for urgent requests.
 const GLOBAL_NORMAL: u32 = 38;
-/// The time of the global limit. Where Discord's begins and ends nobody knows, so it holds for any.
+/// The window of the global limit. The limits of Discord's window are unknown, so that this one holds for any second.
 const SECOND: Duration = Duration::from_secs(1);
-/// Their clock and ours do not start at the same moment.
+/// Margin for the difference between Discord's window and ours.
 const MARGIN: Duration = Duration::from_millis(20);
-/// Limits that are remembered: channels of the largest fleet, several routes each. Beyond it those that are free go first.
+/// Maximum number of limits remembered: the channels of the largest fleet, several routes each. Beyond it unused ones
+/// are removed.
 const BUCKETS_MAX: usize = 8192;
-/// The longest name of a limit that is taken for one; Discord's have 32 characters.
+/// Maximum length of a limit's name; Discord's have 32 characters.
 const NAME_MAX: usize = 64;
-/// How long the bot's token is left alone after Discord did not know it: such requests count towards a ban.
+/// The wait after Discord rejected the bot's token: such requests count towards a ban.
 const UNAUTHORISED: Duration = Duration::from_secs(30);
-/// The longest time that is believed: Discord's own blocks last minutes, and a day would be for ever.
+/// Upper bound for a wait that an answer states: Discord's own blocks last minutes.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
-/// Whether a request can go.
+/// The decision whether a request can be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Now; it must be given back by [`Limits::answered`] or [`Limits::abandoned`].
+    /// Send it now; the permit has to be returned by [`Limits::answered`] or [`Limits::abandoned`].
     Go(Permit),
-    /// Not before then.
+    /// Not before this time.
     At(Instant),
-    /// When another one of the same limit was answered.
+    /// After another request of the same limit was answered.
     AfterAnswer,
 }
 
-/// What an answer says of limits.
+/// The rate limits in an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Told {
-    /// Discord's name for the limit.
+    /// Discord's name of the limit.
     pub(super) bucket: Option<String>,
     pub(super) limit: Option<u32>,
     pub(super) remaining: Option<u32>,
     pub(super) reset_after: Option<Duration>,
-    /// Refused for the number of requests: how long to wait, and whether that is about everything.
+    /// Set for a 429: the wait, and whether it concerns all requests.
     pub(super) limited: Option<Limited>,
-    /// The bot's token is not known.
+    /// True if the bot's token was rejected.
     pub(super) unauthorised: bool,
-    /// Refused, by Discord so that it counts towards a ban, or by something in its place.
+    /// True if refused by Discord so that it counts towards a ban, or by something in between.
     pub(super) refused: bool,
 }
 
-/// A refusal for the number of requests.
+/// The details of a 429.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limited {
     pub(super) after: Duration,
     pub(super) is_global: bool,
 }
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Permit(Key);
 
 type Kind = (Method, &'static str);
-/// The name of a limit, and the channel or guild that it is of.
+/// The name of a limit, and the channel or guild it belongs to.
 type Key = (String, String);
 
-/// All limits that are known.
+/// All known limits.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// Discord's names of routes' limits.
+    /// Discord's names of the routes' limits.
     names: HashMap<Kind, String>,
     buckets: HashMap<Key, Bucket>,
     global: Global,
@@ -88,7 +88,7 @@ pub(super) struct Limits {
 
 #[derive(Debug, Default)]
 struct Bucket {
-    /// `None`: not told yet.
+    /// `None` if Discord has not sent it yet.
     limit: Option<u32>,
     remaining: u32,
     resets_at: Option<Instant>,
@@ -99,11 +99,11 @@ struct Bucket {
 #[derive(Debug)]
 struct Global {
     blocked_until: Option<Instant>,
-    /// When those went that went within the last [`SECOND`].
+    /// Times of the requests sent within the last [`SECOND`].
     gone: VecDeque<Instant>,
-    /// When the pace was last changed.
+    /// The time of the last change of the pace.
     paced: Option<Instant>,
-    /// How many that are not urgent may go in any [`SECOND`]; halved by every refusal, and back by one a second.
+    /// Maximum number of requests that are not urgent in any [`SECOND`]; halved by every 429, and raised by one a second.
     pace: u32,
 }
 
@@ -114,7 +114,7 @@ impl Limits {
         Self { names: HashMap::new(), buckets: HashMap::new(), global, refusals, unauthorised_until: None }
     }
 
-    /// Whether a request for `route` can go now.
+    /// Decides whether a request for `route` can be sent now.
     pub(super) fn ask(&mut self, route: &Route, urgent: bool, now: Instant) -> Verdict {
         match self.refusals.ask(!route.authorised, urgent, now) {
             Some(Stop::Until(at)) => return Verdict::At(at),
@@ -126,7 +126,7 @@ impl Limits {
         if let Some(wait) = bucket.ask(now) {
             return wait.map_or(Verdict::AfterAnswer, Verdict::At);
         }
-        // What interactions allow does not count against the bot.
+        // Interactions do not count against the bot's limits.
         if route.authorised
             && let Some(at) =
                 self.unauthorised_until.filter(|at| *at > now).or_else(|| self.global.ask(urgent, now))
@@ -141,7 +141,7 @@ impl Limits {
         Verdict::Go(Permit(key))
     }
 
-    /// An answer came.
+    /// Records the answer to a request.
     pub(super) fn answered(&mut self, permit: &Permit, route: &Route, told: &Told, now: Instant) {
         self.abandoned(permit);
         self.refusals.answered(told.refused, now);
@@ -167,7 +167,7 @@ impl Limits {
         self.tidy(now);
     }
 
-    /// No answer came, or nobody waits for it any more.
+    /// Records that no answer came, or that the request was dropped.
     pub(super) fn abandoned(&mut self, permit: &Permit) {
         self.refusals.is_over();
         if let Some(bucket) = self.buckets.get_mut(&permit.0) {
@@ -175,7 +175,7 @@ impl Limits {
         }
     }
 
-    /// How many requests were refused within ten minutes, if the others wait for it.
+    /// Number of requests refused within ten minutes, if all others are stopped because of it.
     pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
         self.refusals.stopped(now)
     }
@@ -193,7 +193,7 @@ impl Limits {
 }
 
 impl Bucket {
-    /// `None`: now. Otherwise what to wait for: a time, or an answer.
+    /// Returns `None` if a request can be sent now; otherwise the time to wait for, or `Some(None)` to wait for an answer.
     fn ask(&mut self, now: Instant) -> Option<Option<Instant>> {
         if let Some(until) = self.blocked_until.filter(|until| *until > now) {
             return Some(Some(until));
@@ -202,7 +202,7 @@ impl Bucket {
             return (self.in_flight > 0).then_some(None);
         };
         if self.resets_at.is_none_or(|at| at <= now) {
-            // What flies may count in this window as well as in the one before.
+            // Requests in flight may count in this window as well as in the last one.
             (self.remaining, self.resets_at) = (limit.saturating_sub(self.in_flight), None);
         }
         (self.remaining == 0).then_some(self.resets_at)
@@ -237,7 +237,7 @@ impl Bucket {
 }
 
 impl Global {
-    /// When there is room, if there is none now.
+    /// Returns the time at which there is room; `None` if there is room now.
     fn ask(&mut self, urgent: bool, now: Instant) -> Option<Instant> {
         if let Some(until) = self.blocked_until.filter(|until| *until > now) {
             return Some(until);
@@ -246,7 +246,7 @@ impl Global {
             self.gone.pop_front();
         }
         let max = usize::try_from(if urgent { GLOBAL_MAX } else { self.pace }).unwrap_or(usize::MAX);
-        // The one whose end makes room.
+        // The request whose leaving the window makes room.
         let ends = self.gone.len().checked_sub(max)?;
         self.gone.get(ends).map(|at| *at + SECOND)
     }
@@ -260,7 +260,7 @@ impl Global {
         }
     }
 
-    /// Discord wants fewer requests.
+    /// Halves the pace after a 429.
     fn slows_down(&mut self, now: Instant) {
         self.pace = (self.pace / 2).max(1);
         self.paced = Some(now);
@@ -310,7 +310,7 @@ mod tests {
         let reset = now + Duration::from_secs(5) + MARGIN;
         assert_eq!(limits.ask(&route, false, now), Verdict::At(reset));
         assert!(matches!(limits.ask(&message(2), false, now), Verdict::Go(_)), "another channel has its own");
-        // Answers that overtake each other do not give back what is spent.
+        // Answers that overtake each other do not return used requests.
         for (permit, remaining) in flying.iter().zip([0, 1, 2, 3]) {
             limits.answered(permit, &route, &told(5, remaining, 4990), now);
         }
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(limits.ask(&message(2), true, now), Verdict::At(until));
         let callback = Route::post("/interactions/callback", "/x".to_owned(), 3).by_interaction();
         go(&mut limits, &callback, true, now);
-        // Afterwards what is not urgent goes slower than before; alerts find room.
+        // Afterwards requests that are not urgent are slower than before; alerts find room.
         for channel in 10..10 + u64::from(GLOBAL_NORMAL / 2 + 1) {
             go(&mut limits, &message(channel), false, until);
         }
@@ -364,13 +364,13 @@ mod tests {
         go(&mut limits, &message(2000), false, now + SECOND);
     }
 
-    /// However Discord cuts its seconds, none has more than it allows.
+    /// No second exceeds the limit, wherever Discord's windows begin.
     #[test]
     fn no_second_has_more_requests_than_are_allowed() {
         let (mut limits, start) = (Limits::new(), Instant::now());
         let mut gone: Vec<Instant> = Vec::new();
         for step in 0..400_u64 {
-            // Nothing in the first half of each second, as much as goes in the other.
+            // Nothing in the first half of each second, the maximum in the other.
             let now = start + Duration::from_millis(step * 10);
             if step % 100 < 50 {
                 continue;
@@ -397,7 +397,7 @@ mod tests {
     fn a_request_that_nobody_waits_for_gives_its_place_back() {
         let (mut limits, now) = (Limits::new(), Instant::now());
         let permit = go(&mut limits, &message(1), false, now);
-        // Its limit got its name in the meantime, by another channel.
+        // Its limit was named in the meantime, by another channel's answer.
         let other = go(&mut limits, &message(2), false, now);
         limits.answered(&other, &message(2), &told(5, 4, 1000), now);
         limits.abandoned(&permit);

@@ -1,4 +1,4 @@
-//! How Discord is reached: as everybody does, or as the configuration says.
+//! The connection to Discord: direct, or as configured.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,46 +12,46 @@ use super::limits::Limits;
 use super::{PATIENCE, Rest, Shared};
 use crate::config::{self, API_URL, Reach};
 
-/// Where Discord keeps what people attach.
+/// Discord's hosts for attachments.
 const FILES: [&str; 2] = ["https://cdn.discordapp.com/", "https://media.discordapp.net/"];
-/// How long a connection may take to be made.
+/// Timeout of opening a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// The longest that serenity waits for an answer of its own.
+/// Timeout of serenity's own requests.
 const SERENITY: Duration = Duration::from_secs(15);
-/// Discord wants to be told which library asks, and refuses who does not say.
+/// Discord requires the library's name, and refuses requests without it.
 const USER_AGENT: &str = concat!(
     "DiscordBot (https://github.com/serenity-rs/serenity, 0.12.5) herder/",
     env!("CARGO_PKG_VERSION")
 );
 
-/// Why Discord cannot be reached as the configuration says.
+/// The reason why the configured connection to Discord is not possible.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum ReachError {
-    /// The authority's certificate cannot be read.
+    /// The CA certificate cannot be read.
     #[error("the certificate {path} of [discord] ca cannot be used: {reason}")]
     Ca {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// No client can be made.
+    /// The HTTP client cannot be built.
     #[error("no client for Discord can be made: {0}")]
     Client(String),
 }
 
 impl Rest {
-    /// The way to Discord that `settings` describe.
+    /// Builds the client that `settings` describe.
     ///
     /// # Errors
-    /// If the certificate of another authority is named and cannot be read.
+    /// The configured CA certificate cannot be read, or no client can be built.
     pub(in super::super) async fn new(settings: &config::Discord) -> Result<Self, ReachError> {
         let client = client(&settings.reach).await?;
         let mut files: Vec<String> = FILES.map(str::to_owned).to_vec();
         let base = match &settings.reach {
             Reach::Internet | Reach::At { .. } => format!("{API_URL}/api/v10"),
             Reach::Plain(url) => {
-                // What stands in for Discord keeps its own files.
+                // A stand-in for Discord hosts its own files.
                 files.push(format!("{url}/"));
                 format!("{url}/api/v10")
             }
@@ -70,7 +70,7 @@ impl Rest {
         Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
     }
 
-    /// serenity's own client: for its gateway, which asks where to connect, and for nothing else.
+    /// Builds serenity's own client, used only by its gateway to request the address.
     pub(in super::super) fn serenity(&self) -> Arc<Http> {
         let builder = HttpBuilder::new(self.shared.token.expose_secret().trim())
             .client(self.shared.client.clone())
@@ -89,7 +89,7 @@ async fn client(reach: &Reach) -> Result<reqwest::Client, ReachError> {
         .user_agent(USER_AGENT)
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT)
-        // The requests of this room have shorter limits of their own; serenity's have none.
+        // The requests of this room have shorter timeouts of their own; serenity's have none.
         .timeout(SERENITY)
         .use_rustls_tls();
     let builder = match reach {

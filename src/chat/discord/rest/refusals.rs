@@ -1,44 +1,44 @@
-//! One stop for all requests together when many of them are refused. Pure.
+//! A common stop for all requests when many of them are refused. Pure.
 //!
-//! Discord bans an address for an hour or more after 10,000 requests within ten minutes that it refused with 401, 403 or 429,
-//! whatever they were about. So they are counted together, those of a proxy or a guard as well. Few are nobody's concern: a
-//! permission is missing in a channel, somebody is not there any more. Beyond [`FREE`] each further one makes all requests
-//! wait, longer with every few, and then one goes at a time until one is taken.
+//! Discord bans an address for an hour or more after 10,000 requests within ten minutes that it refused with 401, 403
+//! or 429, whatever they concerned. They are therefore counted together, with those of a proxy or a guard. A few are
+//! normal: a permission is missing in a channel, a person is gone. Beyond [`FREE`] each further one makes all
+//! requests wait, with a wait that grows, and then one is sent at a time until one succeeds.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time in which refusals are counted.
+/// The window in which refusals are counted.
 const WINDOW: Duration = Duration::from_secs(600);
-/// Refusals in [`WINDOW`] that stop nothing: a hundredth of what Discord bans for.
+/// Number of refusals in [`WINDOW`] without effect: a hundredth of Discord's limit.
 const FREE: usize = 100;
-/// The same for what interactions allow: people make them, and wait no longer than three seconds.
+/// The same for interactions: people make them, and wait no longer than three seconds.
 const FREE_OF_INTERACTIONS: usize = 1000;
 /// The wait after the first refusal beyond [`FREE`].
 const WAIT_FIRST: Duration = Duration::from_millis(250);
-/// After so many more refusals the wait is twice as long. Where everything is refused, this comes to about 160 in a window.
+/// Number of refusals after which the wait doubles. If everything is refused, about 160 are sent in a window.
 const DOUBLES_AFTER: usize = 16;
 /// The longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Urgent requests go before others that waited for the same moment.
+/// Delay of requests that are not urgent behind urgent ones that waited for the same time.
 const BEHIND: Duration = Duration::from_millis(100);
-/// The most that go at once while refusals are many; it doubles with every request that is taken.
+/// Maximum number of concurrent requests while refusals are many; the number doubles with each success.
 const ROOM_MAX: u32 = 64;
-/// Refusals that are remembered.
+/// Maximum number of refusals remembered.
 const KEPT_MAX: usize = 2 * FREE_OF_INTERACTIONS;
 
-/// What a request has to wait for.
+/// The event that a request has to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// This moment.
+    /// This time.
     Until(Instant),
     /// The answer to another request.
     Answer,
 }
 
-/// See the module.
+/// The refusals of the last minutes, see the module.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     at: VecDeque<Instant>,
@@ -48,7 +48,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// What a request has to wait for; `None`: nothing.
+    /// Returns the event that a request has to wait for; `None` if it can be sent.
     pub(super) fn ask(&mut self, by_interaction: bool, urgent: bool, now: Instant) -> Option<Stop> {
         let free = if by_interaction { FREE_OF_INTERACTIONS } else { FREE };
         if self.count(now) <= free {
@@ -61,17 +61,17 @@ impl Refusals {
         (self.under_way >= self.room.max(1)).then_some(Stop::Answer)
     }
 
-    /// A request goes.
+    /// Records that a request is sent.
     pub(super) fn goes(&mut self) {
         self.under_way += 1;
     }
 
-    /// A request is over, answered or not.
+    /// Records that a request is over, answered or not.
     pub(super) fn is_over(&mut self) {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
-    /// A request was answered.
+    /// Records the answer to a request.
     pub(super) fn answered(&mut self, refused: bool, now: Instant) {
         if !refused {
             self.room = self.room.saturating_mul(2).clamp(1, ROOM_MAX);
@@ -90,7 +90,7 @@ impl Refusals {
         }
     }
 
-    /// How many were refused in [`WINDOW`], if requests wait for it and the last one was refused.
+    /// Number of refusals in [`WINDOW`], if requests wait for it and the last one was refused.
     pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
         let count = self.count(now);
         (count > FREE && self.room <= 1).then(|| u32::try_from(count).unwrap_or(u32::MAX))
@@ -108,7 +108,7 @@ impl Refusals {
 mod tests {
     use super::*;
 
-    /// So many requests at once, for so long, all of them refused after a moment. Answers how many were sent.
+    /// Simulates `wanted` concurrent requests for `lasts`, all of them refused after 20 ms. Returns the number sent.
     fn storm(refusals: &mut Refusals, wanted: u32, lasts: Duration) -> u32 {
         let (start, moment) = (Instant::now(), Duration::from_millis(20));
         let (mut now, mut sent) = (start, 0);

@@ -1,31 +1,31 @@
-//! What is tried again, when, and how often.
+//! The rules of retries: which failures, after which wait, and how often.
 
 use std::time::Duration;
 
-/// The longest wait between two tries.
+/// The longest wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// Tries after one that something other than Discord answered: what goes on for longer is a matter of whoever asked.
+/// Number of retries after an answer that is not from Discord; beyond it the caller decides.
 const FOREIGN_MAX: u32 = 2;
 /// The wait after the first failure.
 const WAIT_FIRST: Duration = Duration::from_millis(200);
 
-/// How a try failed that may be worth another one.
+/// A failed attempt that may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// Too many requests; how long it has to wait is known to the limits.
+    /// A 429; the limits know the wait.
     Limited,
-    /// Discord is not well: 500, 502, 503, 504 and the like. It may have done what it was asked for.
+    /// A fault of Discord: 500, 502, 503, 504 and the like. The request may have been carried out.
     Server(u16),
-    /// Something other than Discord answered, and refused.
+    /// Something between herder and Discord refused.
     Foreign,
     /// Nothing was sent: no connection.
     Unreached,
-    /// The answer was lost: it took too long, or the connection broke. It may have been done.
+    /// The answer was lost by a timeout or a broken connection. The request may have been carried out.
     Lost,
 }
 
 impl Failure {
-    /// Whether what was asked for may have been done.
+    /// True if the request may have been carried out.
     pub(super) fn maybe_done(self) -> bool {
         match self {
             Self::Server(_) | Self::Lost => true,
@@ -34,7 +34,7 @@ impl Failure {
     }
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Debug, Default)]
 pub(super) struct Retry {
     failures: u32,
@@ -43,15 +43,15 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    /// After a failure: how long to wait before the next try; `None`: another one could do it twice. `jitter` is between 0
-    /// and 1. How many tries there are in all is a matter of the time the request has.
+    /// Returns the wait before the next attempt; `None` if that could carry the request out twice. `jitter` is
+    /// between 0 and 1; the number of attempts is bounded by the request's timeout.
     pub(super) fn failed(&mut self, failure: Failure, repeatable: bool, jitter: f64) -> Option<Duration> {
         self.maybe_done |= failure.maybe_done();
         if self.maybe_done && !repeatable {
             return None;
         }
         if failure == Failure::Limited {
-            // The limits say when; that is no failure of Discord's.
+            // The limits know the wait; this is no fault of Discord's.
             return Some(Duration::ZERO);
         }
         if failure == Failure::Foreign {
@@ -66,7 +66,7 @@ impl Retry {
         Some(wait.mul_f64(0.8 + 0.4 * jitter.clamp(0.0, 1.0)))
     }
 
-    /// Whether one of the tries may have done it.
+    /// True if one of the attempts may have succeeded.
     pub(super) fn maybe_done(&self) -> bool {
         self.maybe_done
     }
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(retry.failed(failure, repeatable, 0.5).is_some(), again, "{failure:?} {repeatable}");
             assert_eq!(retry.maybe_done(), maybe_done, "{failure:?} {repeatable}");
         }
-        // Being limited after an answer was lost does not make it certain that nothing was done.
+        // A 429 after a lost answer does not prove that nothing was done.
         let mut retry = Retry::default();
         assert!(retry.failed(Failure::Lost, true, 0.5).is_some());
         assert_eq!(retry.failed(Failure::Limited, false, 0.5), None);

@@ -1,20 +1,20 @@
-//! Which request is meant, and what may be done with it: what limits it shares, whether it may be repeated.
+//! The identity of a request: its path, the limits it shares, and whether it may be repeated.
 
 use reqwest::Method;
 
-/// Where one request goes.
+/// The target of one request.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) method: Method,
-    /// The path as Discord documents it, for logs and limits: no id and no token of an interaction is in it.
+    /// The path as Discord documents it, for logs and limits: without ids and interaction tokens.
     pub(super) template: &'static str,
     /// The path below `/api/v10`.
     pub(super) path: String,
-    /// The channel, guild or interaction: its limits are its own.
+    /// The channel, guild or interaction, which has limits of its own.
     pub(super) major: String,
-    /// Whether the bot's token goes with it. What an interaction allows is allowed by its own token.
+    /// True if the bot's token is sent. Interactions are authorised by their own token.
     pub(super) authorised: bool,
-    /// Whether doing it twice is the same as doing it once.
+    /// True if a repetition has no further effect.
     pub(super) repeatable: bool,
 }
 
@@ -24,56 +24,55 @@ impl Route {
         Self { method, template, path, major: major.to_string(), authorised: true, repeatable }
     }
 
-    /// A request that reads.
+    /// Builds a request that reads.
     pub(super) fn get(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::GET, template, path, major)
     }
 
-    /// A request that makes something new each time.
+    /// Builds a request that creates something each time.
     pub(super) fn post(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::POST, template, path, major)
     }
 
-    /// A request that changes something.
+    /// Builds a request that edits something.
     pub(super) fn patch(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::PATCH, template, path, major)
     }
 
-    /// A request that makes something as it says.
+    /// Builds a request that sets something.
     pub(super) fn put(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::PUT, template, path, major)
     }
 
-    /// A request that takes something away.
+    /// Builds a request that deletes something.
     pub(super) fn delete(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::DELETE, template, path, major)
     }
 
-    /// It may be repeated although it makes something: a nonce tells Discord that it is the same, or Discord takes it only
-    /// once.
+    /// Sets whether it may be repeated although it creates something: by a nonce, or because Discord accepts it once only.
     pub(super) fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
         self
     }
 
-    /// It is allowed by the token of an interaction, which is in its path.
+    /// Marks it as authorised by the interaction's token in its path.
     pub(super) fn by_interaction(mut self) -> Self {
         self.authorised = false;
         self
     }
 
-    /// Its name in logs.
+    /// Returns its name in logs.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.method, self.template)
     }
 
-    /// The limits it shares with others, as long as Discord has not told a better name.
+    /// Returns the key of the limits it shares, until Discord has sent a name for them.
     pub(super) fn kind(&self) -> (Method, &'static str) {
         (self.method.clone(), self.template)
     }
 }
 
-/// A part of a path that is not a number: everything but letters, digits and `-_.~` is escaped.
+/// Escapes a part of a path that is not a number: everything but letters, digits and `-_.~`.
 pub(super) fn segment(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
