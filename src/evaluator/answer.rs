@@ -1,22 +1,22 @@
-//! From what the judge said to a verdict.
+//! Parsing of the judge's answer into a verdict.
 //!
-//! The rule is one line, and it is kept: what is not exactly one verdict is none. A judge that explains itself around its
-//! verdict may be quoting the agent, whose text may contain a line that looks like one; two verdicts in one answer say that it
-//! has not decided, or that somebody has decided for it. Only what models put around a line out of habit is taken off:
-//! blank lines, a code fence, quotes, backquotes, asterisks, brackets around the word.
+//! The answer has to be one line with exactly one verdict; anything else is none. A judge that explains its verdict
+//! may be quoting the agent, whose text may contain a line that looks like one; two verdicts in one answer are
+//! undecided, or injected. Only habitual decoration by models is removed: blank lines, a code fence, quotes,
+//! backquotes, asterisks, brackets around the word.
 //!
-//! What is no verdict is [`Lapse::Unparsable`]: nothing is whispered, and it is counted and shown.
+//! An answer without a verdict is [`Lapse::Unparsable`]: nothing is whispered, and it is counted and shown.
 
 use crate::core::verdict::{Lapse, Verdict};
 use crate::outbox::clean::clean;
 
-/// The words of findings, which no message contains: that would be a second verdict.
+/// The words of findings, which a message must not contain: that would be a second verdict.
 const FINDINGS: [&str; 3] = ["CORRECTION", "THINK_DEEPER", "ESCALATION"];
 
-/// A longer answer is none, however it begins.
+/// Maximum length of an answer, in bytes; a longer one is no verdict.
 const ANSWER_MAX: usize = 16 * 1024;
 
-/// The verdict that `said` is.
+/// Parses an answer into a verdict.
 ///
 /// # Errors
 /// [`Lapse::Unparsable`] if it is none.
@@ -33,7 +33,7 @@ pub fn parse(said: &str) -> Result<Verdict, Lapse> {
     }
 }
 
-/// ```` ``` ````, with or without the name of a language.
+/// True for ```` ``` ````, with or without the name of a language.
 fn is_code_fence(line: &str) -> bool {
     let rest = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
     rest.is_some_and(|rest| rest.chars().all(char::is_alphanumeric))
@@ -51,7 +51,7 @@ fn verdict(line: &str) -> Option<Verdict> {
         .trim_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`' | '-' | '–' | '—' | '|'));
     let second =
         message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| FINDINGS.contains(&word));
-    // A placeholder that was copied is no message.
+    // A copied placeholder is no message.
     let says = message.chars().any(char::is_alphanumeric) && !message.starts_with('<') && !second;
     match word {
         "OK" => message.chars().all(|c| c.is_ascii_punctuation()).then_some(Verdict::Ok),

@@ -1,4 +1,4 @@
-//! How each judge is asked, and where its answer stands in what it prints.
+//! Command lines of the judges, and extraction of the answer from their output.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::core::verdict::Lapse;
 use crate::runtime::protocol::Invocation;
 use crate::runtime::{claude, codex, environment};
 
-/// What codex is not to do here: it has the transcript and needs nothing else. Without its tools a transcript that talks it
-/// into something has nothing to do that with. A version that does not know one of these passes over it.
+/// Settings that disable codex's tools: it needs only the transcript, and without tools a prompt injection in it has
+/// no effect. Versions ignore settings that they do not know.
 const CODEX_WITHOUT: [&str; 19] = [
     "features.unbounded_connection_retries=false",
     "features.shell_tool=false",
@@ -38,16 +38,16 @@ const CODEX_WITHOUT: [&str; 19] = [
     "web_search=\"disabled\"",
 ];
 
-/// What was asked, and what came of it.
+/// The result of a judge's process.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// The answer as it was given.
+    /// The answer, unparsed.
     pub(super) said: Result<String, Lapse>,
-    /// What the judge says it used; dollars if it names them.
+    /// Usage according to the judge; with dollars if it states them.
     pub(super) usage: Option<Usage>,
 }
 
-/// What is run in `home`, which is given the credential.
+/// Builds the process to run in `home`, which receives the credential.
 pub(super) fn invocation(
     settings: &Evaluator,
     own: &std::collections::BTreeMap<String, String>,
@@ -109,7 +109,7 @@ fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> 
         Judge::Claude => {
             let mut arguments = given.to_vec();
             arguments.extend(words(&["-p", "--tools", "", "--strict-mcp-config"]));
-            // Piece by piece, so that what an answer that is cut short has cost is known.
+            // Streaming output, so that the usage of an interrupted answer is known.
             arguments.extend(words(&[
                 "--output-format",
                 "stream-json",
@@ -125,7 +125,7 @@ fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> 
     }
 }
 
-/// What a process that has ended has said.
+/// Extracts answer and usage from a finished process.
 pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
     let mut heard = match judge {
         Judge::Codex => of_codex(&ran.output),
@@ -138,14 +138,14 @@ pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
         matches!(lapse, Lapse::LoggedOut { .. } | Lapse::Limited { .. } | Lapse::Failed { .. })
     };
     match &ran.end {
-        // What it said before it fell silent is the better reason.
+        // An earlier reason in its output is more precise than the timeout.
         End::TimedOut => match &heard.said {
             Err(lapse) if kept(lapse) => {}
             Ok(_) | Err(_) => heard.said = Err(Lapse::TimedOut { after_ms }),
         },
         End::Flooded => heard.said = Err(Lapse::failed("it would not stop printing")),
         End::Cancelled => heard.said = Err(Lapse::Overtaken),
-        // What it said counts for nothing.
+        // Its output does not count.
         End::Lost => heard.said = Err(Lapse::failed("nobody can say how it ended")),
         End::Exited(status) if !status.success() => match &heard.said {
             Err(lapse) if kept(lapse) => {}
@@ -153,14 +153,14 @@ pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
         },
         End::Exited(_) => {}
     }
-    // A vendor that refuses to answer does not charge for it.
+    // A vendor does not charge for a refused request.
     if matches!(heard.said, Err(Lapse::LoggedOut { .. } | Lapse::Limited { .. })) {
         heard.usage.get_or_insert_default();
     }
     heard
 }
 
-/// A process that failed in its own words, or at least with its exit code.
+/// Builds the failure of a process: from its own words, or at least its exit code.
 fn died(judge: Judge, status: std::process::ExitStatus, complaint: &str) -> Lapse {
     let last = complaint.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
     let why = if last.is_empty() { status.to_string() } else { format!("{status}: {last}") };
@@ -195,7 +195,7 @@ fn lapse(category: Option<Category>, why: &str) -> Lapse {
     }
 }
 
-/// The events of `codex exec --json`, a line each. Its last message is the answer.
+/// Reads the events of `codex exec --json`, one per line. Its last message is the answer.
 fn of_codex(output: &[u8]) -> Heard {
     let (mut said, mut usage, mut wrong, mut done) = (None, None, None, false);
     for line in output.split(|byte| *byte == b'\n') {
@@ -215,7 +215,7 @@ fn of_codex(output: &[u8]) -> Heard {
                     ..Usage::default()
                 });
             }
-            // Retries and the end of them are said alike: the last one counts, unless there is an answer after all.
+            // Retries and their final failure look alike: the last one counts, unless there is an answer.
             "error" => wrong = text(&event["message"]),
             "turn.failed" => wrong = text(&event["error"]["message"]).or(wrong),
             _ => {}
@@ -230,8 +230,8 @@ fn of_codex(output: &[u8]) -> Heard {
     Heard { said, usage }
 }
 
-/// The lines of `claude -p --output-format stream-json`. The last one is the answer; before it the pieces of it say what they
-/// have used so far.
+/// Reads the lines of `claude -p --output-format stream-json`. The last one is the answer; the events before it state
+/// the usage so far.
 fn of_claude(output: &[u8]) -> Heard {
     let mut so_far = Pieces::default();
     for line in output.split(|byte| *byte == b'\n') {
@@ -262,16 +262,16 @@ fn result_of_claude(line: &claude::wire::Line<'_>) -> Heard {
     Heard { said: Ok(said.to_owned()), usage }
 }
 
-/// What the messages of an answer that is not finished have used.
+/// Usage of an unfinished answer's messages.
 #[derive(Debug, Default)]
 struct Pieces {
-    /// Messages that are over: a try that failed costs all the same.
+    /// Usage of finished messages: a failed attempt costs as well.
     before: Usage,
     current: Option<Usage>,
 }
 
 impl Pieces {
-    /// A piece of a message: its first one says what was sent, the later ones what was received so far.
+    /// Adds an event of a message: the first one states the input, later ones the output so far.
     fn take(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         let event = &line["event"];
@@ -298,7 +298,7 @@ impl Pieces {
         }
     }
 
-    /// `None`: not one message has begun, and nobody knows what the model is at.
+    /// Returns the usage; `None` if no message has begun, so that it is unknown.
     fn used(mut self) -> Option<Usage> {
         self.before.add(self.current?);
         Some(self.before)

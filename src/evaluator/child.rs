@@ -1,4 +1,4 @@
-//! One process: started, fed, read within bounds, and ended with everything it has started, whatever happens.
+//! One short-lived process: started, fed, read within bounds, and ended with its whole process tree.
 
 use std::io;
 use std::path::Path;
@@ -14,35 +14,35 @@ use crate::runtime::ProcessTrees;
 use crate::runtime::process::{Owned, Tree, spawn};
 use crate::runtime::protocol::Invocation;
 
-/// What is read of standard output. A verdict is a line; what the CLIs say around it is kilobytes, and a few hundred bytes for
-/// every word that a model thinks. A process that says more is ended.
+/// Maximum size of standard output, in bytes. A verdict is a line; the CLIs add kilobytes, and a few hundred bytes
+/// per generated word. A process that prints more is ended.
 const OUTPUT_MAX: usize = 4 * 1024 * 1024;
 
-/// What is kept of standard error: its beginning would be a banner, so the end.
+/// Size of the kept end of standard error, in bytes: its beginning would be a banner.
 const COMPLAINT_MAX: usize = 8 * 1024;
 
-/// Between SIGTERM and SIGKILL: nothing of what is interrupted is worth waiting for.
+/// Time between SIGTERM and SIGKILL: an interrupted judge has nothing to save.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Once the tree is gone its pipes end at once, unless a survivor holds one.
+/// Maximum time to read the pipes after the tree has ended: they close at once unless a survivor holds one.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// What became of it.
+/// The end of the process.
 #[derive(Debug)]
 pub(super) enum End {
-    /// It left.
+    /// It exited.
     Exited(ExitStatus),
-    /// It had to be ended: its time was over.
+    /// It was ended at its timeout.
     TimedOut,
-    /// It had to be ended: it would not stop talking.
+    /// It was ended because it printed too much.
     Flooded,
-    /// Nobody waits for it any more.
+    /// It was cancelled.
     Cancelled,
-    /// Nobody can say how it left.
+    /// Its exit status is unknown.
     Lost,
 }
 
-/// What it said and how it ended.
+/// The output of the process and its end.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) end: End,
@@ -50,7 +50,7 @@ pub(super) struct Ran {
     pub(super) complaint: String,
 }
 
-/// What is run.
+/// A process to run.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     pub(super) invocation: &'a Invocation,
@@ -60,7 +60,7 @@ pub(super) struct Job<'a> {
     pub(super) time: Duration,
 }
 
-/// Runs `job` to its end. Nothing that it has started lives when this returns.
+/// Runs `job` to its end. None of its processes survives this call.
 ///
 /// # Errors
 /// A sentence, if it cannot be started.
@@ -73,7 +73,8 @@ pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationT
     let begun = tokio::select! {
         begun = &mut begin => begun,
         () = stop.cancelled() => {
-            // What has begun is ended here. What hangs is not waited for: whoever starts it ends it.
+            // A start in progress is finished here, so that it can be ended. A start that hangs is not waited for:
+            // its task ends it.
             let Ok(Ok(begun)) = timeout(spawn::STOPPED_START, begin).await else {
                 return Ok(Ran { end: End::Cancelled, output: Vec::new(), complaint: String::new() });
             };
@@ -107,19 +108,19 @@ pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationT
         tokio::pin!(talking);
         watch(&mut owned, talking, &tree, trees, until, stop).await
     };
-    // That nothing is left can be said without a look around only once the first process was waited for.
+    // Without a scan, an empty tree is certain only after the first process was waited for.
     if !matches!(end, End::Exited(_)) || !trees.nothing_left(&tree) {
         let survivors = trees.end(&tree, GRACE).await;
         if !survivors.is_empty() {
             tracing::warn!(?survivors, "processes of an evaluation could not be ended");
         }
     }
-    // The tree is gone: this only takes note of it.
+    // The tree is gone: this only reaps it.
     let _ = timeout(DRAIN, owned.wait()).await;
     Ok(Ran { end, output, complaint: String::from_utf8_lossy(&complaint).into_owned() })
 }
 
-/// Waits for whatever ends it first.
+/// Waits for the first of exit, end of output, timeout and cancellation.
 async fn watch(
     owned: &mut Owned,
     mut talking: impl Future<Output = io::Result<bool>> + Unpin,
@@ -143,7 +144,7 @@ async fn watch(
         }
     };
     if heard.is_none() {
-        // Somebody it has started may hold its pipes open; what it said itself is in them already.
+        // A descendant may hold its pipes open; its own output is in them already.
         if !trees.nothing_left(tree) {
             trees.end(tree, GRACE).await;
         }
@@ -157,7 +158,7 @@ async fn watch(
     }
 }
 
-/// Writes everything and closes. A process that does not want to hear it all is not made to.
+/// Writes everything and closes. A process may stop reading early.
 async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(&input).await;
@@ -165,7 +166,7 @@ async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
     }
 }
 
-/// Reads to the end. `Ok(false)`: there is more than is taken.
+/// Reads to the end; returns `Ok(false)` if there is more than the maximum.
 async fn read_all(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         into.reserve(8 * 1024);
@@ -178,7 +179,7 @@ async fn read_all(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> io:
     }
 }
 
-/// Reads to the end and keeps the last of it.
+/// Reads to the end and keeps the last part.
 async fn read_tail(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) {
     loop {
         into.reserve(8 * 1024);

@@ -1,5 +1,4 @@
-//! The one credential that an evaluation is given, and where it was found. It is looked for each time, so that a key that was
-//! fixed needs no restart.
+//! The one credential of an evaluation, and its source. It is searched each time, so that a corrected key needs no restart.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,29 +7,29 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::config::{Evaluator, Judge};
 
-/// How keys of a subscription to Claude begin: they go into another variable than those of the API.
+/// Prefix of the keys of a Claude subscription: they need another variable than API keys.
 const CLAUDE_SUBSCRIPTION: &str = "sk-ant-oat";
 
-/// What is given.
+/// The credential of a judge.
 #[derive(Debug, Clone)]
 pub enum Credential {
-    /// A key, in the variable that the CLI reads it from.
+    /// A key, in the variable that the CLI reads.
     Key {
-        /// That variable.
+        /// The variable.
         variable: &'static str,
         /// The key.
         value: SecretString,
-        /// Where it is from: the name of a variable, or of the setting.
+        /// The source: the name of a variable, or of the setting.
         from: String,
     },
-    /// The CLI's own login.
+    /// The CLI's own login file.
     Login(PathBuf),
-    /// Nothing that herder knows of.
+    /// No credential that herder knows.
     None,
 }
 
 impl Credential {
-    /// Looks for it; `environment` is herder's own.
+    /// Searches the credential; `environment` is herder's own.
     #[must_use]
     pub fn find(settings: &Evaluator, environment: &BTreeMap<String, String>) -> Self {
         if let Some(key) = &settings.key {
@@ -62,7 +61,7 @@ impl Credential {
         Self::Key { variable, value, from }
     }
 
-    /// The login file, if it is one and is there.
+    /// Returns the login file, if the credential is one and it exists.
     #[must_use]
     pub fn login(&self) -> Option<&Path> {
         match self {
@@ -71,7 +70,7 @@ impl Credential {
         }
     }
 
-    /// What is wrong and what is to be done where a CLI has no credential, unless it was told of another way.
+    /// Returns the problem and its remedy if a CLI has no credential, unless another way is configured.
     #[must_use]
     pub fn missing(&self, settings: &Evaluator) -> Option<String> {
         let how = how_to_log_in(settings.judge);
@@ -91,7 +90,7 @@ impl Credential {
         }
     }
 
-    /// Where it is, for `herder check`.
+    /// Returns its source, for `herder check`.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match self {
@@ -102,7 +101,7 @@ impl Credential {
     }
 }
 
-/// What a person does who has none.
+/// Returns the instructions to obtain a credential.
 fn how_to_log_in(judge: Judge) -> &'static str {
     match judge {
         Judge::Codex => "run codex login, or set OPENAI_API_KEY where herder is started",
@@ -114,7 +113,7 @@ fn how_to_log_in(judge: Judge) -> &'static str {
     }
 }
 
-/// Where a CLI keeps its login.
+/// Returns the path of a CLI's login file.
 fn login_file(judge: Judge, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let (variable, folder, file) = match judge {
         Judge::Codex => ("CODEX_HOME", ".codex", "auth.json"),

@@ -1,9 +1,9 @@
-//! The home of one evaluation: a folder that nobody else may look into, with a credential in it and nothing more.
+//! The home of one evaluation: a private folder with one credential and nothing else.
 //!
-//! A login that renews itself is linked and not copied: its token can be renewed once, so that a copy that was renewed and
-//! thrown away would log the user out of their own CLI. Where the CLI has put a new file in the place of the link, that file
-//! goes to where the link went, also after herder was killed: a record beside the home says where that is. What is there by
-//! then may be newer, by another evaluation or by the user's own CLI; then it stays.
+//! A login that renews itself is linked, not copied: its token can be renewed once, so that a renewed copy that is
+//! thrown away would log the user out of their own CLI. If the CLI replaces the link by a new file, that file is
+//! moved to the link's target, also after herder was killed: a record beside the home holds the target. If the target
+//! is newer by then, because of another evaluation or the user's own CLI, it stays.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -14,16 +14,16 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// A login file is a few kilobytes, and so is the record of one.
+/// Maximum size of a login file and of its record, in bytes; both have a few kilobytes.
 const LOGIN_MAX: u64 = 64 * 1024;
 
-/// How the name of a record goes on after that of its home.
+/// File extension of a home's record.
 const RECORD: &str = "login";
 
-/// Evaluations end at the same time, and each looks at what is there before it puts its own in its place.
+/// Held while a login is moved, because evaluations may end at the same time and each compares before it replaces.
 static KEEPING: Mutex<()> = Mutex::new(());
 
-/// A folder that is removed with this value.
+/// A folder that is removed on drop.
 #[derive(Debug)]
 pub(super) struct Home {
     path: PathBuf,
@@ -34,19 +34,19 @@ pub(super) struct Home {
 #[derive(Debug, Serialize, Deserialize)]
 struct Linked {
     link: PathBuf,
-    /// Where it goes.
+    /// Its target.
     to: PathBuf,
-    /// What was there then, as a digest.
+    /// Digest of the target when it was linked.
     seen: u64,
 }
 
-/// Whether an earlier herder left something in `parent`.
+/// True if an earlier herder left something in `parent`.
 pub(super) fn is_littered(parent: &Path) -> bool {
     fs::read_dir(parent).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Removes what an earlier herder left in `parent`, after the logins that were renewed there are where they belong. Call it
-/// once nobody works there any more.
+/// Removes homes that an earlier herder left in `parent`, after moving renewed logins to their targets. Call it once
+/// no process works there any more.
 pub(super) fn sweep(parent: &Path) -> io::Result<()> {
     let parent = match fs::canonicalize(parent) {
         Ok(parent) => parent,
@@ -59,7 +59,7 @@ pub(super) fn sweep(parent: &Path) -> io::Result<()> {
             continue;
         }
         let kept = recall(&path).and_then(|linked| match linked {
-            // Only what a home of ours was furnished with is put anywhere.
+            // Only records that point into a home of ours count.
             Some(linked) if linked.link.starts_with(path.with_extension("")) => linked.keep(&path),
             Some(_) | None => Ok(()),
         });
@@ -70,7 +70,7 @@ pub(super) fn sweep(parent: &Path) -> io::Result<()> {
     fs::remove_dir_all(parent)
 }
 
-/// The record at `path`, if it is one: a kill may have cut it short.
+/// Reads the record at `path`; `None` if it is incomplete after a crash.
 fn recall(path: &Path) -> io::Result<Option<Linked>> {
     let mut text = Vec::new();
     File::open(path)?.take(LOGIN_MAX).read_to_end(&mut text)?;
@@ -87,7 +87,7 @@ fn private() -> DirBuilder {
     builder
 }
 
-/// Writes a new file that nobody else may read.
+/// Writes a new file of mode 0600.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
@@ -101,11 +101,11 @@ fn digest(bytes: &[u8]) -> u64 {
 }
 
 impl Linked {
-    /// Puts a login that was renewed where it belongs, unless what is there is newer. `record` names the home.
+    /// Moves a renewed login to its target, unless the target is newer. `record` names the home.
     fn keep(&self, record: &Path) -> io::Result<()> {
         let name = record.file_stem().unwrap_or_default().to_string_lossy();
         let beside = self.to.with_extension(format!("herder-{name}"));
-        // Left by a kill in the midst of the last lines.
+        // Left by a crash during the following lines.
         let _ = fs::remove_file(&beside);
         let Ok(found) = fs::symlink_metadata(&self.link) else { return Ok(()) };
         if !found.is_file() || found.len() > LOGIN_MAX {
@@ -118,7 +118,7 @@ impl Linked {
             return Ok(());
         }
         let _one_at_a_time = KEEPING.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is gone was taken away: whoever has logged out stays logged out.
+        // The target is gone because the user has logged out, and stays so.
         let Ok(known) = fs::read(&self.to) else { return Ok(()) };
         let at = found.modified()?;
         let is_newer = digest(&known) != self.seen && fs::metadata(&self.to)?.modified()? >= at;
@@ -126,11 +126,11 @@ impl Linked {
             return Ok(());
         }
         let written = write_private(&beside, &renewed)
-            // By this the next one sees which is newer.
+            // The next evaluation compares these times.
             .and_then(|file| file.set_modified(at).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&beside, &self.to));
         if written.is_err() {
-            // What could not be put in place must not lie around.
+            // No partial file must stay.
             let _ = fs::remove_file(&beside);
         }
         written
@@ -138,7 +138,7 @@ impl Linked {
 }
 
 impl Home {
-    /// A new one in `parent`.
+    /// Creates a new home in `parent`.
     pub(super) fn new(parent: &Path) -> io::Result<Self> {
         private().recursive(true).create(parent)?;
         let path = fs::canonicalize(parent)?.join(super::random_name()?);
@@ -153,12 +153,12 @@ impl Home {
         &self.path
     }
 
-    /// Where the process works: an empty folder, so that no project's own instructions are read.
+    /// Returns the working directory: an empty folder, so that no project's instructions are read.
     pub(super) fn work(&self) -> PathBuf {
         self.path.join("work")
     }
 
-    /// Makes a folder of the CLI's in it.
+    /// Creates a folder for the CLI in it.
     pub(super) fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(name);
         private().create(&folder)?;
@@ -170,7 +170,7 @@ impl Home {
         let to = fs::canonicalize(to)?;
         let seen = digest(&fs::read(&to)?);
         let linked = Linked { link, to, seen };
-        // Paths that JSON has no form for are not recorded: such a login is kept by an orderly end alone.
+        // Paths that JSON cannot represent are not recorded: such a login is kept only by an orderly end.
         if let Ok(record) = serde_json::to_vec(&linked) {
             write_private(&self.record(), &record)?;
         }
@@ -178,7 +178,7 @@ impl Home {
         symlink(&linked.to, &linked.link)
     }
 
-    /// What says where its login belongs. Beside it, so that nothing that works in the home finds it there.
+    /// Returns the path of the record of the login's target. It is outside the home, so that no process in the home finds it.
     fn record(&self) -> PathBuf {
         self.path.with_extension(RECORD)
     }
@@ -193,7 +193,7 @@ impl Drop for Home {
         if let Err(error) = fs::remove_dir_all(&self.path) {
             tracing::warn!(%error, path = %self.path.display(), "the evaluator's home stays");
         }
-        // There is none without a login.
+        // Fails without a login, which has no record.
         let _ = fs::remove_file(record);
     }
 }

@@ -35,7 +35,7 @@ impl User {
         (home, link)
     }
 
-    /// What the login is, where nothing else may lie.
+    /// Returns the login, and checks that no other file is beside it.
     fn has(&self) -> String {
         let own = fs::read_dir(self.folder.path().join("own")).expect("it is there").count();
         assert_eq!(own, 1, "nothing lies around");
@@ -47,7 +47,7 @@ impl User {
     }
 }
 
-/// As a program does that writes a new file and renames it; `at` seconds from now.
+/// Renews a login by writing a new file and renaming it, with a time `at` seconds from now.
 fn renew(link: &Path, text: &str, at: i64) {
     let new = link.with_extension("new");
     fs::write(&new, text).expect("the new one is written");
@@ -93,7 +93,7 @@ fn a_renewed_login_is_kept_and_nothing_else_is() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Two run at once, and both renew the login: the one that was renewed last stays, whichever ends last.
+/// Two evaluations renew the login: the newer one stays, whichever ends last.
 #[test]
 fn an_older_login_does_not_take_the_place_of_a_newer_one() {
     for older_ends_last in [false, true] {
@@ -114,7 +114,7 @@ fn an_older_login_does_not_take_the_place_of_a_newer_one() {
     fs::write(user.login(), "{\"tokens\":\"own\"}").expect("it is written");
     drop(home);
     assert_eq!(user.has(), "{\"tokens\":\"own\"}");
-    // A clock that was set back: what was there when it was linked is not newer than what it became.
+    // After the clock was set back the old login is not taken for newer than its renewal.
     let user = User::new();
     let (home, link) = user.home();
     renew(&link, "{\"tokens\":2}", -3600);
@@ -137,7 +137,7 @@ fn a_login_that_was_renewed_in_a_home_that_a_killed_herder_left_is_kept() {
     let user = User::new();
     let (home, link) = user.home();
     renew(&link, "{\"tokens\":2}", 0);
-    // In the midst of putting it in its place.
+    // A crash while the login is being moved.
     let name = home.path().file_name().expect("a name").to_string_lossy().into_owned();
     fs::write(user.login().with_extension(format!("herder-{name}")), "{\"tok").expect("it is written");
     std::mem::forget(home);
@@ -152,7 +152,7 @@ fn a_login_that_was_renewed_in_a_home_that_a_killed_herder_left_is_kept() {
 fn what_a_killed_herder_left_is_swept_away_and_nothing_is_put_where_no_home_belongs() {
     let user = User::new();
     std::mem::forget(user.home());
-    // A record that is cut short, and one of a file that is no home's.
+    // An incomplete record, and one of a file outside the homes.
     fs::write(user.homes().join("0011.login"), "{\"link\":\"").expect("it is written");
     let elsewhere = user.folder.path().join("elsewhere.json");
     fs::write(&elsewhere, "{\"tokens\":\"forged\"}").expect("it is written");

@@ -1,16 +1,16 @@
-//! The evaluator: a second pair of eyes on an agent's last turns, and whoever splits a task that is too large for one.
+//! The evaluator: a second model that judges an agent's last turns, and splits tasks that are too large.
 //!
-//! When it is asked and what follows is decided elsewhere, by the core's ladder; here is how. What is judged becomes a text
-//! ([`transcript`]), the instruction is put around it ([`prompt`]), and a short-lived process is asked: a CLI of a model's
-//! vendor, or any program (`ask`). It has a home of its own (`home`) with one credential in it ([`credential`]), an environment
-//! from an allow-list, an empty folder to work in, and no tools. It is ended after its time with everything it has started
-//! (`child`), and its home is removed. A credential that was refused rests for a while (`refusal`). Its answer is one line ([`answer`]), or it is none: why there is no verdict is a
-//! [`Lapse`], never an OK.
+//! The core's ladder decides when it is asked and what follows; this room decides how. The turns become a text
+//! ([`transcript`]), instructions are added ([`prompt`]), and a short-lived process is asked: a vendor's CLI, or any
+//! program (`ask`). The process has a home of its own (`home`) with one credential ([`credential`]), an environment
+//! from an allow-list, an empty working directory, and no tools. It is ended at its timeout with its whole tree
+//! (`child`), and its home is removed. A refused credential is not used for a while (`refusal`). The answer is one
+//! line ([`answer`]); without one the reason is a [`Lapse`], never an OK.
 //!
-//! A task that did not fit into one context window is split in the same way: other words around other data, and an answer
-//! that is a list ([`split`]).
+//! A task that does not fit into one context window is split in the same way, with other instructions and a list as
+//! its answer ([`split`]).
 //!
-//! It touches nothing: no file of an agent, no process of one, no channel. What it says is herder's to whisper.
+//! The evaluator touches no file, process or channel of an agent. herder whispers its findings.
 
 pub mod answer;
 mod ask;
@@ -48,75 +48,75 @@ use refusal::{Mark, Refusals};
 pub use split::Whole;
 pub use transcript::{Brief, Whispered};
 
-/// The folder of the homes, in herder's own.
+/// Name of the folder of the homes, in herder's data folder.
 pub const FOLDER: &str = "evaluator";
 
-/// How many times as long as a verdict the parts of a task may take.
+/// Factor by which splitting a task may take longer than a verdict.
 const SPLIT_TIMES: u32 = 4;
 
-/// How long the processes of a panic get.
+/// Time between SIGTERM and SIGKILL for processes left by a panic.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What an evaluator is made of.
+/// The parts that an evaluator needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// `[evaluator]`.
+    /// The section `[evaluator]`.
     pub settings: config::Evaluator,
-    /// What models cost whose CLIs do not say.
+    /// Prices of models whose CLIs state no cost.
     pub prices: Prices,
-    /// Takes secrets out of what is sent and of what comes back.
+    /// Redacts secrets in prompts and answers.
     pub redactor: Redactor,
     /// The process-tree service.
     pub trees: ProcessTrees,
-    /// herder's own folder.
+    /// herder's data folder.
     pub data_dir: PathBuf,
-    /// Variables of herder's environment that no child gets.
+    /// Variables of herder's environment that no child receives.
     pub withheld: BTreeSet<String>,
 }
 
-/// What is to be evaluated, or split.
+/// A request to evaluate or to split.
 #[derive(Debug)]
 pub struct Asked<B = Brief> {
-    /// The value of `HERDER_SESSION` of its processes: it begins as those of the agent's sessions do, so that they are found
-    /// after herder was killed, and is no session's.
+    /// The value of `HERDER_SESSION` of its processes: it begins like those of the agent's sessions, so that they are
+    /// found after a crash, and differs from all of them.
     pub marker: String,
-    /// What is judged, or split.
+    /// The turns to judge, or the task to split.
     pub brief: B,
-    /// Whether a cap in dollars holds for whoever pays: then tokens without a price count at the price of the dearest models.
+    /// True if a cap in dollars applies: then tokens without a price count at the price of the dearest models.
     pub capped: bool,
-    /// Cancelled when nobody waits for it any more. It is ended then, and what it has cost by then is told.
+    /// Cancelled when the result is not needed any more. The process is ended, and its usage so far is reported.
     pub overtaken: CancellationToken,
 }
 
-/// What came of it.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluated {
-    /// The verdict, or why there is none.
+    /// The verdict, or the reason why there is none.
     pub verdict: Result<Verdict, Lapse>,
-    /// What it used, also where there is no verdict; `None`: nobody can say.
+    /// Its usage, also without a verdict; `None` if unknown.
     pub usage: Option<Usage>,
 }
 
-/// What came of splitting a task.
+/// The result of splitting a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divided {
-    /// What is to be done in each part, in order, or why there are none.
+    /// The parts in order, or the reason why there are none.
     pub parts: Result<Vec<String>, Lapse>,
-    /// As of [`Evaluated`].
+    /// Its usage, as in [`Evaluated`].
     pub usage: Option<Usage>,
 }
 
-/// What is asked.
+/// A question to the judge.
 #[derive(Debug)]
 enum Question {
-    /// What are these turns worth?
+    /// Judge these turns.
     Turns(Brief),
-    /// Which parts does this task have?
+    /// Split this task.
     Task(Whole),
 }
 
 impl Question {
-    /// The part of whoever is asked, where a CLI has a place of its own for it.
+    /// Returns the system prompt, for CLIs that have one.
     fn role(&self) -> &'static str {
         match self {
             Self::Turns(_) => prompt::ROLE,
@@ -124,7 +124,8 @@ impl Question {
         }
     }
 
-    /// How long it may take. Parts are a page where a verdict is a line, and nothing runs on that they come too late for.
+    /// Returns the timeout. Parts are a page where a verdict is a line, and no session runs meanwhile for which they
+    /// could be too late.
     fn time(&self, timeout: Duration) -> Duration {
         match self {
             Self::Turns(_) => timeout,
@@ -132,7 +133,7 @@ impl Question {
         }
     }
 
-    /// What goes to its standard input.
+    /// Returns the text for standard input.
     fn prompt(&self, redactor: &Redactor, nonce: &str) -> String {
         match self {
             Self::Turns(brief) => prompt::prompt(&transcript::transcript(brief, redactor, nonce), nonce),
@@ -141,14 +142,14 @@ impl Question {
     }
 }
 
-/// An answer as it was given, or why there is none.
+/// An unparsed answer, or the reason why there is none.
 #[derive(Debug)]
 struct Answered {
     said: Result<String, Lapse>,
     usage: Option<Usage>,
 }
 
-/// Asks. Cheap to clone; one per herder.
+/// The evaluator. Cheap to clone; one per herder.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     inner: Arc<Inner>,
@@ -165,7 +166,7 @@ struct Inner {
 }
 
 impl Evaluator {
-    /// Makes it. Nothing is started or written before it is asked.
+    /// Creates an evaluator. No process is started and nothing is written before the first request.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let inner = Inner {
@@ -179,14 +180,14 @@ impl Evaluator {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Whether a killed herder left homes.
+    /// True if a killed herder left homes.
     #[must_use]
     pub fn is_littered(&self) -> bool {
         home::is_littered(&self.inner.homes)
     }
 
-    /// Removes the homes that a killed herder left; a login that was renewed in one goes to where it belongs. Call it once
-    /// nobody else has the folder, and whoever worked there has been ended.
+    /// Removes homes that a killed herder left; renewed logins are moved to their targets. Call it once no other
+    /// process has the folder, and after the processes in it were ended.
     pub async fn sweep(&self) {
         let homes = self.inner.homes.clone();
         let swept = tokio::task::spawn_blocking(move || home::sweep(&homes)).await;
@@ -195,13 +196,13 @@ impl Evaluator {
         }
     }
 
-    /// Whether there is anybody to ask.
+    /// True if a judge is configured.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.inner.setup.settings.asks()
     }
 
-    /// Asks for a verdict once. Dropping the future ends the processes and removes their home all the same.
+    /// Asks for one verdict. If the future is dropped, the processes are ended and their home is removed all the same.
     pub async fn evaluate(&self, asked: Asked) -> Evaluated {
         let Asked { marker, brief, capped, overtaken } = asked;
         let answered = self.asked(marker.clone(), Question::Turns(brief), capped, overtaken).await;
@@ -211,7 +212,7 @@ impl Evaluator {
         Evaluated { verdict, usage: answered.usage }
     }
 
-    /// Asks once for the parts of a task, within the same bounds.
+    /// Asks for the parts of a task, within the same bounds.
     pub async fn split(&self, asked: Asked<Whole>) -> Divided {
         let Asked { marker, brief, capped, overtaken } = asked;
         let answered = self.asked(marker.clone(), Question::Task(brief), capped, overtaken).await;
@@ -246,7 +247,7 @@ impl Evaluator {
         })
     }
 
-    /// Ends what runs, and waits until its homes are gone. Nothing is asked afterwards.
+    /// Ends running evaluations, and waits until their homes are removed. Later requests fail.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
         self.inner.tasks.close();
@@ -254,13 +255,13 @@ impl Evaluator {
     }
 }
 
-/// Nobody was asked, which costs nothing.
+/// Builds the answer for a request that was not sent and costs nothing.
 fn lapsed(lapse: Lapse) -> Answered {
     Answered { said: Err(lapse), usage: Some(Usage::default()) }
 }
 
 impl Inner {
-    /// Waits for a turn, then evaluates in a home that is removed whatever happens.
+    /// Waits for a free slot, then evaluates in a home that is always removed.
     async fn guarded(
         &self,
         marker: &str,
@@ -274,7 +275,7 @@ impl Inner {
             () = stop.cancelled() => return lapsed(Lapse::Overtaken),
         };
         let Ok(Ok(_turn)) = turn else { return lapsed(Lapse::Busy) };
-        // What comes of it is learned of the very one that is asked with: somebody may log in meanwhile.
+        // The result is remembered for exactly this credential: the user may log in meanwhile.
         let own = environment::own_without(&self.setup.withheld);
         let credential = Credential::find(&self.setup.settings, &own);
         let mark = Mark::of(&credential);
@@ -290,18 +291,18 @@ impl Inner {
         let answered = match AssertUnwindSafe(asking).catch_unwind().await {
             Ok(answered) => answered,
             Err(_) => {
-                // Its home must not be taken away from under a process that goes on.
+                // The home must not be removed while a process still uses it.
                 self.setup.trees.end_marked(marker, GRACE).await;
                 Answered { said: Err(Lapse::failed("the evaluation panicked")), usage: None }
             }
         };
-        // Some tens of files at most, but of a disk that may be slow.
+        // It has some tens of files at most, but the disk may be slow.
         let _ = tokio::task::spawn_blocking(move || drop(home)).await;
         self.refusals().learn(mark, answered.said.as_ref().err(), Instant::now());
         answered
     }
 
-    /// There is no answer, or none that counts.
+    /// Redacts and logs a missing answer.
     fn none(&self, lapse: Lapse, marker: &str) -> Lapse {
         let lapse = self.hush_lapse(lapse);
         tracing::warn!(marker, lapse = lapse.name(), detail = lapse.detail(), "no answer of the evaluator");
@@ -356,7 +357,7 @@ impl Inner {
         Answered { said: heard.said, usage }
     }
 
-    /// What a model is told may come back.
+    /// Redacts a verdict: a model may repeat what it was told.
     fn hush(&self, verdict: Verdict) -> Verdict {
         let clean = |message: &str| self.setup.redactor.redact(message).into_owned();
         match verdict {
@@ -367,7 +368,7 @@ impl Inner {
         }
     }
 
-    /// CLIs name a key that was refused, or a part of it.
+    /// Redacts a failure: CLIs repeat a refused key, or a part of it.
     fn hush_lapse(&self, lapse: Lapse) -> Lapse {
         let clean = |text: &str| self.setup.redactor.redact(text).into_owned();
         match lapse {
@@ -384,7 +385,7 @@ impl Inner {
         self.hush_lapse(Lapse::failed(why))
     }
 
-    /// With dollars: those that the CLI names, else by the price of the model, else as caps count what has no price.
+    /// Adds dollars: those of the CLI, else by the price of the model, else as caps count unpriced tokens.
     fn priced(&self, usage: Usage, capped: bool) -> Usage {
         let usage = usage.sane();
         if usage.cost_usd > 0.0 {
@@ -396,7 +397,7 @@ impl Inner {
     }
 }
 
-/// Sixteen digits that nobody can know before.
+/// Returns sixteen random hexadecimal digits.
 fn random_name() -> io::Result<String> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)

@@ -1,11 +1,11 @@
-//! What the judge is told to do. It is written for a model, and a program of one's own may read it or not.
+//! The judge's instructions. They are written for a model; a custom program may ignore them.
 
 use super::transcript::fence;
 
-/// The judge's part where a CLI has a place of its own for it: short, because the whole of it goes in with the transcript.
+/// The system prompt for CLIs that have one: short, because the full instructions are sent with the transcript.
 pub const ROLE: &str = "You judge the work of a coding agent by a transcript. You use no tools. You answer with exactly one line.";
 
-/// What goes to the judge's standard input: what it is to do, the transcript, and once more how to answer.
+/// Builds the text for standard input: instructions, transcript, and the instructions for the answer once more.
 #[must_use]
 pub fn prompt(transcript: &str, nonce: &str) -> String {
     let (begin, end) = (fence(nonce, "BEGIN"), fence(nonce, "END"));

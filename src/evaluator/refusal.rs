@@ -1,5 +1,5 @@
-//! A credential that was refused is not tried again at every interval: each try is a process and a request, and a vendor that
-//! is asked again and again by somebody it does not know may lock them out.
+//! Suspension of a refused credential: each attempt is a process and a request, and a vendor may lock out a client
+//! that keeps asking with an invalid credential.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -10,14 +10,14 @@ use tokio::time::Instant;
 use super::credential::Credential;
 use crate::core::verdict::Lapse;
 
-/// After so long the same credential is tried again: somebody may have put things right at the vendor's.
+/// The wait before the same credential is tried again: its owner may have corrected it at the vendor.
 const AGAIN: Duration = Duration::from_secs(60 * 60);
 
-/// What a credential is recognised by.
+/// The identity of a credential.
 #[derive(Debug, Clone)]
 pub(super) enum Mark {
     Key(SecretString),
-    /// A login file: one that was written since is another one.
+    /// A login file with its size and time: one written since counts as another.
     Login(PathBuf, Option<(u64, SystemTime)>),
     None,
 }
@@ -54,17 +54,17 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Why there is no use in asking with this credential now.
+    /// Returns the refusal if a request with this credential would be useless now.
     pub(super) fn standing(&self, mark: &Mark, now: Instant) -> Option<&Lapse> {
         let (refused, lapse, at) = self.last.as_ref()?;
         (refused.is(mark) && now.duration_since(*at) < AGAIN).then_some(lapse)
     }
 
-    /// What came of asking with it.
+    /// Records the result of a request with this credential.
     pub(super) fn learn(&mut self, mark: Mark, lapse: Option<&Lapse>, now: Instant) {
         match lapse {
             Some(lapse @ Lapse::LoggedOut { .. }) => self.last = Some((mark, lapse.clone(), now)),
-            // These say nothing of the credential.
+            // These say nothing about the credential.
             Some(Lapse::TimedOut { .. } | Lapse::Busy | Lapse::Missing { .. } | Lapse::Overtaken) => {}
             Some(Lapse::Limited { .. } | Lapse::Failed { .. } | Lapse::Unparsable { .. }) | None => {
                 self.last = None;

@@ -1,9 +1,9 @@
-//! A task that did not fit into one context window: what whoever splits it is told, and what of its answer is a list.
+//! Splitting of a task that did not fit into one context window: the prompt, and the parsing of the answer as a list.
 //!
-//! The task and what was done of it were written by people, agents and programs. They stand behind the marks and between the
-//! fences of a [`super::transcript`], bounded and without secrets. The rule for the answer is as strict as that for a
-//! verdict: what is not exactly one list is none. The parts are data all the while: an agent is given each as a task, with
-//! the rights that it has, and nobody runs them.
+//! The task and the progress were written by people, agents and programs. They stand behind the marks and between the
+//! fences of a [`super::transcript`], bounded and redacted. The answer has to be exactly one list; anything else is
+//! none. The parts stay data: an agent receives each as a task, with its ordinary permissions, and nothing executes
+//! them.
 
 use std::fmt::Write as _;
 
@@ -14,31 +14,31 @@ use crate::core::verdict::Lapse;
 use crate::outbox::clean::clean;
 use crate::outbox::redact::Redactor;
 
-/// As [`super::prompt::ROLE`], for a task.
+/// The system prompt for a task, like [`super::prompt::ROLE`].
 pub const ROLE: &str = "You split the task of a coding agent into smaller ones. You use no tools. You answer with exactly one JSON array of strings.";
 
-/// The most bytes of the task's text: what is asked for stands at its beginning or its end.
+/// Maximum length of the task's text, in bytes; both of its ends are kept.
 pub const TASK_MAX: usize = 8 * 1024;
 
-/// The most bytes of what was done so far.
+/// Maximum length of the progress so far, in bytes.
 pub const CONTEXT_MAX: usize = 16 * 1024;
 
-/// The most bytes of one part: a page. What is longer is no part but the whole once more.
+/// Maximum length of one part, in bytes: a page. A longer one is no part but the whole again.
 pub const PART_MAX: usize = 4 * 1024;
 
-/// A longer answer is none, however it begins: the parts with every byte of them escaped, and some air.
+/// Maximum length of an answer, in bytes: all parts with every byte escaped, and a reserve. A longer one is no list.
 const ANSWER_MAX: usize = PARTS_MAX * PART_MAX * 4;
 
-/// What is to be split.
+/// A task to split.
 #[derive(Debug, Clone, Default)]
 pub struct Whole {
     /// The task.
     pub task: String,
-    /// What was done of it, as `context.md` has it; empty if nothing is known.
+    /// The progress so far, from `context.md`; empty if unknown.
     pub context: String,
 }
 
-/// What goes to standard input: what is to be done, the data, and once more how to answer.
+/// Builds the text for standard input: instructions, data, and the instructions for the answer once more.
 #[must_use]
 pub fn prompt(whole: &Whole, redactor: &Redactor, nonce: &str) -> String {
     let (begin, end) = (fence(nonce, "BEGIN"), fence(nonce, "END"));
@@ -78,10 +78,10 @@ The data has ended. Answer now with exactly one JSON array of 2 to {PARTS_MAX} s
     )
 }
 
-/// The parts that `said` is.
+/// Parses an answer into parts.
 ///
 /// # Errors
-/// [`Lapse::Unparsable`] if it is none.
+/// [`Lapse::Unparsable`] if it is no list.
 pub fn parse(said: &str) -> Result<Vec<String>, Lapse> {
     let unparsable = || Lapse::unparsable(if said.trim().is_empty() { "nothing" } else { said });
     if said.len() > ANSWER_MAX {
@@ -96,7 +96,7 @@ pub fn parse(said: &str) -> Result<Vec<String>, Lapse> {
     Ok(parts)
 }
 
-/// Without the code fence that models put around JSON out of habit.
+/// Removes a code fence, which models often put around JSON.
 fn unfenced(said: &str) -> &str {
     let inner = said.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inner.and_then(|inner| inner.split_once('\n')) {
@@ -143,7 +143,7 @@ mod tests {
         assert!(!text.contains("horse") && text.contains("[redacted]"));
         assert!(text.len() < 4 * (TASK_MAX + CONTEXT_MAX), "{}", text.len());
         let lines: Vec<&str> = text.lines().collect();
-        // Once in the instruction, and once where the data ends.
+        // Once in the instructions, and once at the end of the data.
         assert_eq!(lines.iter().filter(|line| **line == close).count(), 2);
         let own = lines.iter().filter(|line| !line.starts_with("| "));
         assert!(!own.clone().any(|line| line.contains("rm -rf")), "{:?}", own.collect::<Vec<_>>());

@@ -1,10 +1,10 @@
-//! What is judged, as text: the task, the last turns, what was whispered before.
+//! The transcript for the judge: the task, the last turns, earlier whispers.
 //!
-//! All of it was written by somebody else: by people, by the agent, by the programs and pages it has looked at. So each of
-//! their lines stands behind a mark that herder's own lines do not have, between two fences with a number that nobody could
-//! know when they wrote theirs. What could make a line read as something else (control characters, marks that reorder
-//! text or show nothing) is gone, secrets are blacked out before anything is cut, and every part and the whole are bounded,
-//! the newest turns kept.
+//! All of it was written by others: people, the agent, and the programs and pages it looked at. Each of their lines
+//! therefore stands behind a mark that herder's own lines lack, between two fences with an unpredictable number.
+//! Characters that could change how a line reads (control characters, marks that reorder text or are invisible) are
+//! removed, secrets are redacted before anything is cut, and each part and the whole are bounded, keeping the newest
+//! turns.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,62 +16,62 @@ use crate::core::turn::{End, Kind, Step, Turn};
 use crate::outbox::clean::clean;
 use crate::outbox::redact::Redactor;
 
-/// The most bytes of all turns together: about eight thousand tokens, which a judge reads in seconds and for cents.
+/// Maximum length of all turns together, in bytes: about eight thousand tokens, which a judge reads in seconds and for cents.
 pub const TURNS_MAX: usize = 32 * 1024;
 
-/// The most bytes of one turn, so that one that ran a dozen commands leaves room for those before it.
+/// Maximum length of one turn, in bytes, so that one with a dozen commands leaves room for earlier ones.
 pub const TURN_MAX: usize = 5 * 1024;
 
-/// The most bytes of the task's text.
+/// Maximum length of the task's text, in bytes.
 pub const TASK_MAX: usize = 2 * 1024;
 
-/// How many whispers are shown, the last ones: those that the turns could have followed.
+/// Maximum number of whispers shown, the last ones: those that the turns could have followed.
 pub const WHISPERS_SHOWN: usize = 6;
 
-/// The most bytes of one of them.
+/// Maximum length of one whisper, in bytes.
 pub const WHISPER_MAX: usize = 500;
 
-/// How many words of people are shown, the last ones.
+/// Maximum number of people's messages shown, the last ones.
 pub const SAID_SHOWN: usize = 10;
 
-/// The most bytes of one of them.
+/// Maximum length of one message, in bytes.
 pub const SAID_MAX: usize = 400;
 
-/// The most bytes of what the detector has found.
+/// Maximum length of the detector's finding, in bytes.
 const HINT_MAX: usize = 500;
 
-/// Stands before each line that is not herder's own.
+/// Prefix of each line that is not herder's own.
 const MARK: &str = "| ";
 
-/// What is to be judged.
+/// The subject of an evaluation.
 #[derive(Debug, Clone, Default)]
 pub struct Brief {
-    /// What the agent is to do; empty if nobody said.
+    /// The agent's task; empty if unknown.
     pub task: String,
-    /// What people have said to it about that since, oldest first: what it does for them is no drift.
+    /// People's messages to the agent since the task began, oldest first: following them is no drift.
     pub said: Vec<String>,
     /// Its last turns, oldest first.
     pub turns: Vec<Arc<Turn>>,
-    /// What was whispered to it before, oldest first.
+    /// Earlier whispers to it, oldest first.
     pub whispers: Vec<Whispered>,
-    /// What herder's own detector has found, if anything.
+    /// The finding of herder's own detector, if there is one.
     pub finding: Option<String>,
-    /// Now.
+    /// The present time.
     pub now: Timestamp,
 }
 
-/// What was whispered to it.
+/// A whisper to the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whispered {
-    /// What.
+    /// Its text.
     pub text: String,
-    /// When it has got it; `None`: not yet.
+    /// The time at which the agent received it; `None` if it has not yet.
     pub heard: Option<Timestamp>,
-    /// Whether it was followed, as far as somebody has judged that.
+    /// True if the agent followed it, false if not; `None` if not judged.
     pub followed: Option<bool>,
 }
 
-/// The text of `brief` between fences with `nonce`.
+/// Formats `brief` between fences with `nonce`.
 #[must_use]
 pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
     let mut text = format!("{}\n", fence(nonce, "BEGIN"));
@@ -98,13 +98,13 @@ pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
     text
 }
 
-/// The line that the data begins or ends with.
+/// Returns the line that begins or ends the data.
 #[must_use]
 pub fn fence(nonce: &str, word: &str) -> String {
     format!("===== {word} DATA {nonce} =====")
 }
 
-/// The last whispers.
+/// Returns the last whispers.
 fn whispers(brief: &Brief) -> impl Iterator<Item = &Whispered> {
     brief.whispers.iter().skip(brief.whispers.len().saturating_sub(WHISPERS_SHOWN))
 }
@@ -113,7 +113,7 @@ fn words_of(text: &mut String, whisper: &Whispered, redactor: &Redactor) {
     quote(text, &one_line(&plain(&whisper.text, redactor), WHISPER_MAX));
 }
 
-/// What it had read before its turn of that index began, and not before the one before.
+/// Appends the whispers that the agent received just before the turn of this index.
 fn read_before(text: &mut String, brief: &Brief, index: usize, redactor: &Redactor) {
     for whisper in whispers(brief) {
         let Some(heard) = whisper.heard else { continue };
@@ -130,7 +130,7 @@ fn read_before(text: &mut String, brief: &Brief, index: usize, redactor: &Redact
     }
 }
 
-/// The turns, the newest ones that fit, and between them what was whispered.
+/// Appends the newest turns that fit, with the whispers between them.
 fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
     let count = brief.turns.len();
     let mut shown = Vec::new();
@@ -143,7 +143,7 @@ fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
             break;
         }
         room -= said.len();
-        // Bounded by itself.
+        // Whispers have a bound of their own.
         let mut whispered = String::new();
         read_before(&mut whispered, brief, index, redactor);
         shown.push(whispered + &said);
@@ -201,7 +201,7 @@ fn one_turn(
     }
 }
 
-/// One tool call: what is known of it by herder's own eyes, then the agent's texts.
+/// Appends one tool call: herder's own observations, then the agent's texts.
 fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
     let what = match step.kind {
         Kind::Command => "it runs a command",
@@ -224,32 +224,32 @@ fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
     }
 }
 
-/// Lines of somebody else, each behind the mark.
+/// Appends lines of others, each behind the mark.
 pub(super) fn quote(text: &mut String, theirs: &str) {
     for line in theirs.lines() {
         let _ = writeln!(text, "{MARK}{}", line.trim_end());
     }
 }
 
-/// A text of somebody else: what it shows and nothing else, without secrets.
+/// Returns a text of others without hidden characters and secrets.
 pub(super) fn plain(theirs: &str, redactor: &Redactor) -> String {
     let mut seen = clean(theirs);
     seen.retain(|c| !is_unseen(c));
     redactor.redact(&seen).into_owned()
 }
 
-/// Characters that show nothing: a model reads them all the same, and a secret could be cut in two by one.
+/// True for invisible characters: a model reads them, and one could split a secret.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
-        // Private use, which no font of a judge shows.
+        // Private use areas, which a judge cannot read.
         | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
-/// `3s`, `2m 5s`, `1h 0m`.
+/// Formats a duration: `3s`, `2m 5s`, `1h 0m`.
 fn lasted(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

@@ -31,7 +31,7 @@ fn shown(brief: &Brief) -> String {
     transcript(brief, &Redactor::default(), NONCE)
 }
 
-/// Lines that are herder's own.
+/// Returns the lines that are herder's own.
 fn own(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with(MARK)).collect()
 }
@@ -98,7 +98,7 @@ fn a_transcript_says_what_was_asked_what_was_done_and_what_came_of_it() {
     ");
 }
 
-/// Whatever an agent prints stands behind the mark, so that nothing of it begins a line as herder's own words do.
+/// Any output of an agent stands behind the mark, so that no line of it begins like herder's own.
 #[test]
 fn a_hostile_turn_stays_data() {
     let close = fence(NONCE, "END");
@@ -126,7 +126,7 @@ fn a_hostile_turn_stays_data() {
     }
 }
 
-/// A brief with `text` wherever somebody else's text can stand.
+/// Returns a brief with `text` in every place that others can write.
 fn everywhere(text: &str) -> Brief {
     let mut step = ran(text, false, text);
     step.tool = text.to_owned();
@@ -199,7 +199,7 @@ fn nothing_at_all_is_a_transcript_too() {
 proptest! {
     #[test]
     fn no_text_leaves_its_place(text in r"(?s)(=====|END DATA|\| |OK|[\x00-\x1f\x7f-\x9f\u{2028}\u{2029}]|.){0,80}") {
-        // Whether a text is empty decides whether there is a line above it.
+        // An empty text would remove the line above it.
         let text = format!("x{text}");
         let harmless = own(&shown(&everywhere("x"))).join("\n");
         let shown = shown(&everywhere(&text));

@@ -1,7 +1,7 @@
-//! Networks that are owed posts and are not in the configuration any more.
+//! Pending posts of networks that are not configured any more.
 //!
-//! A section that is commented out for a day must not cost what is owed to it; one that is gone for good must not keep its
-//! posts on the disk for ever. Since when a network is missed is a memo of the journal.
+//! A section that is commented out for a day must not lose its posts; one that is gone for good must not keep them on
+//! disk forever. A memo in the journal holds the time since which a network is missing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::journal::{CommitError, Confirmed, Journal, Memo, ReadError};
 
 const PREFIX: &str = "unconfigured/";
 
-/// Why what is owed to networks that are gone could not be looked through.
+/// The reason why posts of missing networks could not be dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum LetGoError {
     /// The journal cannot be read.
@@ -23,15 +23,15 @@ pub enum LetGoError {
     /// The journal cannot be written.
     #[error("the journal cannot be written: {0}")]
     Commit(#[from] CommitError),
-    /// The reading task died.
+    /// The reading task panicked.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
 }
 
-/// Drops what is owed to networks that have not been configured for `keep`. Answers how many posts that were.
+/// Drops the pending posts of networks that have not been configured for `keep`, and returns their number.
 ///
 /// # Errors
-/// The journal cannot be read or written. What was not dropped now is dropped by a later start.
+/// The journal cannot be read or written. The rest is dropped at a later start.
 pub async fn let_go(
     journal: &Journal,
     configured: &[NetworkName],

@@ -1,20 +1,20 @@
-//! Long backlogs: the last lines, and how many there were.
+//! Shortening of long backlogs to their last lines, with a count of the others.
 //!
-//! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
-//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last on its
-//! way; the older words become one line "… n lines while away; `@agent log`" in their place. If that is still too much, the
-//! older ones of herder's own status posts follow. What came of the work is shown: only of more lines than [`RESULTS_KEPT`]
-//! the older ones are left out, last of all. A post of which a line was already handed out is never touched.
+//! A person who returns to a channel wants to know the present state, not to scroll through a night. If an agent's
+//! channel has more pending lines than configured ([`BACKLOG_LINES`]) in the normal lane, the last of the agent's
+//! intermediate words stay, and one line "… n lines while away; `@agent log`" replaces the older ones. If that is
+//! still too much, herder's older status posts follow. Results of tasks are shown; only if they exceed
+//! [`RESULTS_KEPT`] lines the older ones are left out, last of all. A post of which a line was sent is never touched.
 //!
-//! Answers to what people asked are shortened in the same way. Of alerts nothing goes that a person has to do something
-//! about: what a later one about the same call, account, network or breaker has overtaken, and what is mere news.
+//! Answers to people are shortened in the same way. Of alerts only those are left out that need no action by a
+//! person: earlier ones about the same call, account, network or breaker, and mere news.
 //!
-//! A network that stays away must not fill the disk either. What waits for one target is bounded ([`bound`]): lines for
-//! machines in the work channel by [`BOUND_KEPT`], answers to people by [`ANSWERS_KEPT`], each with a line that says how
-//! many are left out.
+//! A network that stays away must not fill the disk either. The pending posts of each target are bounded ([`bound`]):
+//! lines for machines in the work channel by [`BOUND_KEPT`], answers to people by [`ANSWERS_KEPT`], each with a line
+//! that counts those left out.
 //!
-//! The posts that were left out leave the journal in the transaction that puts the line in the place of the last of them, so
-//! that neither a restart nor a kill changes the number.
+//! One transaction removes the posts from the journal and puts the line in the place of the last of them, so that
+//! neither a restart nor a crash changes the count.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -24,28 +24,28 @@ use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::notice::Notice;
 use crate::journal::{Collapsed, Settled};
 
-/// From more than so many lines on a backlog is collapsed, where the configuration does not say otherwise.
+/// Default number of lines beyond which a backlog is collapsed.
 pub const BACKLOG_LINES: u32 = 30;
 
-/// About how many of the last lines stay.
+/// Approximate number of last lines that stay.
 pub const BACKLOG_KEPT: u32 = 10;
 
-/// How many of the last lines of results stay: on IRC some minutes of talk.
+/// Number of last lines of results that stay: on IRC some minutes of talk.
 const RESULTS_KEPT: u32 = 200;
 
-/// How many of the last lines stay for a channel that is read by machines, which want all of them.
+/// Number of last lines that stay in a channel that machines read, which want all of them.
 pub(super) const BOUND_KEPT: u32 = 500;
 
-/// How many of the last answers stay for one channel or person: who asked that often reads no more.
+/// Number of last answers that stay for one channel or person: a person who asked that often reads no more.
 pub(super) const ANSWERS_KEPT: u32 = 50;
 
-/// What has to be recorded of a collapse, in order.
+/// Changes of a collapse to record in the journal, in order.
 pub(super) type Away = Vec<Settled>;
 
-/// Keys for the lines that are put in: there are at most so many.
+/// Keys for the lines that a collapse inserts: at most so many.
 pub(super) type Keys = [u64; 3];
 
-/// Which posts are left out, and what the line for them says.
+/// The rule of a collapse: which posts are left out, and the content of the line that replaces them.
 struct Rule<'a> {
     keep: u32,
     collapsible: &'a dyn Fn(&Item) -> bool,
@@ -53,8 +53,7 @@ struct Rule<'a> {
     lane: Lane,
 }
 
-/// Collapses what waits for `target` in one lane, if that is more lines than `longest`. `keys` are for the lines that are put
-/// in.
+/// Collapses the pending posts of `target` in one lane, if they exceed `longest` lines. `keys` are for the inserted lines.
 pub(super) fn collapse(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -72,7 +71,7 @@ pub(super) fn collapse(
     }
 }
 
-/// Alerts, or answers in a channel. What is said to one person is theirs alone.
+/// Collapses alerts, or answers in a channel. Answers to one person are left alone.
 fn collapse_urgent(items: &mut VecDeque<Item>, target: &Target, key: u64, renderer: &Renderer) -> Away {
     let mut away = Away::new();
     let overtaken = overtaken(items);
@@ -89,7 +88,7 @@ fn collapse_urgent(items: &mut VecDeque<Item>, target: &Target, key: u64, render
     away
 }
 
-/// What an alert is about, where a later one about the same makes an earlier one history.
+/// The subject of an alert; a later alert about the same subject supersedes an earlier one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Subject {
     Call(WorkId),
@@ -120,14 +119,14 @@ impl Subject {
     }
 }
 
-/// The keys of posts that a later one has overtaken.
+/// Returns the keys of posts that a later one supersedes.
 fn overtaken(items: &VecDeque<Item>) -> HashSet<u64> {
     let mut later = HashSet::new();
     let mut is_old = |item: &&Item| Subject::of(item).is_some_and(|subject| !later.insert(subject));
     items.iter().rev().filter(|item| is_old(item)).map(Item::key).collect()
 }
 
-/// Whether nobody has to do anything about an alert.
+/// True if an alert requires no action by anybody.
 fn is_news(item: &Item) -> bool {
     let Body::Notice(notice) = &item.post.body else { return false };
     matches!(
@@ -142,10 +141,10 @@ fn is_news(item: &Item) -> bool {
     )
 }
 
-/// What is left out next of a backlog that is still too long, how many lines of it stay, and whether that is ever due.
+/// A stage of shortening: which posts are left out, how many lines of them stay, and whether the stage is used.
 type Stage<'a> = (&'a dyn Fn(&Item) -> bool, u32, bool);
 
-/// What an agent says in its own channel; other channels in the normal lane are read by machines.
+/// Collapses an agent's posts in its own channel; other channels in the normal lane are read by machines.
 fn collapse_talk(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -174,7 +173,7 @@ fn collapse_talk(
     away
 }
 
-/// Bounds what waits for `target`, whatever it is, once it is too much to hold.
+/// Bounds the pending posts of `target`, of any kind, once there are too many to hold.
 pub(super) fn bound(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -208,7 +207,7 @@ fn is_line(item: &Item) -> bool {
     matches!(&item.post.body, Body::Notice(Notice::Collapsed { .. }))
 }
 
-/// Takes out all but the last lines of what is collapsible, and puts one line where the last of them was.
+/// Removes all but the last lines of collapsible posts, and inserts one line at the place of the last removed one.
 fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &Renderer, away: &mut Away) {
     let (mut kept, mut said, mut full) = (0, false, false);
     let mut left_out = vec![false; items.len()];
@@ -219,7 +218,7 @@ fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &R
         }
         let room = rule.keep.saturating_sub(kept);
         if !full && !said && is_words(item) && room > 0 && item.lines() > room {
-            // What was said last is not left out whole, however long it is: its last lines stay.
+            // The last words always stay in part, however long they are: their last lines.
             cut = item.trim(renderer, room).map(|trim| (at, trim));
             full |= cut.is_some();
         } else {
@@ -240,7 +239,7 @@ fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &R
             ids.extend(Some(item.post.id).filter(|id| *id != PostId(0)));
         }
         if at == place {
-            // It takes the row of the last post that it stands for.
+            // The line takes the journal row of the last post that it replaces.
             let line = standing(&item.post, ids.pop().unwrap_or_default(), count, rule);
             items.push_back(Item::new(key, line.clone()));
             if line.id != PostId(0) {
@@ -255,12 +254,12 @@ fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &R
     }
 }
 
-/// How many lines are away with a post that is left out.
+/// Number of lines lost with a post that is left out.
 fn away_with(item: &Item) -> u32 {
     match &item.post.body {
-        // A line that already stands for others brings their number.
+        // A line that already replaces others carries their number.
         Body::Notice(Notice::Collapsed { count, .. }) => *count,
-        // What would have been cut is away as well: it is counted with the rest.
+        // Lines that would have been cut are counted too.
         Body::Agent { text, .. } if !item.is_trimmed() => {
             u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(1)
         }
@@ -275,7 +274,7 @@ fn away_with(item: &Item) -> u32 {
     }
 }
 
-/// The line that stands for `count` others, the last of which is `last`.
+/// Builds the line that replaces `count` others, of which `last` is the last.
 fn standing(last: &Post, id: PostId, count: u32, rule: &Rule<'_>) -> Post {
     Post {
         id,

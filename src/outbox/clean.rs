@@ -1,15 +1,16 @@
-//! Takes out of a text what would act on the reader's client instead of being read.
+//! Removal of characters that would act on the reader's client instead of being read.
 //!
-//! ANSI escape sequences, the formatting codes of IRC, all other control characters, the marks that reorder text and those that
-//! nobody sees. Line breaks of every kind become `\n`, tabs become spaces. What is left is text that means what it shows, so it is also what
-//! [`super::redact`] looks at: a secret cannot hide behind a colour code in its middle.
+//! Removes ANSI escape sequences, IRC formatting codes, all other control characters, and characters that reorder
+//! text or are invisible. Line breaks of every kind become `
+//! `, tabs become spaces. The result means what it shows, and is the input of [`super::redact`]: a colour code cannot
+//! split a secret.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::core::ask::is_hidden;
 
-/// The text without control sequences.
+/// Returns the text without control sequences.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
@@ -17,7 +18,7 @@ pub fn clean(text: &str) -> String {
     while let Some(c) = rest.next() {
         match c {
             c if is_joiner(c) && !is_filler(c) => {
-                // Between letters of scripts that need them, and in emoji; nothing that a secret is made of.
+                // Allowed between letters of scripts that need it, and in emoji; a secret contains none.
                 let after = cleaned.chars().next_back().is_some_and(|before| !before.is_ascii());
                 let keycap = rest.peek() == Some(&'\u{20e3}');
                 let before = is_selector(c) || rest.peek().is_some_and(|next| !next.is_ascii());
@@ -43,8 +44,7 @@ pub fn clean(text: &str) -> String {
     cleaned
 }
 
-/// The text with every character shown that acts instead of being read: what a person allows is what runs, and not what is
-/// left of it.
+/// Returns the text with all acting characters made visible, so that a person who allows a command sees everything that runs.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -61,17 +61,17 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Characters without room of their own that some scripts and emoji need.
+/// True for zero-width characters that some scripts and emoji need.
 pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}') || is_selector(c) || is_filler(c)
 }
 
-/// Which of two pictures of a character is meant.
+/// True for variation selectors, which choose between two shapes of a character.
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Characters that are seen as nothing or as a blank.
+/// True for characters shown as nothing or as a blank.
 fn is_filler(c: char) -> bool {
     matches!(
         c,
@@ -82,7 +82,7 @@ fn is_filler(c: char) -> bool {
 
 type Rest<'a> = Peekable<Chars<'a>>;
 
-/// What follows ESC.
+/// Skips the rest of a sequence after ESC.
 fn escape(rest: &mut Rest<'_>) {
     match rest.peek() {
         Some('[') => {
@@ -100,13 +100,13 @@ fn escape(rest: &mut Rest<'_>) {
     }
 }
 
-/// Parameters, intermediates and one final byte. A sequence that is cut short takes nothing of the text with it.
+/// Skips parameters, intermediates and one final byte. An incomplete sequence removes no text.
 fn control_sequence(rest: &mut Rest<'_>) {
     while rest.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
     rest.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
 }
 
-/// A title, a link or another string up to its terminator; one that is never closed ends with its line.
+/// Skips a title, a link or another string up to its terminator; an unterminated one ends with its line.
 fn control_string(rest: &mut Rest<'_>) {
     while let Some(c) = rest.next_if(|c| !matches!(c, '\n' | '\r')) {
         match c {
@@ -120,7 +120,7 @@ fn control_string(rest: &mut Rest<'_>) {
     }
 }
 
-/// The digits of IRC's `\x03`: one or two, and again after a comma.
+/// Skips the digits of IRC's `\x03`: one or two, and again after a comma.
 fn colour(rest: &mut Rest<'_>) {
     if !digits(rest) {
         return;
@@ -140,7 +140,7 @@ fn digits(rest: &mut Rest<'_>) -> bool {
     first
 }
 
-/// The six hexadecimal digits of IRC's `\x04`, and again after a comma.
+/// Skips the six hexadecimal digits of IRC's `\x04`, and again after a comma.
 fn hex_colour(rest: &mut Rest<'_>) {
     let six = |from: &Rest<'_>| from.clone().take(6).filter(char::is_ascii_hexdigit).count() == 6;
     if !six(rest) {

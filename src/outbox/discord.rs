@@ -1,12 +1,13 @@
-//! What is said, as Discord shows it: whole messages, in a Markdown that does no harm.
+//! Text for Discord: whole messages, in harmless Markdown.
 //!
-//! Discord renders Markdown itself, so an agent's words keep theirs, and herder's sentences keep `**bold**` and `` `code` ``;
-//! what could act on a reader instead of being read is taken out ([`inline`]). What is sent together is one message: the
-//! lines of a text are put together until [`MESSAGE_MAX`], and a block of code that is cut is closed and opened again, with
-//! its language. Characters are never cut in the middle.
+//! Discord renders Markdown itself, so that an agent's text keeps its own, and herder's sentences keep `**bold**` and
+//! `` `code` ``; marks that could act on a reader are disabled ([`inline`]). Lines of a text are joined to one
+//! message up to [`MESSAGE_MAX`]. A code block that is cut is closed and opened again, with its language. Characters
+//! are never split.
 //!
-//! How many messages a post becomes depends on its text alone: it is what the journal counts. A text of an agent that would
-//! become more than [`WORDS_MESSAGES_MAX`] is one message with its first lines; the whole goes along as a file.
+//! The number of messages of a post depends on its text alone, because the journal counts them. An agent's text that
+//! would need more than [`WORDS_MESSAGES_MAX`] becomes one message with its first lines, and the whole text is
+//! attached as a file.
 
 mod compose;
 mod inline;
@@ -16,36 +17,36 @@ use crate::core::cut::{Cut, Extent, floor};
 use compose::Composer;
 use inline::Voice;
 
-/// The longest message, in units of UTF-16: Discord counts characters, which are never more.
+/// Maximum length of a message, in UTF-16 units: Discord counts characters, which are never more.
 pub const MESSAGE_MAX: usize = 2000;
 
-/// The most messages of one text of an agent; longer ones become a file.
+/// Maximum number of messages for one text of an agent; a longer one is attached as a file.
 pub(super) const WORDS_MESSAGES_MAX: usize = 3;
 
-/// The longest file of an agent's words, in bytes: hours of talk, and a tenth of what Discord takes.
+/// Maximum size of the file with an agent's text, in bytes: hours of talk, and a tenth of Discord's limit.
 const FILE_MAX: usize = 1024 * 1024;
 
-/// A file that goes along with a message.
+/// A file attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its content.
     pub text: String,
 }
 
-/// The length of a text as it is counted here.
+/// Returns the length of a text in UTF-16 units.
 #[must_use]
 pub fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// One of herder's own sentences, without line breaks.
+/// Formats one of herder's own sentences, without line breaks.
 pub(super) fn sentence(text: &str) -> String {
     inline::line(&compose::tame(text), Voice::Own)
 }
 
-/// herder's own sentences, in as many messages as they need. The text is clean and holds no secrets.
+/// Formats herder's own sentences as messages. The text is clean and redacted.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(text).lines() {
@@ -54,8 +55,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     composer.finish()
 }
 
-/// Lines for machines, as they are: nobody is pinged by what is sent, whatever stands in it. The text is clean and holds no
-/// secrets.
+/// Formats lines for machines unchanged: the request disables all notifications. The text is clean and redacted.
 pub(super) fn verbatim(text: &str) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(text).lines() {
@@ -64,7 +64,7 @@ pub(super) fn verbatim(text: &str) -> Vec<String> {
     composer.finish()
 }
 
-/// herder's sentence and what an agent asks, as it is. Both are clean and hold no secrets.
+/// Formats herder's sentence and an agent's request, unchanged. Both are clean and redacted.
 pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(head).lines() {
@@ -80,14 +80,15 @@ pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     composer.finish()
 }
 
-/// An agent's words. The text is clean and holds no secrets.
+/// Formats an agent's text. It is clean and redacted.
 pub(super) fn words(text: &str) -> Vec<String> {
     compose(text, MESSAGE_MAX)
 }
 
-/// What an agent says by its tools: under its name, and each line quoted, so that nothing in it can be taken for herder's.
+/// Formats a message that an agent sends by its tools: under its name, with each line quoted, so that none can be
+/// taken for herder's.
 pub(super) fn said(agent: &str, text: &str) -> Vec<String> {
-    /// Room for the name and for the marks of as many lines as there can be.
+    /// Leaves room for the name and for the quotation marks of the maximum number of lines.
     const ROOM: usize = MESSAGE_MAX - 40 - 3 * super::render::WORDS_LINES_MAX;
     let lines: Vec<&str> = text.lines().take(super::render::WORDS_LINES_MAX).collect();
     let quoted = compose(&lines.join("\n"), ROOM).into_iter().map(|message| {
@@ -97,17 +98,17 @@ pub(super) fn said(agent: &str, text: &str) -> Vec<String> {
     quoted.collect()
 }
 
-/// The first message of an agent's words, with `note` under it.
+/// Returns the first message of an agent's text, with `note` under it.
 pub(super) fn head(text: &str, note: &str) -> String {
     let note = sentence(note);
     let room = MESSAGE_MAX.saturating_sub(units(&note) + 1);
-    // More than one message's worth of source is never looked at.
+    // No more source than can fill one message is examined.
     let beginning = &text[..floor(text, 8 * MESSAGE_MAX)];
     let head = compose(beginning, room).into_iter().next().unwrap_or_default();
     format!("{head}\n{note}")
 }
 
-/// An agent's words as a file. What it cannot hold is left out at its end, and it says so.
+/// Builds the file with an agent's text. A longer text is cut at the end, and the file says so.
 pub(super) fn file(agent: &str, text: &str) -> Attachment {
     let name = format!("{agent}.txt");
     if text.len() <= FILE_MAX {
@@ -121,7 +122,7 @@ pub(super) fn file(agent: &str, text: &str) -> Attachment {
     Attachment { name, text: format!("{}\n{}\n", &text[..end], cut.mark()) }
 }
 
-/// Lays out an agent's Markdown in messages of at most `room`.
+/// Formats an agent's Markdown as messages of at most `room` units.
 fn compose(text: &str, room: usize) -> Vec<String> {
     let mut composer = Composer::new(room);
     let mut fence: Option<Fence> = None;
@@ -142,7 +143,7 @@ fn compose(text: &str, room: usize) -> Vec<String> {
     composer.finish()
 }
 
-/// What stands behind the marks of a fence, if it can name a language.
+/// Returns the word after the marks of a fence, if it can name a language.
 fn language(fence: &str) -> &str {
     const LONGEST: usize = 20;
     let name = fence.trim().trim_start_matches(['`', '~']).trim();

@@ -1,4 +1,4 @@
-//! One lane of a network's queue: a queue per target, taken from in turn.
+//! One lane of a network's queue: a queue per target, served in turn.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -12,44 +12,44 @@ use super::{Body, Lane, Post, Target, markup, split};
 use crate::core::id::PostId;
 use crate::journal::Confirmed;
 
-/// With less room than this a line would be unreadable; the target waits as if it were not joined.
+/// Minimum room of a readable line, in bytes; with less the target waits as if it were not joined.
 const ROOM_USABLE: usize = 32;
 
-/// Is dropped when a post is owed no more, whatever became of it; nothing is ever sent.
+/// Dropped when a post is not pending any more, for whatever reason; nothing is ever sent.
 pub(super) type Owed = oneshot::Sender<Infallible>;
 
-/// A part of a post that is done: its lines, or `None` for all of it.
+/// A delivered part of a post: its number of lines, or `None` for all.
 pub(super) type Part = (PostId, Option<u32>);
 
 /// One line to send.
 #[derive(Debug, PartialEq)]
 pub struct Line {
-    /// Where.
+    /// The target.
     pub target: Target,
-    /// What: not blank, no line breaks, within the room that was given.
+    /// The text: not blank, without line breaks, within the given room.
     pub text: String,
-    /// Of which post; 0 for one that is not stored.
+    /// The id of its post; 0 for one that is not stored.
     pub post: PostId,
-    /// Which line of it.
+    /// Index of the line in its post.
     pub index: u32,
-    /// Whether it is of the urgent lane.
+    /// True if it is in the urgent lane.
     pub urgent: bool,
-    /// Whether it was handed out before and put back: it may have arrived already.
+    /// True if it was handed out before and returned: it may have arrived already.
     pub resent: bool,
-    /// The post it is a piece of: what it answers, and what can be done about it with a button.
+    /// The post it belongs to, for quotations and buttons.
     pub source: Arc<Post>,
     key: u64,
     unit: usize,
 }
 
 impl Line {
-    /// Tells its post from all others of this run, also from those that are not stored.
+    /// Returns a number that identifies its post in this run, also one that is not stored.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.key
     }
 
-    /// Whether it answers somebody who only looked, and asks again if it is lost.
+    /// True if it answers a person who only looked something up, and who asks again if it is lost.
     #[must_use]
     pub fn is_look(&self) -> bool {
         matches!(self.source.body, Body::Looked(_))
@@ -66,21 +66,21 @@ enum UnitState {
 /// A piece of a rendered post that is sent as one line.
 #[derive(Debug)]
 struct Unit {
-    /// Tells it from the others of its post; survives that another is cut further.
+    /// Identifies it within its post, also after another piece was cut further.
     id: usize,
-    /// Its line in the sense of the journal; pieces of one that was cut further share it.
+    /// Index of its line in the journal's count; pieces of one line share it.
     index: u32,
     text: String,
     state: UnitState,
     resent: bool,
 }
 
-/// Lines of a post that were left out.
+/// The lines of a post that were left out.
 #[derive(Debug)]
 pub(super) struct Trim {
-    /// How many more than before.
+    /// Number of lines more than before.
     pub(super) lines: u32,
-    /// What is to be recorded of it.
+    /// The change to record in the journal.
     pub(super) confirmed: Confirmed,
 }
 
@@ -90,11 +90,11 @@ pub(super) struct Item {
     key: u64,
     pub(super) post: Arc<Post>,
     units: Option<Vec<Unit>>,
-    /// How many of its first lines count as delivered.
+    /// Number of its first lines that count as delivered.
     recorded: u32,
-    /// How many of them because they were left out of a long backlog.
+    /// Number of those that were left out of a long backlog.
     trimmed: u32,
-    /// For whoever waits for its end, which is that of this.
+    /// Dropped with the post, to wake a task that waits for its end.
     _owed: Option<Owed>,
 }
 
@@ -104,19 +104,19 @@ impl Item {
         Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0, _owed: None }
     }
 
-    /// Tells it from all others of this run.
+    /// Returns the number that identifies it in this run.
     pub(super) fn key(&self) -> u64 {
         self.key
     }
 
-    /// Whether none of its lines was ever handed out.
+    /// True if none of its lines was ever handed out.
     pub(super) fn untouched(&self) -> bool {
         let waits = |unit: &Unit| unit.state == UnitState::Waiting && !unit.resent;
         let owed = |units: &Vec<Unit>| units.iter().filter(|unit| unit.index >= self.trimmed).all(waits);
         self.recorded == self.trimmed && self.units.as_ref().is_none_or(owed)
     }
 
-    /// About how many lines it will have.
+    /// Returns its approximate number of lines.
     pub(super) fn lines(&self) -> u32 {
         match &self.units {
             Some(units) if self.is_trimmed() => {
@@ -126,12 +126,12 @@ impl Item {
         }
     }
 
-    /// Whether its first lines were left out.
+    /// True if its first lines were left out.
     pub(super) fn is_trimmed(&self) -> bool {
         self.trimmed > 0
     }
 
-    /// Leaves its first lines out, so that `room` stay; `None` if it has no more than that. Only for what is untouched.
+    /// Leaves its first lines out so that `room` stay; `None` if it has no more than that. Only for an untouched post.
     pub(super) fn trim(&mut self, renderer: &Renderer, room: u32) -> Option<Trim> {
         let lines = u32::try_from(self.units(renderer).len()).unwrap_or(u32::MAX);
         let out = lines.saturating_sub(room);
@@ -145,8 +145,8 @@ impl Item {
         Some(Trim { lines: more, confirmed: Confirmed { network, post, lines: Some(out) } })
     }
 
-    /// How many lines of its text nobody sees if the first `out` of its `lines` are left out. A text that was too long for
-    /// a channel has more of them than that, and says so in a line that can be among those.
+    /// Number of lines of its text that are lost if the first `out` of its `lines` are left out. A text too long for
+    /// a channel has more lines than it shows, and one of these says so.
     fn away(&self, lines: u32, out: u32) -> u32 {
         match &self.post.body {
             Body::Agent { text, .. } if out > 0 && lines as usize > render::WORDS_LINES_MAX => {
@@ -180,19 +180,19 @@ impl Item {
         self.units.as_ref().is_some_and(|units| units.iter().all(|unit| unit.state == UnitState::Confirmed))
     }
 
-    /// How many lines, from the first on, are confirmed without a gap.
+    /// Number of lines, from the first on, that are confirmed without a gap.
     fn confirmed(&self) -> u32 {
         let gap = |unit: &&Unit| unit.state != UnitState::Confirmed;
         let units = self.units.as_deref().unwrap_or_default();
         units.iter().find(gap).map_or(u32::try_from(units.len()).unwrap_or(u32::MAX), |unit| unit.index)
     }
 
-    /// What to record of it when all of it is delivered.
+    /// Returns the part to record when all of it is delivered; `None` if it is not stored.
     fn whole(self) -> Option<Part> {
         Some((self.post.id, None)).filter(|(id, _)| *id != PostId(0))
     }
 
-    /// Hands out its first waiting line, cut to `room`.
+    /// Hands out its first waiting line, cut to `room` bytes.
     fn take(&mut self, renderer: &Renderer, room: usize) -> Option<Line> {
         let units = self.units(renderer);
         let at = units.iter().position(|unit| unit.state == UnitState::Waiting)?;
@@ -208,11 +208,11 @@ impl Item {
     }
 }
 
-/// Cuts the piece at `at` to `room`: a network with little room sends a line of the journal as several of its own.
+/// Cuts the piece at `at` to `room` bytes: a network with little room sends one line of the journal as several.
 fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
     let mut id = units.iter().map(|unit| unit.id).max().unwrap_or(0);
     let whole = units.remove(at);
-    // Each piece says whose words it is, as the whole line does.
+    // Each piece carries the bar of the whole line.
     let (bar, words) = whole.text.split_at(markup::bar_of(&whole.text));
     let pieces = split::split(words, room.saturating_sub(bar.len())).into_iter().map(|text| {
         id += 1;
@@ -222,7 +222,7 @@ fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
     units.splice(at..at, pieces.collect::<Vec<_>>());
 }
 
-/// The queues of one lane.
+/// The queues of one lane, by target.
 #[derive(Debug, Default)]
 pub(super) struct LaneQueue {
     targets: HashMap<Target, VecDeque<Item>>,
@@ -235,22 +235,22 @@ impl LaneQueue {
         self.targets.is_empty()
     }
 
-    /// How many posts it holds.
+    /// Number of posts in the lane.
     pub(super) fn len(&self) -> usize {
         self.targets.values().map(VecDeque::len).sum()
     }
 
-    /// How many posts wait for a target.
+    /// Number of posts that wait for a target.
     pub(super) fn waiting(&self, target: &Target) -> usize {
         self.targets.get(target).map_or(0, VecDeque::len)
     }
 
-    /// Targets that have posts, in the order of their turns.
+    /// Returns the targets that have posts, in the order of their turns.
     pub(super) fn targets(&self) -> Vec<Target> {
         self.turns.iter().cloned().collect()
     }
 
-    /// Adds a post, with what is dropped at its end, and says how many its target has now.
+    /// Adds a post, with the value to drop at its end. Returns the number of posts of its target.
     pub(super) fn push(&mut self, key: u64, post: Post, owed: Option<Owed>) -> usize {
         let target = post.to.clone();
         let items = self.targets.entry(target.clone()).or_default();
@@ -261,7 +261,7 @@ impl LaneQueue {
         items.len()
     }
 
-    /// Hands out at most `max` lines, one per target and turn, and what turned out to have nothing left to say.
+    /// Hands out at most `max` lines, one per target and turn. Also returns posts that turned out to be empty.
     pub(super) fn take(
         &mut self,
         max: usize,
@@ -311,7 +311,7 @@ impl LaneQueue {
         None
     }
 
-    /// A line arrived; what is to be recorded for it.
+    /// Confirms a line. Returns the parts to record.
     pub(super) fn confirm(&mut self, line: &Line) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(&line.target) else { return Vec::new() };
         let Some(at) = items.iter().position(|item| item.key == line.key) else { return Vec::new() };
@@ -332,7 +332,7 @@ impl LaneQueue {
         parts
     }
 
-    /// A line did not arrive: it waits again.
+    /// Returns a line that did not arrive to the waiting ones.
     pub(super) fn requeue(&mut self, line: &Line) {
         let item = self
             .targets
@@ -345,7 +345,7 @@ impl LaneQueue {
         }
     }
 
-    /// Everything that flies waits again.
+    /// Returns all lines in flight to the waiting ones.
     pub(super) fn ground(&mut self) {
         for item in self.targets.values_mut().flatten() {
             for unit in item.units.iter_mut().flatten().filter(|unit| unit.state == UnitState::Flying) {
@@ -354,7 +354,7 @@ impl LaneQueue {
         }
     }
 
-    /// Takes out what is given up of what is for a target; what is to be recorded for it.
+    /// Removes those posts of a target that are given up. Returns the parts to record.
     pub(super) fn forget(&mut self, target: &Target, is_given_up: &dyn Fn(&Post) -> bool) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
         let (given_up, left): (VecDeque<Item>, VecDeque<Item>) =
@@ -366,8 +366,8 @@ impl LaneQueue {
         given_up.into_iter().flat_map(Item::whole).collect()
     }
 
-    /// Takes out the last post of this kind that waits for a target and was never handed out, because a later one says more;
-    /// what is to be recorded for it.
+    /// Removes the last untouched post of this kind for a target, because a later one supersedes it. Returns the
+    /// parts to record.
     pub(super) fn overtake(&mut self, target: &Target, is_kind: &dyn Fn(&Post) -> bool) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
         let waits = |item: &Item| is_kind(&item.post) && item.untouched() && !item.is_trimmed();
@@ -379,7 +379,7 @@ impl LaneQueue {
         parts
     }
 
-    /// Shortens the backlog of a target, if it is long; what is to be recorded of that.
+    /// Collapses the backlog of a target, if it is long. Returns the changes to record.
     pub(super) fn collapse(
         &mut self,
         target: &Target,
@@ -392,13 +392,13 @@ impl LaneQueue {
         items.map(|items| backlog::collapse(items, target, lane, longest, keys, renderer)).unwrap_or_default()
     }
 
-    /// Shortens what waits for a target because it is too much to hold; what is to be recorded of that.
+    /// Bounds the pending posts of a target because there are too many to hold. Returns the changes to record.
     pub(super) fn bound(&mut self, target: &Target, lane: Lane, keys: Keys, renderer: &Renderer) -> Away {
         let items = self.targets.get_mut(target);
         items.map(|items| backlog::bound(items, target, lane, keys, renderer)).unwrap_or_default()
     }
 
-    /// The person who waits longest, if more than `most` do.
+    /// Returns the person who has waited longest, if more than `most` wait.
     pub(super) fn surplus_person(&self, most: usize) -> Option<Target> {
         if self.targets.len() <= most {
             return None;

@@ -1,46 +1,46 @@
-//! From markup to what a network shows.
+//! Conversion of markup to a network's format.
 //!
-//! herder's own sentences know `**bold**` and `` `code` ``; agents write Markdown. On IRC bold becomes `\x02`, headings
-//! become bold, links show their address, and code keeps its characters behind a bar, so that a reader sees where it starts
-//! and ends without the fences. Single `*` and `_` stay as they are: in what agents write they are more often globs and
-//! names than emphasis. Nicks in an agent's words stay as well: breaking every word that could be somebody's nick would
-//! break commands that people copy, and herder never takes its own lines for commands.
+//! herder's own sentences use `**bold**` and `` `code` ``; agents write Markdown. On IRC bold becomes `\x02`,
+//! headings become bold, links show their address, and code is marked by a bar at each line instead of fences. Single
+//! `*` and `_` stay: agents use them more often in globs and names than for emphasis. Nicks in an agent's text stay
+//! too: changing every word that could be a nick would break commands that people copy, and herder never reads its
+//! own lines as commands.
 
 use crate::core::cut::floor;
 
-/// How a network shows markup.
+/// A network's markup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Markup {
-    /// Bold as `\x02`.
+    /// IRC formatting: bold as `\x02`.
     #[default]
     Irc,
-    /// No markup at all: terminals and the local socket.
+    /// No markup: terminals and the local socket.
     Plain,
     /// Discord's own Markdown; see [`super::discord`].
     Discord,
 }
 
-/// Stands before every line of an agent's words on IRC and in a terminal, and before no line of herder's own.
+/// Prefix of every line of an agent's text on IRC and in a terminal, and of no line of herder's own.
 pub(super) const BAR: &str = "│ ";
 
-/// How many bytes of a line on IRC say that it is an agent's: the bar of its words, the name before what it says by its
-/// tools.
+/// Number of bytes at the start of an IRC line that mark it as an agent's: the bar, or the name before a message sent
+/// by its tools.
 pub(super) fn bar_of(line: &str) -> usize {
     let named = line.strip_prefix('<').and_then(|rest| rest.find("> ")).map_or(0, |at| at + "<> ".len());
     let bar = if line[named..].starts_with(BAR) { BAR.len() } else { 0 };
     named + bar
 }
 
-/// One line, ready to be cut.
+/// One formatted line before it is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Laid {
     /// Its text, without the bar.
     pub(super) text: String,
-    /// Whether it is code, and every piece of it needs the bar.
+    /// True if it is code, so that every piece of it needs the bar.
     pub(super) code: bool,
 }
 
-/// Bold and code spans of one of herder's own sentences.
+/// Formats bold and code spans of one of herder's own sentences.
 #[must_use]
 pub fn sentence(text: &str, markup: Markup) -> String {
     match markup {
@@ -49,7 +49,7 @@ pub fn sentence(text: &str, markup: Markup) -> String {
     }
 }
 
-/// An agent's Markdown, line by line; blank lines are left out.
+/// Formats an agent's Markdown, line by line; blank lines are left out.
 pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
     let mut lines = Vec::new();
     let mut fence: Option<Fence> = None;
@@ -65,7 +65,7 @@ pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
     lines
 }
 
-/// A line of backticks or tildes.
+/// A code fence: a line of backticks or tildes.
 pub(super) struct Fence {
     mark: char,
     length: usize,
@@ -78,7 +78,7 @@ impl Fence {
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let length = line.chars().take_while(|c| *c == mark).count();
         let rest = &line[length..];
-        // Three backticks with more of them behind are a span of code in a sentence.
+        // Three backticks with more in the same line are a code span in a sentence.
         (length >= 3 && !rest.contains('`')).then_some(Self { mark, length, bare: rest.is_empty() })
     }
 
@@ -87,7 +87,7 @@ impl Fence {
     }
 }
 
-/// A line outside code.
+/// Formats a line outside code.
 fn block(line: &str, markup: Markup) -> String {
     let line = line.trim_end();
     let marks = line.chars().take_while(|c| *c == '#').count();
@@ -106,7 +106,7 @@ fn bold(text: &str, markup: Markup) -> String {
     }
 }
 
-/// Bold and, in Markdown, links; what stands in backticks stays as it is.
+/// Formats bold and, in Markdown, links; code spans stay unchanged.
 fn inline(text: &str, markup: Markup, links: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -124,9 +124,9 @@ fn inline(text: &str, markup: Markup, links: bool) -> String {
     shown
 }
 
-/// The span that starts at the mark at the head of `text`, as it is shown, and its length in the source.
+/// Formats the span at the start of `text`. Returns it with its length in the source.
 fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
-    // A span ends within its line's first stretch: that bounds the search for a closing mark in hostile text.
+    // Maximum length of a span in bytes, which bounds the search for a closing mark in hostile text.
     const LONGEST: usize = 1000;
     let text = &text[..floor(text, LONGEST)];
     if text.starts_with('`') {
@@ -140,12 +140,12 @@ fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
     }
 }
 
-/// The length of the code span that starts here.
+/// Returns the length of the code span that starts here.
 fn code_span(text: &str) -> Option<usize> {
     text[1..].find('`').map(|end| end + 2)
 }
 
-/// The length of the bold span that starts here: not empty, no space just inside the marks.
+/// Returns the length of the bold span that starts here: not empty, without spaces just inside the marks.
 pub(super) fn bold_span(text: &str) -> Option<usize> {
     let end = text[2..].find("**")?;
     let inside = &text[2..2 + end];
@@ -153,14 +153,14 @@ pub(super) fn bold_span(text: &str) -> Option<usize> {
     tight.then_some(end + 4)
 }
 
-/// A link as its text and address, and its length in the source.
+/// Formats a link as its text and address. Returns it with its length in the source.
 fn link_span(text: &str) -> Option<(String, usize)> {
     let (label, address, length) = link_parts(text)?;
     let shown = if label == address { address.to_owned() } else { format!("{label} ({address})") };
     Some((shown, length))
 }
 
-/// The text and the address of the link that starts here, and its length.
+/// Returns the text and the address of the link that starts here, and its length.
 pub(super) fn link_parts(text: &str) -> Option<(&str, &str, usize)> {
     let middle = text.find("](")?;
     let (label, address) = (&text[1..middle], &text[middle + 2..]);

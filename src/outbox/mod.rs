@@ -1,12 +1,12 @@
-//! Posts on their way out: at least once, in order per channel, an urgent lane for alerts and answers.
+//! Outgoing posts: delivered at least once, in order per channel, with an urgent lane for alerts and answers.
 //!
-//! A [`Post`] is committed in the same transaction as the decision that owes it, as a typed notice or the agent's own words.
-//! The journal hands it to the [`NetworkQueue`] of its network; [`Outbox`] connects the two. When its turn comes it is
-//! rendered ([`render`]: locale text, [`clean`], [`redact`], [`markup`], [`split`]), handed to the network's task in windows,
-//! and confirmed. A confirmed window is recorded in the journal before the next one is sent, so that a killed herder repeats
-//! at most one window; posts that are still owed when herder starts are loaded again.
+//! A [`Post`] is committed in the same transaction as the decision that causes it, as a typed notice or the agent's
+//! own text. The journal passes it to the [`NetworkQueue`] of its network; [`Outbox`] connects the two. It is
+//! rendered at its turn ([`render`]: locale text, [`clean`], [`redact`], [`markup`], [`split`]), passed to the
+//! network's task in windows, and confirmed. A confirmed window is recorded in the journal before the next one is
+//! sent, so that a killed herder repeats at most one window; pending posts are loaded again at the start.
 //!
-//! How lines are paced and how a network proves that it has them lives with the network, e.g. `crate::chat::irc`.
+//! Each network has its own pacing and proof of delivery, e.g. in `crate::chat::irc`.
 
 pub mod absent;
 mod backlog;
@@ -39,7 +39,7 @@ pub use queue::{Ledger, NetworkQueue, Noted, Window};
 pub use redact::Redactor;
 pub use render::Renderer;
 
-/// Where a post goes on its network.
+/// The target of a post on its network.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -51,79 +51,79 @@ pub enum Target {
     Work,
     /// The control channel.
     Control,
-    /// A channel by its name on the network: where a command was given.
+    /// A channel by its name on the network, e.g. the one in which a command was given.
     Channel(String),
     /// A person, in private.
     Person(String),
 }
 
-/// Which posts overtake which.
+/// The priority of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
-    /// Alerts and answers.
+    /// Alerts and answers, which overtake the others.
     Urgent,
     /// Everything else.
     Normal,
 }
 
-/// What is said.
+/// The content of a post.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// herder speaks.
+    /// A notice of herder's.
     Notice(Notice),
-    /// herder refuses, in answer to a command.
+    /// A refusal by herder, in answer to a command.
     Refusal(Refusal),
-    /// The agent speaks: markup, ANSI and mentions are made harmless, code is kept readable.
+    /// An agent's text: markup, ANSI and mentions are made harmless, code is kept readable.
     Agent {
-        /// Which agent.
+        /// The agent.
         agent: AgentName,
-        /// Its words.
+        /// Its text.
         text: String,
-        /// Whether they are what came of its work, and not what it said on the way.
+        /// True if it is the result of the agent's task, false if it is an intermediate message.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_result: bool,
     },
-    /// What an agent says by its tools, wherever it may: every line of it is marked as that agent's.
+    /// A message that an agent sends by its tools to any channel it may: every line is marked as that agent's.
     Said {
-        /// Which agent.
+        /// The agent.
         agent: AgentName,
-        /// Its words.
+        /// Its text.
         text: String,
     },
-    /// What a program is told: one line, whatever its length. See [`crate::webhook`].
+    /// A message to a program: one line of any length. See [`crate::webhook`].
     Hook(Box<Hook>),
     /// Lines that are already in the reader's language; never stored.
     Lines(Vec<String>),
-    /// The same, in answer to what only looks: on IRC the server is not asked whether it has them.
+    /// Such lines in answer to a look-up: on IRC they are not confirmed by the server.
     Looked(Vec<String>),
-    /// Such lines, where it is on disk that what they answer was answered: stored, so that it is given after a restart as well.
+    /// Such lines in answer to a line that is recorded as answered: stored, so that they are sent after a restart as well.
     Kept(Vec<String>),
 }
 
-/// A post that is owed to a network.
+/// A pending post of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Post {
-    /// Its place in the order of commits. Zero: not stored (answers to read-only commands).
+    /// Its position in the order of commits; zero if not stored (answers to read-only commands).
     pub id: PostId,
     /// The network.
     pub network: NetworkName,
-    /// Where on it.
+    /// The target on the network.
     pub to: Target,
     /// Its lane.
     pub lane: Lane,
-    /// When it was decided.
+    /// The time of the decision that caused it.
     pub at: Timestamp,
-    /// What it says.
+    /// Its content.
     pub body: Body,
-    /// Whom it answers, by nick: the first line is addressed to them.
+    /// The nick of the person it answers: the first line is addressed to them.
     #[serde(default)]
     pub answers: Option<String>,
-    /// What the network calls the line that it answers, where lines have ids.
+    /// The network's id of the line that it answers, where lines have ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotes: Option<String>,
-    /// Lines of it that were already confirmed before herder was restarted.
+    /// Number of lines confirmed before herder was restarted.
     #[serde(default)]
     pub confirmed_lines: u32,
 }
@@ -135,8 +135,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Queues for `networks`, with nothing in them; deliveries are recorded in `ledger`. More lines than `backlog` for one
-    /// channel are collapsed.
+    /// Creates empty queues for `networks`; `ledger` records deliveries. A channel with more than `backlog` lines is collapsed.
     #[must_use]
     pub fn new(networks: Vec<(NetworkName, Renderer)>, backlog: u32, ledger: &Arc<dyn Ledger>) -> Self {
         let queue = |(network, renderer): (NetworkName, Renderer)| {
@@ -147,8 +146,8 @@ impl Outbox {
         Self { queues: networks.into_iter().map(queue).collect() }
     }
 
-    /// Queues for `networks` with what is still owed to them, fed by `journal` from now on. Blocks; call it before anything
-    /// commits.
+    /// Creates queues for `networks` with their pending posts, fed by `journal` from now on. Blocks; has to be called
+    /// before the first commit.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -167,20 +166,20 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// The queue of a network.
+    /// Returns the queue of a network.
     #[must_use]
     pub fn queue(&self, network: &NetworkName) -> Option<&Arc<NetworkQueue>> {
         self.queues.get(network)
     }
 
-    /// All queues. Who keeps a queue gets its posts, with or without the outbox.
+    /// Returns all queues. A queue receives its posts as long as it exists, also without the outbox.
     pub fn queues(&self) -> impl Iterator<Item = &Arc<NetworkQueue>> {
         self.queues.values()
     }
 }
 
-/// The journal's way to the queues. They hold the journal to record deliveries, so the journal must not hold them, or neither
-/// would ever be closed.
+/// The journal's references to the queues. They are weak because the queues hold the journal to record deliveries:
+/// otherwise neither would ever be closed.
 struct Feed(HashMap<NetworkName, Weak<NetworkQueue>>);
 
 impl PostSink for Feed {
@@ -188,7 +187,7 @@ impl PostSink for Feed {
         for post in posts {
             match self.0.get(&post.network).and_then(Weak::upgrade) {
                 Some(queue) => queue.push(post),
-                // It stays owed in the journal, for the day its network is configured again (see `absent`).
+                // The post stays pending in the journal until its network is configured again (see `absent`).
                 None => {
                     tracing::debug!(network = %post.network, post = %post.id, "no such network is configured")
                 }

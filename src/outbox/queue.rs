@@ -1,4 +1,4 @@
-//! What is owed to one network, in order, until the network confirmed it.
+//! Pending posts of one network, in order, until the network has confirmed them.
 //!
 //! ```text
 //!  journal ─ accept ─► push ─►  lane urgent:  #alerts ▸▸   #spark ▸        ┐ next_window      network task
@@ -8,19 +8,19 @@
 //!                               gone ◄── journal.confirm ◄── confirm ◄── fence ─┘
 //! ```
 //!
-//! A lane holds a queue per target, so a target that is not joined waits without blocking others, and lines are taken from
-//! the targets in turn, so a chatty agent does not starve its neighbours. Inside a lane the order per target is the order
-//! of the pushes. The urgent lane goes first, but for one line of each window.
+//! A lane holds a queue per target, so that a target that is not joined does not block others, and targets take
+//! turns, so that a chatty agent does not starve its neighbours. Within a lane a target's posts keep the order of the
+//! pushes. The urgent lane goes first, except for one line of each window.
 //!
-//! A post is rendered when its turn comes and goes out over as many windows as it needs. Each of its lines is waiting,
-//! flying or confirmed. [`NetworkQueue::requeue`] turns flying into waiting; a confirmed line is never sent again in this
-//! run, and not after a restart either once [`NetworkQueue::confirm`] returned.
+//! A post is rendered at its turn and sent in as many windows as it needs. Each of its lines is waiting, in flight or
+//! confirmed. [`NetworkQueue::requeue`] returns lines in flight to the waiting ones; a confirmed line is never sent
+//! again in this run, nor after a restart once [`NetworkQueue::confirm`] has returned.
 //!
-//! Memory and disk: every post that is owed is held, but what waits for one target is bounded by [`BACKLOG_POSTS_MAX`] in
-//! the normal lane and by [`ANSWERS_MAX`] in the urgent one; beyond it the oldest posts shrink to a line with their number,
-//! as after an absence ([`super::backlog`]), here and in the journal. Of people who wait for an answer in private there are
-//! at most [`PERSONS_MAX`]. Of alerts, of which none may be dropped that somebody has to do something about, those beyond
-//! [`ALERTS_MAX`] stay in the journal alone until there is room for them.
+//! Memory and disk: every pending post is held, but each target has at most [`BACKLOG_POSTS_MAX`] in the normal lane
+//! and [`ANSWERS_MAX`] in the urgent one; beyond that the oldest posts are replaced by a line with their number, as
+//! after an absence ([`super::backlog`]), here and in the journal. At most [`PERSONS_MAX`] people can wait for a
+//! private answer. Alerts that require an action are never dropped: those beyond [`ALERTS_MAX`] stay in the journal
+//! alone until there is room for them.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -43,63 +43,63 @@ use crate::journal::{Confirmed, Settled};
 
 pub use super::shelf::ALERTS_MAX;
 
-/// What could not be read of the journal is tried again after so long.
+/// The wait before another read of the journal after a failed one.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
-/// The most posts that wait for one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
+/// Maximum number of pending posts of one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
 pub const BACKLOG_POSTS_MAX: usize = 1000;
 
-/// The most answers that wait for one channel or person.
+/// Maximum number of pending answers for one channel or person.
 pub const ANSWERS_MAX: usize = 100;
 
-/// The most people who wait for an answer in private: many times what a network with a herder on it has.
+/// Maximum number of people with pending private answers: many times the users of a herder.
 pub const PERSONS_MAX: usize = 500;
 
-/// What a [`Ledger`] resolves to; the error is for the log.
+/// The result of a [`Ledger`]; the error is for the log.
 pub type Noted<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
 
-/// Where deliveries are recorded: the journal, or a test's list.
+/// The recorder of deliveries: the journal, or a test's list.
 pub trait Ledger: Send + Sync + 'static {
     /// Records `settled`; durable when it resolves.
     fn record(&self, settled: Vec<Settled>) -> Noted<'_>;
 
-    /// The same, with whatever is recorded next, or a moment later; [`Ledger::hurry`] ends the wait.
+    /// Records `settled` with the next commit, or a moment later; [`Ledger::hurry`] ends the wait.
     fn record_soon(&self, settled: Vec<Settled>) -> Noted<'_> {
         self.record(settled)
     }
 
-    /// What is to be recorded soon is waited for.
+    /// Ends the wait of [`Ledger::record_soon`].
     fn hurry(&self) {}
 
-    /// The first `most` of the alerts behind `after` that are owed to a network.
+    /// Returns the first `most` pending alerts of a network after the post `after`.
     fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>>;
 }
 
-/// Lines to send together, then to be confirmed or put back. A network that learns of lines one by one may take a window
-/// apart and confirm some lines and requeue others.
+/// Lines to send together, then to be confirmed or returned. A network that confirms lines one by one may split a
+/// window into confirmed and requeued lines.
 #[derive(Debug, Default, PartialEq)]
 pub struct Window {
-    /// In the order they are to be sent.
+    /// The lines in the order of sending.
     pub lines: Vec<Line>,
 }
 
-/// The posts that are owed to one network.
+/// The pending posts of one network.
 pub struct NetworkQueue {
     network: NetworkName,
     renderer: Renderer,
-    /// More lines than this for one channel are collapsed.
+    /// Number of lines of one channel beyond which its backlog is collapsed.
     backlog: u32,
     ledger: Arc<dyn Ledger>,
     state: Mutex<State>,
-    /// Something can be sent that could not be before.
+    /// Signals that something can be sent that could not be before.
     changed: Notify,
-    /// Something was pushed.
+    /// Signals that a post was pushed.
     pushed: Notify,
-    /// Something is to be recorded that no delivery waits for.
+    /// Signals changes to record that no delivery waits for.
     unsettled: Notify,
-    /// Nothing is owed any more.
+    /// Signals that nothing is pending any more.
     emptied: Notify,
-    /// One recording at a time, so that what failed or was cut short is recorded before what came later.
+    /// Held while recording, so that changes of a failed or cancelled attempt are recorded before later ones.
     recording: tokio::sync::Mutex<()>,
 }
 
@@ -113,12 +113,12 @@ impl std::fmt::Debug for NetworkQueue {
 struct State {
     urgent: LaneQueue,
     normal: LaneQueue,
-    /// Stored posts that are here, so that one which comes twice (at a start) is taken once.
+    /// Ids of the stored posts in memory, so that one that comes twice (at a start) is added once.
     ids: HashSet<PostId>,
-    /// Alerts that are not here.
+    /// Alerts that are in the journal alone.
     shelf: Shelf,
     next_key: u64,
-    /// Delivered or left out, but not yet recorded.
+    /// Delivered or left out, but not recorded yet.
     unrecorded: Vec<Settled>,
 }
 
@@ -151,7 +151,7 @@ impl State {
         self.unrecorded.extend(away);
     }
 
-    /// Keys for lines that stand for others.
+    /// Returns new keys for lines that replace others.
     fn keys(&mut self) -> Keys {
         self.next_key += 3;
         [self.next_key - 2, self.next_key - 1, self.next_key]
@@ -159,7 +159,7 @@ impl State {
 }
 
 impl NetworkQueue {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub fn new(network: NetworkName, renderer: Renderer, ledger: Arc<dyn Ledger>) -> Self {
         Self {
@@ -176,50 +176,51 @@ impl NetworkQueue {
         }
     }
 
-    /// The same, with another bound for the lines of one channel.
+    /// Sets the number of lines of one channel beyond which its backlog is collapsed.
     #[must_use]
     pub fn with_backlog(self, backlog: u32) -> Self {
         Self { backlog, ..self }
     }
 
-    /// The network it is for.
+    /// Returns the network that it is for.
     #[must_use]
     pub fn network(&self) -> &NetworkName {
         &self.network
     }
 
-    /// How many posts are owed.
+    /// Number of pending posts.
     #[must_use]
     pub fn len(&self) -> usize {
         let state = self.state();
         state.urgent.len() + state.normal.len() + state.shelf.len()
     }
 
-    /// How many of them are in memory.
+    /// Number of pending posts in memory.
     #[must_use]
     pub fn held(&self) -> usize {
         let state = self.state();
         state.urgent.len() + state.normal.len()
     }
 
-    /// Whether nothing is owed.
+    /// True if nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.state().is_empty()
     }
 
-    /// Adds a post at the end of its target's queue. Never waits: the journal's writer calls it. A stored post that is
-    /// already here is ignored; one with id 0 is not stored and is gone with this process.
+    /// Adds a post at the end of its target's queue. Never waits, because the journal's writer calls it. A stored
+    /// post that is already here is ignored; one with id 0 is not stored and is lost with this process.
     pub fn push(&self, post: Post) {
         self.take_in(post, None);
     }
 
-    /// The same. What it gives resolves when that post is owed no more: the network has it, or it was given up.
+    /// Adds a post like [`NetworkQueue::push`]. The future resolves when the post is not pending any more: delivered
+    /// or dropped.
     pub fn push_until_gone(&self, post: Post) -> impl Future<Output = ()> + Send + use<> {
         let (owed, gone) = oneshot::channel();
         self.take_in(post, Some(owed));
         async move {
-            // Nothing is ever sent; it ends with the post.
+            // No value is ever sent; the channel closes with the post.
             let _ = gone.await;
         }
     }
@@ -265,8 +266,8 @@ impl NetworkQueue {
         }
     }
 
-    /// Records what was left out of long backlogs, as it happens, until dropped: a network that is not there sends nothing
-    /// that this could wait for.
+    /// Records collapses of long backlogs as they happen, until dropped: a network that is away sends nothing that
+    /// would record them.
     pub async fn keep_settled(&self) {
         loop {
             self.settle().await;
@@ -274,15 +275,15 @@ impl NetworkQueue {
         }
     }
 
-    /// Records what is delivered or left out and not yet recorded.
+    /// Records deliveries and collapses that are not recorded yet.
     pub async fn settle(&self) {
         self.record().await;
     }
 
-    /// The next lines to send, at most `max_lines`: waits until there are some. Dropping the future loses nothing.
+    /// Waits for the next lines to send, at most `max_lines`. Cancel-safe.
     ///
-    /// `room` is how many bytes of text fit into one line for a target, `joined` whether it can be sent to now. Call again
-    /// after either changed: the queue cannot know.
+    /// `room` returns the bytes of text that fit into one line for a target, `joined` whether the target can be sent
+    /// to now. Call again after either changed, because the queue does not notice.
     pub async fn next_window(
         &self,
         max_lines: usize,
@@ -299,14 +300,14 @@ impl NetworkQueue {
             if is_complete {
                 changed.await;
             } else {
-                // Whether it changes or not, what could not be read is tried again.
+                // A failed read is repeated, with or without a change.
                 let _ = tokio::time::timeout(READ_AGAIN, changed).await;
             }
         }
     }
 
-    /// Takes alerts back from the journal, when there is room for them. What waits since the link was away is shortened as the
-    /// others were when it came back. False if they could not be read.
+    /// Loads alerts from the journal when there is room for them, and shortens those that waited since the link was
+    /// away. Returns false if they could not be read.
     async fn refill(&self) -> bool {
         let wanted = {
             let state = self.state();
@@ -338,7 +339,7 @@ impl NetworkQueue {
         true
     }
 
-    /// As [`NetworkQueue::next_window`], without waiting: `None` if nothing can be sent now.
+    /// Like [`NetworkQueue::next_window`] without waiting: `None` if nothing can be sent now.
     pub fn try_window(
         &self,
         max_lines: usize,
@@ -347,7 +348,7 @@ impl NetworkQueue {
     ) -> Option<Window> {
         let mut state = self.state();
         let mut window = Window::default();
-        // Answers are asked for by people, and a person can ask without end: one line of a window stays for the others.
+        // People can ask for answers without end: one line of a window is reserved for other posts.
         let for_others = usize::from(max_lines > 1 && !state.normal.is_empty());
         for (urgent, kept) in [(true, for_others), (false, 0), (true, 0)] {
             let left = max_lines.saturating_sub(window.lines.len() + kept);
@@ -359,7 +360,7 @@ impl NetworkQueue {
                 line.urgent = urgent;
                 line
             }));
-            // A post that turned out to say nothing is delivered; that is recorded with the next confirmation or wait.
+            // An empty post counts as delivered; that is recorded with the next confirmation or wait.
             state.delivered(&self.network, silent);
         }
         let emptied = state.is_empty();
@@ -370,18 +371,18 @@ impl NetworkQueue {
         (!window.lines.is_empty()).then_some(window)
     }
 
-    /// The file that goes along with a line, if there is one.
+    /// Returns the file attached to a line, if there is one.
     #[must_use]
     pub fn attachment(&self, line: &Line) -> Option<Attachment> {
         (line.index == 0).then(|| self.renderer.attachment(&line.source)).flatten()
     }
 
-    /// The network has these lines. They are recorded on disk when this returns; until then a kill sends them again. Where
-    /// nothing else is owed, that is recorded with the commit that owes the next post, or soon: so that what is sent next
-    /// waits for one commit, not for two.
+    /// Confirms that the network has these lines. They are recorded on disk when this returns; until then a crash
+    /// sends them again. If nothing else is pending, they are recorded with the commit of the next post, or soon, so
+    /// that the next post waits for one commit, not for two.
     ///
-    /// A journal that cannot be written is not the network's business: the failure is logged, the lines count as delivered
-    /// for this run, and herder, which is about to end for that reason, may repeat them when it is back.
+    /// If the journal cannot be written, the failure is logged and the lines count as delivered for this run; herder,
+    /// which ends for that reason, may repeat them after its restart.
     pub async fn confirm(&self, window: Window) {
         let pushed = self.pushed.notified();
         tokio::pin!(pushed);
@@ -410,12 +411,12 @@ impl NetworkQueue {
             self.record().await;
         }
         if self.state().shelf.len() > 0 {
-            // There may be room for what is on the disk alone.
+            // There may be room for alerts that are on disk only.
             self.changed.notify_one();
         }
     }
 
-    /// Records what is delivered and not yet recorded. What is cut short stays for the next call.
+    /// Records deliveries that are not recorded yet. After a cancellation the next call records them.
     async fn record(&self) {
         self.record_as(Ledger::record).await;
     }
@@ -433,7 +434,7 @@ impl NetworkQueue {
         self.state().unrecorded.drain(..taken);
     }
 
-    /// These lines did not arrive, or nobody knows: they wait again, in front of everything later.
+    /// Returns lines that did not arrive, or may not have: they wait again, before everything later.
     pub fn requeue(&self, window: Window) {
         let mut state = self.state();
         for line in &window.lines {
@@ -443,7 +444,7 @@ impl NetworkQueue {
         self.changed.notify_one();
     }
 
-    /// Whoever sent is gone: whatever was flying waits again.
+    /// Returns all lines in flight, because their sender is gone.
     pub fn grounded(&self) {
         let mut state = self.state();
         state.urgent.ground();
@@ -452,8 +453,8 @@ impl NetworkQueue {
         self.changed.notify_one();
     }
 
-    /// The link is up again after an absence: call it before the first window. Whatever was flying waits again, and long
-    /// backlogs collapse to their last lines (see [`super::backlog`]).
+    /// Handles the return of the link after an absence; call it before the first window. Lines in flight wait again,
+    /// and long backlogs are collapsed (see [`super::backlog`]).
     pub fn link_restored(&self) {
         self.grounded();
         let mut state = self.state();
@@ -470,13 +471,13 @@ impl NetworkQueue {
         self.unsettled.notify_one();
     }
 
-    /// A target is gone for good (a person who left, a channel that nobody needs any more): what is owed to it counts as
-    /// delivered, on disk when this returns.
+    /// Drops the pending posts of a target that is gone for good (a person who left, a channel that is not needed any
+    /// more): they count as delivered, on disk when this returns.
     pub async fn forget(&self, target: &Target) {
         self.give_up(target, &|_| true).await;
     }
 
-    /// The same for what was owed at `upto` already; what is younger waits on.
+    /// Drops the pending posts of a target up to the time `upto`; later ones stay.
     pub async fn forget_upto(&self, target: &Target, upto: Timestamp) {
         self.give_up(target, &|post| post.at <= upto).await;
     }
@@ -496,7 +497,7 @@ impl NetworkQueue {
         }
     }
 
-    /// Waits until nothing is owed, e.g. before herder ends.
+    /// Waits until nothing is pending, e.g. before herder ends.
     pub async fn drained(&self) {
         loop {
             let emptied = self.emptied.notified();
@@ -510,7 +511,7 @@ impl NetworkQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock panics half way through a change that matters: a poisoned state is as good as another.
+        // No panic under this lock leaves an invalid state, so that poisoning can be ignored.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

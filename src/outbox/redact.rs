@@ -1,10 +1,10 @@
-//! Takes secrets out of every text that leaves herder: posts, the audit trail, logs.
+//! Redaction of secrets in every text that leaves herder: posts, the audit trail, logs.
 //!
-//! Two nets: the values herder itself was configured with, in the forms in which they travel (as they are, percent-encoded,
-//! in JSON, in HTML, in hex, in base64 at any offset, each line of a longer one), and the shapes of well-known tokens, which
-//! catch what only an agent knew. Both are looked for in the text as it reads as well: without characters that nobody sees,
-//! and over the ends of lines. It works on a whole text before that is cut, and in linear time whatever the text is: exact
-//! values by substring search, shapes by an engine without backtracking.
+//! Two methods: exact search for the configured secrets, in the forms in which they travel (as they are,
+//! percent-encoded, in JSON, in HTML, in hex, in base64 at any offset, each line of a longer one), and patterns of
+//! well-known tokens, for secrets that only an agent knew. Both also search the text as a person reads it: without
+//! invisible characters, and across line ends. Redaction works on a whole text before it is cut, and in linear time
+//! for any text: exact values by substring search, patterns by an engine without backtracking.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,29 +22,29 @@ use serde_json::Value as Json;
 use super::clean::{clean, is_joiner};
 use crate::core::ask::is_hidden;
 
-/// What stands where a secret was.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// A shorter value is no secret and would tear holes into ordinary words.
+/// Minimum length of a secret, in bytes: a shorter value would damage ordinary words.
 const SECRET_MIN: usize = 4;
-/// A shorter piece of an encoded secret would be found in innocent text by chance.
+/// Minimum length of an encoded secret's piece, in bytes: a shorter one would match innocent text by chance.
 const ENCODED_MIN: usize = 8;
-/// A line of a longer secret counts from here on: the frame of a key file has short lines that give nothing away.
+/// Minimum length of a secret's line, in bytes: the frame of a key file has short lines that reveal nothing.
 const LINE_MIN: usize = 16;
 
-/// A shape of secrets.
+/// A pattern of secrets.
 struct Shape {
-    /// Without this the shape cannot be in a text: most texts are done with a few searches for it.
+    /// A substring of every match, searched first: most texts are done after a few such searches.
     hint: &'static str,
     pattern: Regex,
-    /// What stands in its place; a group is what stays, so that the reader sees what kind of thing was there.
+    /// The replacement; it keeps a group, so that the reader sees the kind of secret.
     shown: &'static str,
-    /// It begins with something that is nothing else, so that it is known over the end of a line, too.
+    /// True if its beginning is distinctive, so that it can be searched across line ends too.
     joins: bool,
 }
 
-/// Tokens that are known by how they begin. Boundaries are those of ASCII words: Unicode's would keep the engine from its
-/// fast path for every text with an emoji.
+/// Patterns of tokens with a distinctive beginning. Word boundaries are ASCII: Unicode ones would disable the
+/// engine's fast path for every text with an emoji.
 const TOKENS: &[&str] = &[
     // Model vendors: OpenAI, Anthropic, Google, Hugging Face, Groq, xAI, Replicate, Perplexity.
     r"sk-[A-Za-z0-9_-]{20,}",
@@ -63,18 +63,18 @@ const TOKENS: &[&str] = &[
     r"(?:AKIA|ASIA)[A-Z0-9]{16}",
     r"[srp]k_(?:live|test)_[A-Za-z0-9]{16,}",
     r"ya29\.[A-Za-z0-9_-]{20,}",
-    // Signed web tokens, whatever they are for.
+    // Signed web tokens (JWT) of any kind.
     r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
 ];
 
-/// In the order in which they are taken out.
+/// All patterns, in the order in which they are applied.
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |hint, pattern: &str, shown| {
         let pattern = Regex::new(pattern).expect("the pattern is constant and a test compiles it");
         Shape { hint, pattern, shown, joins: hint.is_empty() }
     };
     vec![
-        // A key block, also one whose end is missing.
+        // A key block, also one without an end.
         shape(
             "PRIVATE KEY",
             r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)",
@@ -86,7 +86,7 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
             r"(discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/)[A-Za-z0-9_-]{20,}",
             "${1}[redacted]",
         ),
-        // Discord's bot tokens, Telegram's.
+        // Bot tokens of Discord and Telegram.
         shape(".", r"(?-u:\b)[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", REDACTED),
         shape(":AA", r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", REDACTED),
         // Credentials in headers and addresses.
@@ -99,17 +99,17 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     ]
 });
 
-/// Finds and replaces secrets. Cheap to clone; what one clone learns all of them know.
+/// Finds and replaces secrets. Cheap to clone; clones share the known secrets.
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<RwLock<Arc<[String]>>>);
 
-/// Characters of Markdown that are not seen where they are marks.
+/// Markdown characters that are invisible where they are marks.
 const MARKS: [char; 6] = ['*', '_', '~', '|', '`', '\\'];
 
-/// A text as it may be read once its marks are gone.
+/// A text as a person reads it, without invisible marks.
 struct Read {
     text: String,
-    /// Where each byte of it, and its end, was.
+    /// Positions in the original text of each of its bytes, and of its end.
     from: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ impl Read {
         read
     }
 
-    /// Where that stands which is read here, from its first character to its last.
+    /// Converts a range to the original text, from its first character to its last.
     fn origin(&self, read: Range<usize>) -> Range<usize> {
         let last = self.from[read.end - 1];
         self.from[read.start]..last + 1
@@ -133,7 +133,7 @@ impl Read {
 }
 
 impl Read {
-    /// Without the ends of lines, and the blanks around them.
+    /// Joins all lines, without line ends and the blanks around them.
     fn joined(text: &str) -> Self {
         let mut read =
             Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
@@ -141,7 +141,7 @@ impl Read {
         for (at, c) in text.char_indices() {
             let blank = matches!(c, ' ' | '\t');
             if is_break(c) {
-                // Blanks before it were taken in already.
+                // Blanks before it were already added.
                 let kept = read.text.trim_end_matches([' ', '\t']).len();
                 read.text.truncate(kept);
                 read.from.truncate(kept);
@@ -158,7 +158,7 @@ impl Read {
 }
 
 impl Shape {
-    /// Where it is in a text as it is read, without what stays of it.
+    /// Returns its matches in a text, without the parts that are kept.
     fn found(&self, read: &Read) -> Vec<Range<usize>> {
         if !read.text.contains(self.hint) {
             return Vec::new();
@@ -172,7 +172,7 @@ impl Shape {
     }
 }
 
-/// Whether nobody sees a character, so that a secret reads whole around it.
+/// True if a character is invisible, so that a secret can be read around it.
 fn is_unseen(c: char) -> bool {
     !is_break(c) && (is_hidden(c) || is_joiner(c))
 }
@@ -181,7 +181,7 @@ fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r')
 }
 
-/// The text without the secrets that were found around characters of `kind`; the others were taken out before.
+/// Masks the secrets that were found around characters of `kind`; the others were masked before.
 fn without(text: Cow<'_, str>, mut found: Vec<Range<usize>>, kind: fn(char) -> bool) -> Cow<'_, str> {
     found.retain(|range| text[range.clone()].contains(kind));
     if found.is_empty() { text } else { Cow::Owned(masked(&text, found)) }
@@ -194,7 +194,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Knows `secrets`, beside the shapes of tokens.
+    /// Creates a redactor for `secrets`, besides the patterns of tokens.
     #[must_use]
     pub fn new(secrets: &[SecretString]) -> Self {
         let redactor = Self::default();
@@ -202,7 +202,7 @@ impl Redactor {
         redactor
     }
 
-    /// Knows these as well from now on: what was read while herder runs.
+    /// Adds secrets that were read while herder runs.
     pub fn learn(&self, secrets: &[SecretString]) {
         let mut added = Vec::new();
         for secret in secrets {
@@ -213,7 +213,7 @@ impl Redactor {
             return;
         }
         let mut forms: Vec<String> = known.iter().cloned().chain(added).collect();
-        // The longest first: a secret that contains another one goes as a whole.
+        // Longest first: a secret that contains another one is replaced as a whole.
         forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
         *known = forms.into();
@@ -223,7 +223,7 @@ impl Redactor {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The text without secrets.
+    /// Returns the text without secrets.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
@@ -239,7 +239,7 @@ impl Redactor {
                 text = Cow::Owned(replaced);
             }
         }
-        // Most texts are done with a look at their bytes.
+        // Most texts need only a scan of their bytes.
         let plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
         if !text.bytes().all(plain) && text.contains(is_unseen) {
             let found = self.found(&Read::without(&text, is_unseen), SECRET_MIN, |_| true);
@@ -252,8 +252,8 @@ impl Redactor {
         text
     }
 
-    /// The value with no secret in any of its texts; for what is cut when it is shown. A text that cannot be another one, such
-    /// as a name, leaves it as it is.
+    /// Returns the value with the secrets redacted in all of its texts; used before a value is cut for display. A
+    /// text with a restricted format, such as a name, leaves the value as it is.
     #[must_use]
     pub fn of<'a, T: Serialize + DeserializeOwned + Clone>(&self, value: &'a T) -> Cow<'a, T> {
         let Ok(mut tree) = serde_json::to_value(value) else { return Cow::Borrowed(value) };
@@ -263,7 +263,7 @@ impl Redactor {
         serde_json::from_value(tree).map_or(Cow::Borrowed(value), Cow::Owned)
     }
 
-    /// Whether any text in it had a secret.
+    /// Redacts all texts in it; returns true if any had a secret.
     fn redact_all(&self, tree: &mut Json) -> bool {
         match tree {
             Json::String(text) => {
@@ -280,7 +280,7 @@ impl Redactor {
         }
     }
 
-    /// Where secrets are in a text as it is read.
+    /// Returns the positions of secrets in a text as it is read.
     fn found(&self, read: &Read, min: usize, shapes: impl Fn(&Shape) -> bool) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         for form in self.forms().iter() {
@@ -296,8 +296,8 @@ impl Redactor {
         found
     }
 
-    /// The text of a network that shows Markdown: also without secrets that are whole only once their marks are not seen, as
-    /// in `**h**unter2`. For a text that holds no others any more.
+    /// Redacts secrets that are only visible as such once Markdown marks are hidden, as in `**h**unter2`. The text
+    /// has to be redacted already.
     #[must_use]
     pub fn redact_shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !text.contains(MARKS) {
@@ -312,11 +312,11 @@ impl Redactor {
                 found.extend(found_at.map(|read| bare.origin(read)));
             }
         }
-        // Within a word Discord shows `_`, and tokens have it.
+        // Discord shows `_` within a word, and tokens contain it.
         for read in [&bare, &Read::without(text, |c| c != '_' && MARKS.contains(&c))] {
             found.extend(SHAPES.iter().flat_map(|shape| shape.found(read)));
         }
-        // What stands there as it is read was looked at before.
+        // Matches without marks were handled before.
         found.retain(|range| text[range.clone()].contains(MARKS));
         if found.is_empty() {
             return Cow::Borrowed(text);
@@ -325,7 +325,7 @@ impl Redactor {
     }
 }
 
-/// The text with all of `ranges` masked.
+/// Masks all of `ranges` in the text.
 fn masked(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_unstable_by_key(|range| range.start);
     let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
@@ -340,7 +340,7 @@ fn masked(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     masked
 }
 
-/// Adds the forms in which `secret` may turn up.
+/// Adds the forms in which `secret` may appear.
 fn add_forms(secret: &str, forms: &mut Vec<String>) {
     if secret.len() < SECRET_MIN {
         return;
@@ -367,12 +367,12 @@ fn add_forms(secret: &str, forms: &mut Vec<String>) {
             }
         }
     }
-    // At the start of a base64 text all of it counts, however short the secret.
+    // At the start of a base64 text all of it is matched, however short the secret.
     forms.push(STANDARD_NO_PAD.encode(secret));
 }
 
-/// What base64 makes of `secret` when `offset` bytes stand before it (`user:password`, `\0user\0password`): the characters
-/// that depend on the secret alone.
+/// Returns the base64 characters of `secret` after `offset` other bytes (`user:password`, `\0user\0password`) that
+/// depend on the secret alone.
 fn base64_at(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret.as_bytes());
@@ -543,8 +543,8 @@ mod tests {
         }
     }
 
-    /// A backtracking or rescanning search takes minutes for these; a linear one takes milliseconds. The bound is wide
-    /// because debug builds on busy machines are slow.
+    /// A backtracking or rescanning search takes minutes for these; a linear one takes milliseconds. The bound is
+    /// wide because debug builds on busy machines are slow.
     #[test]
     fn hostile_text_takes_linear_time() {
         let redactor = knowing(&["aaaaaaaaaaaaaaaaaaaab", "hunter2"]);

@@ -1,12 +1,12 @@
-//! From a [`Post`] to the lines that are sent.
+//! Rendering of a [`Post`] to the lines that are sent.
 //!
-//! Locale text or the agent's words, then [`clean`], [`redact`](super::redact), markup, the nick that is answered, cutting.
-//! Redaction sees the whole text, after control codes were taken out and before anything is cut: what a sentence is made of is
-//! redacted before the sentence, which cuts it, is made.
+//! Steps: locale text or the agent's text, then [`clean`], [`redact`](super::redact), markup, the nick that is
+//! answered, cutting. Redaction sees the whole text, after control codes were removed and before anything is cut: a
+//! sentence's variables are redacted before they are cut into the sentence.
 //!
-//! The pieces are [`UNIT`] bytes at most, whatever the room on the network is: their count is what the journal keeps of a
-//! post that was sent in part, so it must not depend on the length of a host name. A network with less room than that gets
-//! them cut further by the queue.
+//! The pieces are at most [`UNIT`] bytes long, whatever the network's room is: the journal counts them for a partly
+//! sent post, so that the count must not depend on the length of a host name. The queue cuts them further for a
+//! network with less room.
 
 use std::borrow::Cow;
 
@@ -22,14 +22,14 @@ use crate::core::id::AgentName;
 use crate::core::notice::Notice;
 use crate::l10n::Locale;
 
-/// The longest piece, in bytes. An IRC line has 512, less the prefix of the sender (94 with a nick of 16, a user of 11 and a
-/// host of 63 characters) and the command (41 with the longest channel of an agent): what is left is 375.
+/// Maximum length of a piece, in bytes. An IRC line has 512, less the sender's prefix (94 with a nick of 16, a user
+/// of 11 and a host of 63 characters) and the command (41 with the longest channel of an agent): 375 are left.
 pub const UNIT: usize = 360;
 
-/// The most lines of one text of an agent in a channel; how many more there are is said, and the log has them.
+/// Maximum number of lines of one agent's text in a channel; a line tells how many are left out, and the log has them.
 pub const WORDS_LINES_MAX: usize = 30;
 
-/// So many of them are its first ones. The others are its last: there the result is.
+/// Number of first lines among them. The others are the last ones, which contain the result.
 const WORDS_FIRST: usize = 5;
 
 /// Renders posts for one network. Cheap to clone.
@@ -41,14 +41,14 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Posts in `locale`, without what `redactor` knows, marked up for the network.
+    /// Creates a renderer for `locale`, with redaction by `redactor` and the network's markup.
     #[must_use]
     pub fn new(locale: Locale, redactor: Redactor, markup: Markup) -> Self {
         Self { locale, redactor, markup }
     }
 
-    /// The lines of a post: none is blank or longer than [`UNIT`]; for Discord they are whole messages of at most
-    /// [`discord::MESSAGE_MAX`]. Empty if the post has nothing to say.
+    /// Renders a post: no line is blank or longer than [`UNIT`]; for Discord they are whole messages of at most
+    /// [`discord::MESSAGE_MAX`]. Empty if the post has no text.
     #[must_use]
     pub fn lines(&self, post: &Post) -> Vec<String> {
         let lines = self.laid_out(post);
@@ -58,7 +58,7 @@ impl Renderer {
         }
     }
 
-    /// Once marks have become bold or nothing, a secret that they stood in is whole again.
+    /// Redacts a line again after formatting: marks may have split a secret that is whole now.
     fn concealed(&self, line: String) -> String {
         let read = line.replace('\u{2}', "");
         match self.redactor.redact(&read) {
@@ -67,7 +67,7 @@ impl Renderer {
         }
     }
 
-    /// The same of a whole message, which may not become longer than Discord takes.
+    /// Redacts a whole message again, without exceeding Discord's length limit.
     fn shown(&self, message: String) -> String {
         match self.redactor.redact_shown(&message) {
             Cow::Borrowed(_) => message,
@@ -76,7 +76,7 @@ impl Renderer {
         }
     }
 
-    /// Whether its network shows how a session stands in one message that changes.
+    /// True if the network shows a session's state in one message that is edited.
     pub(super) fn changes_statuses(&self) -> bool {
         self.markup == Markup::Discord
     }
@@ -115,7 +115,7 @@ impl Renderer {
         }
     }
 
-    /// The file that goes along with the first line of a post, where its network takes files and its text is long.
+    /// Returns the file attached to the first line of a post, if its network accepts files and its text is long.
     #[must_use]
     pub fn attachment(&self, post: &Post) -> Option<Attachment> {
         let Body::Agent { agent, text, .. } = &post.body else { return None };
@@ -126,11 +126,11 @@ impl Renderer {
         long.then(|| discord::file(agent.as_str(), &text))
     }
 
-    /// An agent's words, line by line, as many as a channel can bear. Each line carries a bar, which none of herder's own
-    /// does: whatever an agent prints, it cannot look like herder.
+    /// Renders an agent's text, bounded in lines. Each line carries a bar, which herder's own lines lack, so that an
+    /// agent cannot imitate herder.
     fn words(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let laid = markup::markdown(text, self.markup);
-        // Each with how many lines it stands for.
+        // Each line with the number of source lines that it stands for.
         let mut lines: Vec<(String, usize)> = Vec::new();
         for line in &laid {
             let text = self.locale.cut(&line.text);
@@ -147,7 +147,7 @@ impl Renderer {
         lines.into_iter().map(|(line, _)| line).collect()
     }
 
-    /// What an agent says by its tools. No line of it can be taken for herder's own.
+    /// Renders a message sent by an agent's tools. No line can be taken for herder's own.
     fn said(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let bar = format!("<{agent}> ");
         let laid = markup::markdown(text, self.markup);
@@ -158,7 +158,7 @@ impl Renderer {
         lines.take(WORDS_LINES_MAX).collect()
     }
 
-    /// An agent's words in messages; those of a long text go along as a file, and its first lines are shown.
+    /// Renders an agent's text as messages; a long text is attached as a file, with its first lines shown.
     fn messages(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let messages = discord::words(text);
         if messages.len() <= discord::WORDS_MESSAGES_MAX {
@@ -174,7 +174,7 @@ impl Renderer {
         vec![discord::head(text, &note)]
     }
 
-    /// What an agent asks of people: herder's sentence, and under it what is asked, as it is.
+    /// Renders an agent's request: herder's sentence, and under it the request, unchanged.
     fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
         let Body::Notice(notice) = &post.body else { return Vec::new() };
         let (head, asked) = (clean(&self.locale.notice(&self.redactor.of(notice))), as_asked(asked, code));
@@ -193,7 +193,7 @@ impl Renderer {
         lines
     }
 
-    /// What a program is told: the whole of it in one piece, for Discord as much as a message holds.
+    /// Renders a message to a program: whole and in one piece; for Discord as much as a message holds.
     fn told(&self, notice: &Notice) -> Vec<String> {
         let head = clean(&self.locale.notice(&self.redactor.of(notice)));
         let head = self.redactor.redact(&head);
@@ -218,7 +218,8 @@ impl Renderer {
         vec![lines.join("\n")]
     }
 
-    /// A line for machines: the same characters on every network, so that whoever reads two of them reads one thing.
+    /// Renders a line for machines: the same characters on every network, so that a reader of several networks gets
+    /// identical lines.
     fn verbatim(&self, notice: &Notice) -> Vec<String> {
         let text = clean(&self.locale.notice(&self.redactor.of(notice)));
         let text = self.redactor.redact(&text);
@@ -232,7 +233,7 @@ impl Renderer {
         let text = clean(text);
         let redacted = self.redactor.redact(&text);
         if self.markup == Markup::Discord {
-            // A quotation says better than a name who is answered.
+            // A quotation shows better than a name which line is answered.
             return match post.quotes {
                 Some(_) => discord::sentences(&redacted),
                 None => discord::sentences(&addressed(post, &redacted)),
@@ -243,7 +244,7 @@ impl Renderer {
     }
 }
 
-/// A question with the answers that it offers, numbered.
+/// Returns a question with its offered answers, numbered.
 fn with_offers(text: &str, options: &[Offer]) -> String {
     let mut asked = text.to_owned();
     for (number, offer) in (1_u32..).zip(options) {
@@ -255,12 +256,12 @@ fn with_offers(text: &str, options: &[Offer]) -> String {
     asked
 }
 
-/// What is asked; of a command nothing is left out, whatever it is made of.
+/// Returns the text of a request; every character of a command is made visible.
 fn as_asked(asked: &str, code: bool) -> String {
     if code { clean(&visible(asked)) } else { clean(asked) }
 }
 
-/// Puts the nick that is answered before the text. In private there is nobody else to tell apart.
+/// Puts the nick that is answered before the text. Private answers need none.
 fn addressed(post: &Post, text: &str) -> String {
     match (&post.answers, &post.to) {
         (None, _) | (Some(_), Target::Person(_)) => text.to_owned(),
@@ -271,10 +272,10 @@ fn addressed(post: &Post, text: &str) -> String {
     }
 }
 
-/// Cuts one line into pieces, each with `bar` before it, and opens bold again where a cut closed it.
+/// Cuts one line into pieces, each after `bar`, and continues bold across a cut.
 fn cut(line: &str, bar: &str) -> Vec<String> {
     const BOLD: char = '\u{2}';
-    // One byte is kept for the mark that opens bold again.
+    // Reserves one byte for the mark that continues bold.
     let room = UNIT - bar.len() - 1;
     let mut open = false;
     split::pieces(line, room)
@@ -287,7 +288,7 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
         .collect()
 }
 
-/// About how many lines a post will have, without rendering it: enough to see that a backlog is long.
+/// Returns the approximate number of lines of a post, without rendering it: enough to detect a long backlog.
 pub(super) fn estimate(post: &Post) -> u32 {
     let count = match &post.body {
         Body::Notice(_) | Body::Refusal(_) | Body::Hook(_) => 1,
@@ -299,7 +300,7 @@ pub(super) fn estimate(post: &Post) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-/// About how many lines a text has before it is cut, those that are missing in it already included.
+/// Returns the approximate number of lines of a text before it was cut, including those already missing.
 pub(super) fn whole(text: &str) -> usize {
     let lines = |line: &str| match Cut::of(line) {
         Some(Cut::Lines(count)) => count,

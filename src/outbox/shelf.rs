@@ -1,22 +1,21 @@
-//! Alerts that are left where they are on the disk, because there are more than anybody reads at once.
+//! Alerts that stay on disk because there are more than anybody reads at once.
 //!
-//! Nothing that a person has to do something about is dropped, however long a network is away. So alerts beyond
-//! [`ALERTS_MAX`] are not shrunk to a number like other posts: they stay in the journal, and are taken from there when there is
-//! room.
+//! Alerts that require an action are never dropped, however long a network is away. Those beyond [`ALERTS_MAX`] are
+//! not collapsed like other posts: they stay in the journal, and are loaded when there is room.
 
 use crate::core::id::PostId;
 
-/// The most alerts that are held in memory for one network.
+/// Maximum number of alerts held in memory for one network.
 pub const ALERTS_MAX: usize = 1000;
 
-/// Which alerts are in the journal alone.
+/// The range of alerts that are in the journal alone.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// The last one that was held in memory.
+    /// The last alert that was held in memory.
     last: PostId,
-    /// The last one that is on the shelf.
+    /// The last alert on the shelf.
     upto: PostId,
-    /// How many are.
+    /// Number of alerts on the shelf.
     count: usize,
 }
 
@@ -25,9 +24,9 @@ impl Shelf {
         self.count
     }
 
-    /// Whether an alert stays in the journal, `held` being in memory: nothing overtakes what is there already.
+    /// Returns true if an alert stays in the journal, with `held` alerts in memory: it must not overtake those on the shelf.
     pub(super) fn takes(&mut self, alert: PostId, held: usize) -> bool {
-        // What is before the last one in memory would not be found on the shelf.
+        // An alert before the last one in memory would not be found on the shelf.
         if (self.count == 0 && held < ALERTS_MAX) || alert <= self.last {
             self.last = self.last.max(alert);
             return false;
@@ -39,24 +38,24 @@ impl Shelf {
         true
     }
 
-    /// How many are wanted back, and those behind which, if there is room for some.
+    /// Returns the post after which to read, and the number to read, if there is room for some.
     pub(super) fn wants(&self, held: usize) -> Option<(PostId, usize)> {
         (self.count > 0 && held <= ALERTS_MAX / 2).then(|| (self.last, ALERTS_MAX - held))
     }
 
-    /// These were read, in answer to [`Shelf::wants`]; `upto` was the last one when that was asked.
+    /// Records alerts that were read after [`Shelf::wants`]; `upto` was the last one on the shelf at that time.
     pub(super) fn gives(&mut self, read: &[PostId], upto: PostId) {
         self.last = read.last().copied().unwrap_or(upto).max(self.last);
         self.count = self.count.saturating_sub(read.len());
         if self.last >= self.upto {
             self.count = 0;
         } else {
-            // What was put there meanwhile is behind all that was read.
+            // Alerts shelved meanwhile come after all that were read.
             self.count = self.count.max(1);
         }
     }
 
-    /// The last one that is on the shelf.
+    /// Returns the last alert on the shelf.
     pub(super) fn upto(&self) -> PostId {
         self.upto
     }

@@ -1,11 +1,11 @@
-//! Text into lines that a network takes: by bytes, never inside a character, where possible at a space.
+//! Splits text into lines for a network: by bytes, at character boundaries, if possible at a space.
 //!
-//! A grapheme (what a person counts as one character, e.g. a family emoji of 25 bytes) is cut only when it is longer than a
-//! whole line. Nothing but spaces at a cut, NUL and line breaks gets lost.
+//! A grapheme (one character as a person counts, e.g. a family emoji of 25 bytes) is split only if it is longer than
+//! a whole line. Only spaces at a cut, NUL and line breaks are lost.
 
 use crate::core::cut::{floor, grapheme_floor};
 
-/// The smallest room: the longest UTF-8 character fits. Less is taken as this.
+/// Minimum room: the longest UTF-8 character fits. A smaller room is raised to it.
 pub const ROOM_MIN: usize = 4;
 
 /// Splits `text` at its line breaks and then into pieces of at most `room` bytes. No piece is empty or blank.
@@ -33,8 +33,8 @@ pub(super) fn pieces(line: &str, room: usize) -> impl Iterator<Item = &str> {
     .filter(|piece| !piece.is_empty())
 }
 
-/// Where to cut `line`: at its end, else at the last space of the second half of the room, else between two graphemes, else
-/// between two characters.
+/// Returns the position at which to cut `line`: its end, else the last space of the second half of the room, else
+/// between two graphemes, else between two characters.
 fn cut(line: &str, room: usize) -> usize {
     if line.len() <= room {
         return line.len();

@@ -1,7 +1,7 @@
-//! Who may call herder's tools: one token per session, in the agent's file of mode 0600, gone with the session.
+//! Authentication of tool calls: one token per session, in the agent's file of mode 0600, deleted with the session.
 //!
-//! Agents of one herder run as the same user, so a file's mode alone does not keep one from another's key. Whoever calls must
-//! also be a process below that session's own ([`is_below`]).
+//! Agents of one herder run as the same user, so that the file's mode does not protect it from other agents. A caller
+//! must also be a descendant process of that session ([`is_below`]).
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -19,29 +19,29 @@ use crate::core::id::{AgentName, SessionId};
 use crate::runtime::environment::MARKER;
 use crate::runtime::process::look;
 
-/// The folder of the socket and the keys, in the data folder.
+/// Name of the folder of the socket and the keys, in the data folder.
 pub const FOLDER: &str = "tools";
 
-/// The socket's name in it.
+/// Name of the socket in it.
 pub const SOCKET: &str = "tools.sock";
 
-/// Bytes of randomness in a token.
+/// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// Calls of one session at a time: a model that calls tools in parallel stays below it.
+/// Maximum number of concurrent calls per session: a model that calls tools in parallel stays below it.
 const CALLS_MAX: usize = 4;
 
-/// How a session's CLI comes to the tools.
+/// The way in which a session's CLI reaches the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// The program to start as the tool server, with the one argument `mcp`.
     pub program: PathBuf,
-    /// The session's key, for [`super::VARIABLE`].
+    /// The file with the session's key, for [`super::VARIABLE`].
     pub file: PathBuf,
 }
 
 impl Access {
-    /// The environment of the tool server: where its key is, and by what herder knows its processes.
+    /// Returns the environment of the tool server: the path of its key, and the marker of its processes.
     #[must_use]
     pub fn environment(&self, marker: &str) -> [(&'static str, String); 2] {
         [(super::VARIABLE, self.file.display().to_string()), (MARKER, marker.to_owned())]

@@ -1,4 +1,4 @@
-//! Verbs, and everything up to 001: capabilities, nick, user, password.
+//! Dispatch of commands, and registration: capabilities, nick, user, password.
 
 use super::password::Password;
 use irc::proto::Command;
@@ -10,10 +10,10 @@ use super::past::PAGE_MAX;
 use super::state::{CHANNEL_LEN, CHANNELS_PER_CLIENT, CLIENTS_MAX, GUESTS_MAX, Ircd, NICK_LEN, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
-/// The longest user name, so that a prefix stays short.
+/// Maximum length of a user name, so that a prefix stays short.
 const USER_LEN: usize = 10;
 
-/// Every verb that is known.
+/// The known commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Away,
@@ -47,7 +47,7 @@ enum Verb {
     Whowas,
 }
 
-/// The verb, its name, and how many parameters it cannot do without.
+/// The commands with their names and minimum number of parameters.
 const VERBS: [(Verb, &str, usize); 29] = [
     (Verb::Away, "AWAY", 0),
     (Verb::Cap, "CAP", 1),
@@ -81,7 +81,7 @@ const VERBS: [(Verb, &str, usize); 29] = [
 ];
 
 impl Verb {
-    /// What a client may say before it is registered.
+    /// True if a client may send it before registration.
     fn before_registration(self) -> bool {
         matches!(
             self,
@@ -91,7 +91,7 @@ impl Verb {
 }
 
 impl Ircd {
-    /// Hands a request to what answers it.
+    /// Passes a request to the function that handles it.
     pub(super) fn dispatch(&mut self, id: ClientId, request: &Request<'_>) {
         let registered = self.clients.get(&id).is_some_and(|client| client.registered);
         let Some((verb, name, needs)) =
@@ -265,7 +265,7 @@ impl Ircd {
         self.server_says(id, Command::PONG(name, Some(cut(request.params[0], 400).to_owned())));
     }
 
-    /// Completes a registration whose parts are all there.
+    /// Completes a registration once all of its parts have come.
     fn register(&mut self, id: ClientId) {
         let Some(client) = self.clients.get(&id) else { return };
         if client.registered || client.negotiating || client.nick.is_none() || client.user.is_none() {
@@ -363,7 +363,7 @@ impl Ircd {
     }
 }
 
-/// Takes all of a `CAP REQ` or nothing of it, as the specification wants.
+/// Applies all of a `CAP REQ` or nothing, as the specification requires.
 fn request_caps(caps: &mut std::collections::BTreeSet<Cap>, asked: &str) -> bool {
     let mut changed = caps.clone();
     for word in asked.split_ascii_whitespace() {

@@ -1,7 +1,8 @@
-//! The server as a pure state machine: state and one thing that happened give the messages that follow.
+//! The server as a pure state machine: state and one event give the messages to send.
 //!
-//! Nothing here reads a clock, a socket or a random number. The tasks around it are in [`super::link`]; what each verb does
-//! is in [`super::session`] (registration), [`super::rooms`] (channels), [`super::talk`] and [`super::query`].
+//! Nothing here reads a clock, a socket or a random number. [`super::link`] holds the tasks around it;
+//! [`super::session`] (registration), [`super::rooms`] (channels), [`super::talk`] and [`super::query`] implement the
+//! commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,73 +15,73 @@ use super::password::Password;
 use super::wire::{self, Incoming, Request};
 use crate::core::time::Timestamp;
 
-/// Nicks are as long as agent names may be (`core::id::AGENT_NAME_MAX`).
+/// Maximum length of a nick: that of an agent's name (`core::id::AGENT_NAME_MAX`).
 pub(super) const NICK_LEN: usize = 30;
 
-/// A channel of the longest agent name, `#` and room to spare.
+/// Maximum length of a channel's name: `#`, the longest agent name, and a reserve.
 pub(super) const CHANNEL_LEN: usize = 64;
 
-/// The longest topic, so that its line fits.
+/// Maximum length of a topic, in bytes, so that its line fits.
 pub(super) const TOPIC_LEN: usize = 390;
 
-/// The longest middle parameter of an answer: what a client asked about, a list of channels at most.
+/// Maximum length of a middle parameter in an answer, in bytes: what a client asked about, e.g. a list of channels.
 const MIDDLE_LEN: usize = 200;
 
-/// A line on the wire without its CR LF (RFC 2812).
+/// Maximum length of a line on the wire without its CR LF (RFC 2812).
 pub(super) const LINE_LEN: usize = 510;
 
-/// Connections with a password: a person with a handful of clients needs ten.
+/// Maximum number of connections with a password: a person with a handful of clients needs ten.
 pub(super) const CLIENTS_MAX: usize = 64;
 
-/// Guests, who come without one.
+/// Maximum number of guests, who have no password.
 pub(super) const GUESTS_MAX: usize = 64;
 
-/// Connections that have shown no password, guests among them. With more, the oldest that is no guest has to go, so that
-/// whoever holds them open keeps nobody out who has one.
+/// Maximum number of connections without a valid password, guests included. Beyond it the oldest that is no guest is
+/// closed, so that idle connections keep no one out.
 const UNPROVEN_MAX: usize = 192;
 
-/// Channels one outside client may be in; herder itself has one per agent and is not counted.
+/// Maximum number of channels per outside client; herder itself has one per agent and is exempt.
 pub(super) const CHANNELS_PER_CLIENT: usize = 50;
 
-/// Channels altogether: what the outside clients could make, and a thousand agents.
+/// Maximum number of channels: those that outside clients could create, and a thousand agents'.
 pub(super) const CHANNELS_MAX: usize = 2000;
 
-/// What the server is told at start.
+/// The server's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server's own name, as a prefix; it has a dot so that clients know it for a server.
+    /// The server's name in prefixes; it contains a dot so that clients recognise a server.
     pub name: String,
-    /// `NETWORK=` in 005.
+    /// The network's name, sent as `NETWORK=` in 005.
     pub network: String,
-    /// The nick and the account that alone may use it.
+    /// The bot's nick, and the only account that may use it.
     pub reserved: (String, String),
-    /// Accounts and their passwords.
+    /// Accounts and their password digests.
     pub accounts: Vec<(String, Password)>,
-    /// Accounts that are no operators of the channels: they may not set topics or throw anybody out.
+    /// Accounts that are no channel operators: they may not set topics or kick.
     pub onlookers: BTreeSet<String>,
-    /// Whether somebody without a password may come in, without an account.
+    /// True if clients without a password may connect, without an account.
     pub guests: bool,
-    /// Lines shown on joining; none: 422.
+    /// Lines shown on connecting; if empty, 422 is sent.
     pub motd: Vec<String>,
-    /// Makes message ids of this run differ from those of others.
+    /// Prefix of message ids that distinguishes this run from others.
     pub instance: String,
 }
 
-/// What is to be done after something happened.
+/// An action for the tasks around the state machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// A message for one client.
+    /// Send a message to one client.
     Message {
-        /// Whom.
+        /// The recipient.
         to: ClientId,
-        /// What.
+        /// The message.
         message: Box<Message>,
     },
-    /// Close this client's connection once what it was sent before is written.
+    /// Close this client's connection after the queued lines are written.
     Close(ClientId),
 }
 
-/// What travels beside a message, to those who negotiated it.
+/// Message tags, sent to clients that negotiated them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meta {
     pub(super) at: Option<Timestamp>,
@@ -91,7 +92,7 @@ pub(super) struct Meta {
     pub(super) batch: Option<String>,
 }
 
-/// The server.
+/// The server's state.
 #[derive(Debug)]
 pub struct Ircd {
     pub(super) settings: Settings,
@@ -105,7 +106,7 @@ pub struct Ircd {
 }
 
 impl Ircd {
-    /// A server that nobody is on.
+    /// Creates a server without clients.
     #[must_use]
     pub fn new(settings: Settings, now: Timestamp) -> Self {
         Self {
@@ -120,7 +121,7 @@ impl Ircd {
         }
     }
 
-    /// Somebody connected; `internal` is the account of a stream that herder itself opened.
+    /// Handles a new connection; `internal` is the account of a stream that herder itself opened.
     pub fn connect(&mut self, id: ClientId, internal: Option<String>, now: Timestamp) -> Vec<Output> {
         self.now = now;
         if internal.is_none() {
@@ -131,7 +132,7 @@ impl Ircd {
         self.take()
     }
 
-    /// Sends the oldest connection away that has shown no password, where there are too many of them.
+    /// Closes the oldest connection without a valid password if there are too many of them.
     fn make_room(&mut self) {
         let unproven = self.clients.iter().filter(|(_, client)| !client.proven);
         let count = unproven.clone().count();
@@ -143,7 +144,7 @@ impl Ircd {
         }
     }
 
-    /// How many others have shown a password, or have come in without one.
+    /// Number of other clients with a valid password (`proven`), or of other guests.
     pub(super) fn others(&self, id: ClientId, proven: bool) -> usize {
         let is_one = |client: &Client| {
             client.internal.is_none() && client.proven == proven && (proven || client.registered)
@@ -151,7 +152,7 @@ impl Ircd {
         self.clients.iter().filter(|(other, client)| **other != id && is_one(client)).count()
     }
 
-    /// A client said something.
+    /// Handles a framed line, or one that was too long.
     pub(super) fn incoming(&mut self, id: ClientId, incoming: &Incoming, now: Timestamp) -> Vec<Output> {
         match incoming {
             Incoming::Line(line) => self.line(id, line, now),
@@ -163,7 +164,7 @@ impl Ircd {
         }
     }
 
-    /// A client sent a line.
+    /// Handles a client's line.
     pub fn line(&mut self, id: ClientId, line: &str, now: Timestamp) -> Vec<Output> {
         self.now = now;
         let Some(request) = Request::parse(line) else { return Vec::new() };
@@ -177,14 +178,14 @@ impl Ircd {
         }
     }
 
-    /// A client's connection ended.
+    /// Handles the end of a client's connection.
     pub fn disconnect(&mut self, id: ClientId, reason: &str, now: Timestamp) -> Vec<Output> {
         self.now = now;
         self.forget(id, reason);
         self.take()
     }
 
-    /// A client was silent for long: it is asked for a sign of life.
+    /// Sends a PING to a client that was silent for long.
     pub fn idle(&mut self, id: ClientId, now: Timestamp) -> Vec<Output> {
         self.now = now;
         let name = self.settings.name.clone();
@@ -192,7 +193,7 @@ impl Ircd {
         self.take()
     }
 
-    /// A client had the time that registration may take.
+    /// Closes a client that is not registered when its time is over.
     pub fn registration_due(&mut self, id: ClientId, now: Timestamp) -> Vec<Output> {
         self.now = now;
         if self.clients.get(&id).is_some_and(|client| !client.registered) {
@@ -201,7 +202,7 @@ impl Ircd {
         self.take()
     }
 
-    /// The server ends: everybody is told and closed.
+    /// Ends the server: notifies and closes all clients.
     pub fn shut_down(&mut self, now: Timestamp) -> Vec<Output> {
         self.now = now;
         for id in self.clients.keys().copied().collect::<Vec<_>>() {
@@ -216,7 +217,8 @@ impl Ircd {
         std::mem::take(&mut self.out)
     }
 
-    /// Answers a labelled request as `labeled-response` says: one line carries the label, several are a batch, none is `ACK`.
+    /// Answers a labelled request as `labeled-response` requires: one line carries the label, several become a batch,
+    /// none becomes an `ACK`.
     fn labelled(&mut self, id: ClientId, label: &str) -> Vec<Output> {
         let outputs = self.take();
         let supported =
@@ -253,7 +255,7 @@ impl Ircd {
                     Some(batch) if tags.iter().all(|tag| tag.0 != "batch") => {
                         tags.push(Tag("batch".to_owned(), Some(batch.clone())));
                     }
-                    // Inside a batch of its own, whose start is in this one.
+                    // Part of a batch of its own, whose start is in this one.
                     Some(_) => {}
                 }
             }
@@ -265,24 +267,24 @@ impl Ircd {
         answer
     }
 
-    /// A name that no message or batch of this run had before.
+    /// Returns an id that no message or batch of this run had before.
     pub(super) fn fresh(&mut self) -> String {
         self.counter += 1;
         format!("{}{}", self.settings.instance, self.counter)
     }
 
-    /// Queues a message as it is.
+    /// Queues a message unchanged.
     pub(super) fn push(&mut self, to: ClientId, message: Message) {
         self.out.push(Output::Message { to, message: Box::new(message) });
     }
 
-    /// A message from the server itself.
+    /// Queues a message from the server itself.
     pub(super) fn server_says(&mut self, to: ClientId, command: Command) {
         let prefix = Some(Prefix::ServerName(self.settings.name.clone()));
         self.push(to, Message { tags: None, prefix, command });
     }
 
-    /// A numeric, addressed to the client. A middle parameter that could not be one on the wire becomes `*`.
+    /// Queues a numeric for a client. A middle parameter that is invalid on the wire becomes `*`.
     pub(super) fn numeric(&mut self, to: ClientId, code: &str, params: &[&str]) {
         let Some(client) = self.clients.get(&to) else { return };
         let mut all = vec![client.nick().to_owned()];
@@ -295,14 +297,14 @@ impl Ircd {
         self.server_says(to, Command::Raw(code.to_owned(), all));
     }
 
-    /// Something one client did, told to another one with the tags that one negotiated.
+    /// Queues an action of one client for another, with the tags that the recipient negotiated.
     pub(super) fn relay(&mut self, to: ClientId, from: &Prefix, command: Command, meta: &Meta) {
         let Some(client) = self.clients.get(&to) else { return };
         let tags = tags_for(client, meta);
         self.push(to, Message { tags, prefix: Some(from.clone()), command });
     }
 
-    /// The tags that what a client does now travels with.
+    /// Returns the tags of a client's present action.
     pub(super) fn meta(&self, from: ClientId) -> Meta {
         let client = self.clients.get(&from);
         Meta {
@@ -313,7 +315,7 @@ impl Ircd {
         }
     }
 
-    /// Everybody who shares a channel with a client, without itself.
+    /// Returns all clients that share a channel with a client, without itself.
     pub(super) fn peers(&self, id: ClientId) -> BTreeSet<ClientId> {
         let Some(client) = self.clients.get(&id) else { return BTreeSet::new() };
         let mut peers: BTreeSet<ClientId> = client
@@ -331,14 +333,14 @@ impl Ircd {
         self.push(id, Message { tags: None, prefix: None, command: Command::ERROR(text) });
     }
 
-    /// Ends a client's connection with a reason.
+    /// Closes a client's connection with a reason.
     pub(super) fn close(&mut self, id: ClientId, reason: &str) {
         self.push_error(id, reason);
         self.out.push(Output::Close(id));
         self.forget(id, reason);
     }
 
-    /// Takes a client out of everything and tells those who could see it.
+    /// Removes a client from everything and notifies those who share a channel with it.
     fn forget(&mut self, id: ClientId, reason: &str) {
         let peers = self.peers(id);
         let meta = self.meta(id);
@@ -356,7 +358,7 @@ impl Ircd {
         }
     }
 
-    /// Takes a client out of a channel, which ends when it is empty.
+    /// Removes a client from a channel; an empty channel is deleted.
     pub(super) fn leave(&mut self, id: ClientId, channel: &str) {
         if let Some(room) = self.channels.get_mut(channel) {
             room.members.remove(&id);
@@ -372,7 +374,7 @@ impl Ircd {
 
 #[cfg(test)]
 impl Ircd {
-    /// Clients, nicks and channels agree with each other.
+    /// True if clients, nicks and channels agree with each other.
     pub(super) fn is_consistent(&self) -> bool {
         let nicks = self
             .nicks
@@ -424,7 +426,7 @@ fn tags_for(client: &Client, meta: &Meta) -> Option<Vec<Tag>> {
     (!tags.is_empty()).then_some(tags)
 }
 
-/// `2026-11-21T09:50:34.123Z`, as `server-time` wants it.
+/// Formats a time as `server-time` requires: `2026-11-21T09:50:34.123Z`.
 pub(super) fn server_time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis())
         .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Conversations with the pure server: what each client reads after each line.
+//! Conversations with the pure server: the lines that each client receives after each line.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::state::{Ircd, Output, Settings};
 use super::wire::to_line;
 use crate::core::time::Timestamp;
 
-/// A server and the lines that each client got for the last thing said, as `client<line`.
+/// A server, and the lines that clients received after the last input, as `client<line`.
 struct Talk {
     ircd: Ircd,
     now: i64,
@@ -150,7 +150,7 @@ fn what_was_said_is_given_to_whoever_asks_and_is_in_the_channel() {
     let targets =
         talk.say(2, "CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=1980-01-01T00:00:00Z 5");
     assert!(targets.contains("CHATHISTORY TARGETS #c 1970-01-01T00:00:08.000Z"), "{targets}");
-    // Who has not asked for it in the beginning is told as before, and gets no such answers.
+    // A client without the capability gets the replay as before, and no such answers.
     talk.register(3, "eve", Some("sesame"), "batch server-time");
     assert!(talk.say(3, "JOIN #c").contains("chathistory #c"));
     assert_snapshot!(talk.say(3, "CHATHISTORY LATEST #c * 10"), @"3< :irc.test 421 eve CHATHISTORY :Unknown command");
@@ -378,7 +378,7 @@ fn limits_hold_for_connections_and_channels() {
     }
     assert_snapshot!(talk.say(1, "JOIN #more"), @"1< :irc.test 405 ann #more :You have joined too many channels");
     assert_snapshot!(talk.say(1, "JOIN nohash"), @"1< :irc.test 476 ann nohash :A channel is # and up to 63 characters without space and comma");
-    // Connections that say nothing give way to newer ones, and keep nobody out who has a password.
+    // Connections that stay silent give way to newer ones, and keep no one out who has a password.
     for id in 2..=193 {
         assert_eq!(talk.connect(id, None), "");
     }
@@ -401,7 +401,7 @@ fn limits_hold_for_connections_and_channels() {
     assert_eq!(Talk::show(talk.ircd.registration_due(ClientId(1), now)), "");
 }
 
-/// Lines made of the server's own words in any order, and of noise.
+/// Generates lines of the server's own words in any order, and of noise.
 fn hostile_line() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! What people say to each other: `PRIVMSG`, `NOTICE`, `TAGMSG`.
+//! Messages between clients: `PRIVMSG`, `NOTICE`, `TAGMSG`.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use super::numeric as n;
 use super::state::{Ircd, LINE_LEN, Meta};
 use super::wire::{Request, cut, fold};
 
-/// Targets of one line.
+/// Maximum number of targets of one line.
 const TARGETS_MAX: usize = 10;
 
-/// What client-only tags may weigh together (IRCv3 message tags allow 4094 bytes).
+/// Maximum size of all client-only tags together, in bytes (IRCv3 message tags).
 const CLIENT_TAGS_MAX: usize = 4094;
 
-/// Where a line goes.
+/// The destination of a line.
 struct Destination {
-    /// The name as the server writes it.
+    /// The name as the server spells it.
     name: String,
     /// The key of the channel, if it is one.
     channel: Option<String>,
-    /// Who gets it, without the sender.
+    /// The recipients, without the sender.
     to: BTreeSet<ClientId>,
 }
 
 impl Ircd {
     pub(super) fn say(&mut self, id: ClientId, request: &Request<'_>, kind: Kind) {
-        // RFC 2812: nothing is ever sent in answer to a NOTICE.
+        // RFC 2812: a NOTICE is never answered.
         let quiet = kind == Kind::Notice;
         let (Some(targets), text) = (request.param(0), request.param(1)) else {
             if !quiet {
@@ -98,7 +98,7 @@ impl Ircd {
         }
     }
 
-    /// Hands a message to its readers, and back to its sender if that asked for an echo.
+    /// Delivers a message to its recipients, and to the sender if it negotiated an echo.
     fn deliver(
         &mut self,
         id: ClientId,
@@ -125,7 +125,7 @@ impl Ircd {
         } else if let Some(other) = self.nicks.get(&key).copied() {
             let client = self.clients.get(&other).filter(|client| client.registered);
             let name = client.map(|client| client.nick().to_owned());
-            // A line to oneself comes once: as the echo, or as the message.
+            // A line to oneself arrives once: as the echo, or as the message.
             let echo = self.clients.get(&id).is_some_and(|client| client.has(Cap::EchoMessage));
             let to = BTreeSet::from_iter((other != id || !echo).then_some(other));
             name.map(|name| Destination { name, channel: None, to })
@@ -147,7 +147,7 @@ impl Ircd {
     }
 }
 
-/// The client-only tags of a request, as far as they are passed on.
+/// Returns the client-only tags of a request; none if they are too large.
 fn passed_on(request: &Request<'_>) -> Vec<(String, Option<String>)> {
     let weight: usize =
         request.client_tags.iter().map(|(key, value)| key.len() + value.map_or(0, str::len) + 2).sum();

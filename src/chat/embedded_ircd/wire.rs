@@ -1,26 +1,26 @@
-//! Bytes to requests: bounded framing and the splitting of a line into tags, verb and parameters.
+//! Bytes to requests: bounded framing and the splitting of a line into tags, command and parameters.
 //!
-//! Outgoing lines are `irc::proto` messages. Incoming ones are split here, because the typed commands of that crate drop
-//! what a server must see (the fields of WHOX) and refuse lines that a server must answer (unknown modes).
+//! Outgoing lines are `irc::proto` messages. Incoming ones are split here, because the typed commands of that crate
+//! drop data that a server needs (the fields of WHOX) and refuse lines that a server must answer (unknown modes).
 
 use irc::proto::Message;
 
-/// The longest line a client may send: 8191 bytes of tags and 512 of the rest (IRCv3 message tags).
+/// Maximum length of a client's line: 8191 bytes of tags and 512 of the rest (IRCv3 message tags).
 const LINE_MAX: usize = 8191 + 512;
 
-/// RFC 2812 knows 15 parameters; whatever follows belongs to the last one.
+/// RFC 2812 allows 15 parameters; further ones belong to the last.
 const PARAMS_MAX: usize = 15;
 
-/// What the framer found.
+/// A result of the framer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// A line without its end, lossily decoded, without NUL and CR.
+    /// A line without its end, decoded lossily, without NUL and CR.
     Line(String),
-    /// A line longer than [`LINE_MAX`]; it was thrown away.
+    /// A line longer than [`LINE_MAX`], which was discarded.
     TooLong,
 }
 
-/// Cuts a stream of bytes into lines, holding at most one line.
+/// Splits a byte stream into lines; buffers at most one line.
 #[derive(Debug, Default)]
 pub(super) struct Framer {
     buffer: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Framer {
 }
 
 impl Framer {
-    /// Takes what was read and appends what it completes to `found`.
+    /// Processes received bytes and appends completed lines to `found`.
     pub(super) fn push(&mut self, bytes: &[u8], found: &mut Vec<Incoming>) {
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
@@ -61,21 +61,21 @@ impl Framer {
     }
 }
 
-/// One line of a client.
+/// One parsed line of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// The `label` tag, if one came.
+    /// The `label` tag, if present.
     pub(super) label: Option<String>,
-    /// Client-only tags (`+…`), key and raw value, to be passed on as they are.
+    /// Client-only tags (`+…`) as key and raw value, passed on unchanged.
     pub(super) client_tags: Vec<(&'a str, Option<&'a str>)>,
-    /// The verb as it was written.
+    /// The command as written.
     pub(super) verb: &'a str,
     /// Its parameters.
     pub(super) params: Vec<&'a str>,
 }
 
 impl<'a> Request<'a> {
-    /// Splits a line; `None` if it has no verb. A prefix is ignored: a client speaks for itself alone.
+    /// Parses a line; `None` if it has no command. A prefix is ignored: a client speaks only for itself.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let mut rest = line.trim_start_matches(' ');
         let mut label = None;
@@ -120,13 +120,13 @@ impl<'a> Request<'a> {
         Some(Self { label, client_tags, verb, params })
     }
 
-    /// A parameter that is there and not empty.
+    /// Returns a parameter if it is present and not empty.
     pub(super) fn param(&self, index: usize) -> Option<&'a str> {
         self.params.get(index).copied().filter(|param| !param.is_empty())
     }
 }
 
-/// The value of a tag as it was meant (IRCv3 message tags, escaping).
+/// Unescapes the value of a tag (IRCv3 message tags).
 pub(super) fn unescape(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut chars = value.chars();
@@ -144,12 +144,12 @@ pub(super) fn unescape(value: &str) -> String {
     text
 }
 
-/// Names as the server compares them: `CASEMAPPING=ascii`.
+/// Folds a name for comparison: `CASEMAPPING=ascii`.
 pub(super) fn fold(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// `text` cut to at most `room` bytes, never inside a character.
+/// Cuts `text` to at most `room` bytes, at a character boundary.
 pub(super) fn cut(text: &str, room: usize) -> &str {
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {
@@ -158,8 +158,8 @@ pub(super) fn cut(text: &str, room: usize) -> &str {
     &text[..end]
 }
 
-/// A message as it goes out. Every text in it came from one line or from herder, so it has no line end of its own but the
-/// one that is added; the filter makes that true for all callers to come.
+/// Formats a message as it is sent. Its texts contain no line end, because each comes from one line or from herder;
+/// the filter guarantees that for future callers.
 pub(super) fn to_line(message: &Message) -> String {
     let text = message.to_string();
     let mut line: String = text.chars().filter(|c| !matches!(c, '\0' | '\r' | '\n')).collect();

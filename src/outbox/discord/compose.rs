@@ -1,32 +1,32 @@
-//! Lines into messages.
+//! Composition of lines to messages.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::inline::{self, Voice};
 use super::units;
 
-/// Closes a block of code.
+/// The end of a code block.
 const CLOSE: &str = "\n```";
-/// Characters that make up one grapheme: the longest emoji that means something has ten.
+/// Maximum number of characters in one grapheme: the longest meaningful emoji has ten.
 const GRAPHEME_MAX: usize = 24;
-/// Marks above and below one character: Vietnamese and phonetics stack three.
+/// Maximum number of combining marks on one character: Vietnamese and phonetics stack three.
 const MARKS_MAX: usize = 4;
 
-/// Puts lines together to messages.
+/// Joins lines to messages.
 pub(super) struct Composer {
     room: usize,
     done: Vec<String>,
     now: String,
     used: usize,
     code: Option<Code>,
-    /// A blank line is due before the next one.
+    /// True if a blank line has to precede the next one.
     gap: bool,
 }
 
-/// The block of code that is open in the text.
+/// The code block that is open in the text.
 struct Code {
     language: String,
-    /// Whether it is open in the message.
+    /// True if it is open in the message.
     shown: bool,
 }
 
@@ -35,7 +35,7 @@ impl Composer {
         Self { room, done: Vec::new(), now: String::new(), used: 0, code: None, gap: false }
     }
 
-    /// A line outside code.
+    /// Adds a line outside code.
     pub(super) fn line(&mut self, line: &str, voice: Voice) {
         let line = line.trim_end();
         if !line.chars().any(is_visible) {
@@ -46,7 +46,7 @@ impl Composer {
         if units(&whole) <= self.room {
             return self.add(&whole);
         }
-        // Marks can at most double a text, and bring a few of their own.
+        // Escapes can at most double a text, and add a few characters.
         for piece in pieces(line, self.room / 2 - 16) {
             let mut shown = inline::line(piece, voice);
             if units(&shown) > self.room {
@@ -78,7 +78,7 @@ impl Composer {
         }
     }
 
-    /// A line of code.
+    /// Adds a line of code.
     pub(super) fn code(&mut self, line: &str) {
         let Some(code) = &self.code else { return };
         let open = format!("```{}\n", code.language);
@@ -93,7 +93,7 @@ impl Composer {
 
     fn code_piece(&mut self, open: &str, piece: &str) {
         let shown = self.code.as_ref().is_some_and(|code| code.shown);
-        // A block that would begin with a blank line begins with the next one.
+        // Blank lines at the start of a block are skipped.
         if !shown && piece.trim().is_empty() {
             return;
         }
@@ -134,14 +134,14 @@ impl Composer {
     }
 
     pub(super) fn finish(mut self) -> Vec<String> {
-        // A block that is never closed ends with its text.
+        // An unclosed block ends with its text.
         self.close_code();
         self.flush();
         self.done
     }
 }
 
-/// Cuts a line into pieces of at most `room`: at the last space of the second half of the room, else between graphemes.
+/// Cuts a line into pieces of at most `room` units: at the last space of the second half of the room, else between graphemes.
 fn pieces(line: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -159,9 +159,9 @@ fn pieces(line: &str, room: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the last grapheme ends that is within `room`.
+/// Returns the end of the last grapheme within `room` units.
 fn end_within(line: &str, room: usize) -> usize {
-    // No text has fewer bytes than units.
+    // A text never has fewer bytes than units.
     if line.len() <= room {
         return line.len();
     }
@@ -175,7 +175,7 @@ fn end_within(line: &str, room: usize) -> usize {
     line.len()
 }
 
-/// Takes the excess out of characters that are piled up, so that none is longer than a reader can bear, or than a message.
+/// Removes excessive combining characters, so that no grapheme is longer than a reader can bear, or than a message.
 pub(super) fn tame(text: &str) -> String {
     let mut tamed = String::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
@@ -203,7 +203,7 @@ fn is_mark(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Whether a reader sees anything of it. Discord takes no message that shows nothing.
+/// True if a reader sees the character. Discord accepts no message without a visible one.
 pub(super) fn is_visible(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -1,19 +1,19 @@
-//! One line of Markdown that does no harm.
+//! Formatting of one line as harmless Markdown.
 //!
-//! Outside code these mean what they show, whoever wrote them: nobody is mentioned, no emoji, time or channel of Discord's is
-//! put in, a link shows its address, nothing is hidden as a spoiler, and a mark of code that is not closed is a character.
-//! In herder's own sentences names and reasons come from elsewhere, so that there only `**bold**` and `` `code` `` are marks.
-//! An agent's words may have the rest; but a line that looks like one of herder's own is shown as a quotation, and small
-//! print, which herder's own messages use, is none.
+//! Outside code, whoever wrote the text, nobody is mentioned, no emoji, time or channel of Discord's is inserted, a
+//! link shows its address, nothing is hidden as a spoiler, and an unclosed code mark is a character. In herder's own
+//! sentences, which contain foreign names and reasons, only `**bold**` and `` `code` `` are marks. Agents may use the
+//! other marks; but a line that looks like one of herder's own is shown as a quotation, and the small print of
+//! herder's own messages is disabled.
 
 use super::super::markup::{bold_span, link_parts};
 use super::compose::is_visible;
 use crate::core::cut::floor;
 
-/// Who speaks.
+/// The author of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
-    /// herder.
+    /// herder, to people.
     Own,
     /// An agent.
     Agent,
@@ -21,19 +21,19 @@ pub(super) enum Voice {
     Machine,
 }
 
-/// What herder's posts begin with, as the locales have it.
+/// The characters with which herder's posts begin in the locales.
 const STATUS: [char; 22] = [
     '🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬', '📂', '🧱', '🔔',
     '🔄', '🤫', '⚠', '🕰',
 ];
 
-/// A closing mark is looked for in so many bytes, so that hostile text is not searched again and again.
+/// Maximum distance of a closing mark, in bytes, so that hostile text is not searched again and again.
 const SPAN_MAX: usize = 1000;
 
-/// Stands invisibly between characters that must not be read together.
+/// Inserted invisibly between characters that must not be read together.
 const BREAK: char = '\u{200b}';
 
-/// A line, as it is sent.
+/// Formats a line for sending.
 pub(super) fn line(text: &str, voice: Voice) -> String {
     match voice {
         Voice::Own => own(text),
@@ -42,25 +42,25 @@ pub(super) fn line(text: &str, voice: Voice) -> String {
     }
 }
 
-/// herder's own: what would be a heading, a quotation or small print is not.
+/// Formats herder's own line: escapes headings, quotations and small print.
 fn own(text: &str) -> String {
     let shown = inline(text, Voice::Own);
     let start = shown.trim_start();
     if start.starts_with(['#', '>']) || start.starts_with("-#") { format!("\\{start}") } else { shown }
 }
 
-/// An agent's: headings, quotations and lists stay.
+/// Formats an agent's line: headings, quotations and lists stay.
 fn block(text: &str) -> String {
     let start = text.trim_start();
     let indent = &text[..text.len() - start.len()];
     let hashes = start.bytes().take_while(|byte| *byte == b'#').count();
     let shown = if let Some(quoted) = start.strip_prefix(">>>") {
-        // It would make a quotation of all that follows.
+        // `>>>` would quote everything that follows.
         return format!("> {}", inline(quoted.trim_start(), Voice::Agent));
     } else if let Some(quoted) = start.strip_prefix("> ") {
         return format!("> {}", inline(quoted, Voice::Agent));
     } else if let Some(heading) = start[hashes..].strip_prefix(' ').filter(|_| (4..=6).contains(&hashes)) {
-        // Discord knows three levels.
+        // Discord has three levels of headings.
         format!("**{}**", inline(&heading.replace("**", ""), Voice::Agent).trim())
     } else {
         inline(text, Voice::Agent)
@@ -68,19 +68,19 @@ fn block(text: &str) -> String {
     if looks_like_status(start) {
         return format!("> {}", shown.trim_start());
     }
-    // Judged as it is sent: a link's label can bring such a mark to the front.
+    // Checked on the formatted line: a link's label can move such a mark to the front.
     let sent = shown.trim_start();
     if sent.starts_with(">>>") || sent.starts_with("-#") { format!("{indent}\\{sent}") } else { shown }
 }
 
-/// Whether a line begins as herder's own do, whatever marks stand before that.
+/// True if a line begins like one of herder's own, after any marks.
 fn looks_like_status(text: &str) -> bool {
     let mark = |c: char| c.is_ascii_punctuation() || c.is_ascii_digit() || !is_visible(c);
     let bare = text.trim_start_matches(mark);
     bare.starts_with(STATUS) || bare.starts_with("ESCALATION]")
 }
 
-/// The marks within a line.
+/// Formats the marks within a line.
 fn inline(text: &str, voice: Voice) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -93,7 +93,7 @@ fn inline(text: &str, voice: Voice) -> String {
     shown
 }
 
-/// Writes what stands at the head of `rest` and says how much of it that was.
+/// Formats the mark at the start of `rest` and returns the number of bytes it took.
 fn special(c: char, rest: &str, voice: Voice, address: bool, shown: &mut String) -> usize {
     match c {
         '`' => return code(rest, shown),
@@ -115,7 +115,7 @@ fn special(c: char, rest: &str, voice: Voice, address: bool, shown: &mut String)
             shown.push_str("]\\(");
             return 2;
         }
-        // An address in angle brackets is shown without a preview; all else in them would be Discord's.
+        // An address in angle brackets is shown without a preview; anything else in them would be Discord's syntax.
         '<' if rest.starts_with("<https://") || rest.starts_with("<http://") => shown.push('<'),
         '<' => shown.push_str("\\<"),
         '@' => {
@@ -143,11 +143,11 @@ fn mentions_all(after: &str) -> bool {
         .any(|word| after.get(..word.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(word)))
 }
 
-/// Backticks: a span if as many follow in this line, else characters.
+/// Formats backticks: a span if as many follow in this line, else characters.
 fn code(rest: &str, shown: &mut String) -> usize {
     let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
     let near = &rest[..floor(rest, SPAN_MAX + marks)];
-    // Three of them make a block, wherever they stand: two do for a span, and a shorter span with three in it is none.
+    // Three backticks make a block anywhere: two suffice for a span, and a shorter span that contains three is none.
     let inside = closing(&near[marks..], marks).map(|end| &near[marks..marks + end]);
     if let Some(inside) = inside.filter(|inside| marks > 2 || !inside.contains("```")) {
         let mark = if marks == 1 { "`" } else { "``" };
@@ -164,7 +164,7 @@ fn code(rest: &str, shown: &mut String) -> usize {
     marks
 }
 
-/// The text with no two backticks side by side.
+/// Returns the text with no two backticks adjacent.
 pub(super) fn apart(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -176,7 +176,7 @@ pub(super) fn apart(text: &str) -> String {
     shown
 }
 
-/// Where the next run of exactly so many backticks starts, with something before it.
+/// Returns the position of the next run of exactly so many backticks, with something before it.
 fn closing(text: &str, marks: usize) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text[from..].find('`').map(|at| from + at) {
@@ -189,7 +189,7 @@ fn closing(text: &str, marks: usize) -> Option<usize> {
     None
 }
 
-/// A backslash: what an agent has escaped stays so, otherwise it is one.
+/// Formats a backslash: an agent's escape stays, otherwise it is a character.
 fn escape(rest: &str, voice: Voice, shown: &mut String) -> usize {
     let next = rest[1..].chars().next();
     if let (Voice::Agent, Some(mark)) = (voice, next.filter(|c| "`*_~|[]()<>#\\-".contains(*c))) {
@@ -212,7 +212,7 @@ fn bold(rest: &str, shown: &mut String) -> usize {
     1
 }
 
-/// A link with its address beside it.
+/// Formats a link with its address beside it.
 fn link(rest: &str, voice: Voice, shown: &mut String) -> Option<usize> {
     let near = &rest[..floor(rest, SPAN_MAX)];
     let (label, address, length) = link_parts(near)?;
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(line("> ✅ **spark** completed", Voice::Agent), "> ✅ **spark** completed");
     }
 
-    /// What every text of a notice begins with, also one that is chosen among several.
+    /// Checks the beginnings of all notices, also of texts chosen among several.
     #[test]
     fn no_post_of_herders_can_be_imitated_by_its_first_character() {
         let locales = ["en-US", "de", "ja"].map(|locale| {
