@@ -1,7 +1,8 @@
-//! The clocks: the wall clock, which people and `resetsAt` go by and which can be set at any time; the time since boot, which
-//! waits are measured by; and the time in which herder has run ([`running::Running`]), which alone ends an agent.
+//! The clocks: the wall clock, which people and `resetsAt` use and which can be set at any time; the time since boot,
+//! which measures waits; and the time in which herder has run ([`running::Running`]), the only clock by which an
+//! agent is ended.
 //!
-//! This is the one place that reads the wall clock. Everything else is given a [`Timestamp`].
+//! This module alone reads the wall clock. All other code receives a [`Timestamp`].
 
 pub mod running;
 
@@ -14,30 +15,30 @@ use tokio::time::Instant;
 
 use crate::core::time::Timestamp;
 
-/// A wall clock that differs by more than this from what the time since boot lets expect was set.
+/// Minimum difference between the wall clock and the time since boot that counts as a set clock.
 const JUMP: Duration = Duration::from_secs(2);
 
-/// Two readings that are further apart than this are taken again: the process was held up between them.
+/// Maximum time between two readings; if they are further apart, the process was suspended between them and they are repeated.
 const READ_TOGETHER: Duration = Duration::from_millis(20);
 
-/// How often that is tried.
+/// Maximum number of attempts to read both clocks together.
 const READINGS_MAX: usize = 5;
 
 thread_local! {
-    /// When a simulation on this thread began, by tokio's time and by its own.
+    /// Start of a simulation on this thread, by tokio's time and by simulated time.
     static SIMULATED: Cell<Option<(Instant, Timestamp)>> = const { Cell::new(None) };
 }
 
-/// By how many milliseconds a test has set the wall clock of this process.
+/// Offset in ms that a test has added to the wall clock of this process.
 static SET_BY: AtomicI64 = AtomicI64::new(0);
 
-/// From now on the clock of this thread shows `at` and goes on with tokio's time, which whoever simulates has paused.
+/// Simulates this thread's clock from `at` on; it follows tokio's time, which the caller has paused.
 pub fn simulate(at: Timestamp) {
     SIMULATED.set(Some((Instant::now(), at)));
 }
 
-/// Sets the wall clock ahead by so many milliseconds, or back: that of this thread where it is simulated, else that of this
-/// process. The time since boot stays as it is.
+/// Sets the wall clock ahead by so many ms, or back: that of this thread if it is simulated, else that of this
+/// process. The time since boot is not changed.
 pub fn set(by: i64) {
     match SIMULATED.get() {
         Some((began, at)) => SIMULATED.set(Some((began, at.moved(by)))),
@@ -45,7 +46,7 @@ pub fn set(by: i64) {
     }
 }
 
-/// Now.
+/// Returns the present time of the wall clock.
 #[must_use]
 pub fn now() -> Timestamp {
     if let Some((began, at)) = SIMULATED.get() {
@@ -57,7 +58,7 @@ pub fn now() -> Timestamp {
         .moved(SET_BY.load(Ordering::Relaxed))
 }
 
-/// The time since boot, also that in which the machine was suspended. Nobody can set it.
+/// Returns the time since boot, including suspensions of the machine. It cannot be set.
 #[must_use]
 pub fn since_boot() -> Duration {
     if let Some((began, _)) = SIMULATED.get() {
@@ -67,13 +68,12 @@ pub fn since_boot() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// How the wall clock stood against the time since boot when that was last looked at: what tells a clock that was set from
-/// time that has passed.
+/// The last known difference between the wall clock and the time since boot, by which a set clock is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset(i64);
 
 impl Offset {
-    /// As it is now.
+    /// Reads the present difference.
     #[must_use]
     pub fn read() -> Self {
         let mut offset = 0;
@@ -87,7 +87,7 @@ impl Offset {
         Self(offset)
     }
 
-    /// By how many milliseconds the wall clock was set since the last look, if it was.
+    /// Returns by how many ms the wall clock was set since the last call, if it was.
     pub fn jumped(&mut self) -> Option<i64> {
         let now = Self::read();
         let by = now.0.saturating_sub(self.0);
@@ -98,7 +98,7 @@ impl Offset {
         jumped.then_some(by)
     }
 
-    /// Takes what was added little by little, as NTP does, for no jump.
+    /// Accepts gradual corrections, such as NTP's, without reporting a jump.
     pub fn follow(&mut self) {
         *self = Self::read();
     }

@@ -1,8 +1,8 @@
-//! The local socket: the same commands from the shell, for the user herder runs as.
+//! The local socket: the same commands from the shell, for the user that runs herder.
 //!
-//! `<data_dir>/herder.sock`, mode 0600, and each peer's user id is checked as well, because the mode is set only after
-//! the socket exists. One JSON object a line each way: a [`Request`], then its [`Answer`]. What a request may do is
-//! decided where it is for everybody, in [`crate::commands::Dispatcher`]; here it only gets its author.
+//! The socket is `<data_dir>/herder.sock` with mode 0600; each peer's user id is checked as well, because the mode is
+//! set only after the socket exists. Each side sends one JSON object on a line: a [`Request`], then its [`Answer`].
+//! Permissions are checked in [`crate::commands::Dispatcher`], as for everybody; this file only supplies the author.
 
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -24,43 +24,43 @@ use crate::runtime::process::descent::{Descent, Record, judge};
 /// The socket's name in the data directory.
 pub const FILE_NAME: &str = "herder.sock";
 
-/// The longest path a Unix socket can have on Linux, without its final zero.
+/// Maximum length of a Unix socket's path on Linux, in bytes, without its final zero.
 const PATH_MAX: usize = 107;
 
-/// The longest request: a prompt of many pages is far below it.
+/// Maximum length of a request, in bytes: far above a prompt of many pages.
 const REQUEST_MAX: u64 = 1024 * 1024;
 
-/// The longest answer; commands bound what they read for one far below it.
+/// Maximum length of an answer, in bytes; commands bound their output far below it.
 const ANSWER_MAX: u64 = 64 * 1024 * 1024;
 
-/// Shells at one time. More wait in the listener's own queue.
+/// Maximum number of concurrent connections. More wait in the listener's queue.
 const PEERS_MAX: usize = 16;
 
-/// Those who may not ask and are being told so. More are hung up on without a word.
+/// Maximum number of concurrent refusals. Further unauthorised peers are disconnected without an answer.
 const STRANGERS_MAX: usize = 4;
 
-/// How long it may take to tell one of them.
+/// Timeout of sending a refusal.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 
-/// A peer that connects and then says nothing is let go.
+/// Timeout of a peer that connects and sends nothing.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// What a shell asks.
+/// A command from the shell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The command, e.g. `pause` or `agent add`.
     pub command: String,
-    /// Its arguments, separated as the shell has separated them.
+    /// Its arguments, as split by the shell.
     #[serde(default)]
     pub args: Vec<String>,
 }
 
-/// A request as it comes over the socket.
+/// A request as received from the socket.
 #[derive(Debug, Serialize, Deserialize)]
 struct Asked<R> {
     #[serde(flatten)]
     request: R,
-    /// Whether the answer is to have what is for programs; whoever says nothing gets it.
+    /// True if the answer has to contain data for programs; the default.
     #[serde(default = "yes")]
     data: bool,
 }
@@ -69,58 +69,58 @@ fn yes() -> bool {
     true
 }
 
-/// What it gets.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Whether it was done.
+    /// True if the command was carried out.
     pub ok: bool,
-    /// For people.
+    /// Text for people.
     pub lines: Vec<String>,
-    /// For programs.
+    /// Data for programs.
     #[serde(default)]
     pub data: Option<serde_json::Value>,
 }
 
-/// Why the socket cannot be opened.
+/// The reason why the socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The kernel has a short limit for socket paths.
+    /// The path exceeds the kernel's limit for sockets.
     #[error(
         "the path {} is too long for a socket ({} bytes, at most {PATH_MAX}): choose a shorter data_dir", .0.display(), .0.as_os_str().len()
     )]
     PathTooLong(PathBuf),
-    /// Somebody answers there.
+    /// Another herder listens there.
     #[error("another herder listens on {}", .0.display())]
     InUse(PathBuf),
-    /// Something else has that name.
+    /// The path is not a socket.
     #[error("{} is in the way and is not a socket: move it away", .0.display())]
     NotASocket(PathBuf),
     /// The file system refuses.
     #[error("cannot listen on {}: {cause}", .path.display())]
     Io {
-        /// Where.
+        /// The socket's path.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         cause: io::Error,
     },
 }
 
-/// Why a question got no answer.
+/// The reason why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody listens.
+    /// No herder listens.
     #[error("no herder runs with this data directory (nobody listens on {})", .0.display())]
     NotRunning(PathBuf),
-    /// The socket is somebody else's.
+    /// The socket belongs to another user.
     #[error("the herder behind {} runs as another user", .0.display())]
     NotAllowed(PathBuf),
-    /// The kernel has a short limit for socket paths.
+    /// The path exceeds the kernel's limit for sockets.
     #[error("the path {} is too long for a socket", .0.display())]
     PathTooLong(PathBuf),
-    /// It went away.
+    /// herder ended before it answered.
     #[error("herder ended before it answered")]
     Ended,
-    /// What came is no answer.
+    /// The answer cannot be parsed.
     #[error("herder's answer cannot be read: {0}")]
     Unreadable(serde_json::Error),
     /// The connection failed.
@@ -128,19 +128,19 @@ pub enum AskError {
     Io(#[from] io::Error),
 }
 
-/// The socket, open but not yet listened to.
+/// The socket, bound but not served yet.
 #[derive(Debug)]
 pub struct Bound {
     listener: UnixListener,
     path: PathBuf,
-    /// Herders of this boot that did not end in order.
+    /// Earlier herders of this boot that did not end in order.
     past: Option<Arc<Record>>,
 }
 
-/// Opens the socket. One that a killed herder left behind is taken away; one that somebody answers on is not.
+/// Binds the socket. A socket left by a killed herder is replaced; one in use is not.
 ///
 /// # Errors
-/// A [`BindError`] that says what is in the way.
+/// A [`BindError`] with the obstacle.
 pub async fn bind(path: &Path) -> Result<Bound, BindError> {
     if path.as_os_str().len() > PATH_MAX {
         return Err(BindError::PathTooLong(path.to_owned()));
@@ -166,18 +166,18 @@ pub async fn bind(path: &Path) -> Result<Bound, BindError> {
 }
 
 impl Bound {
-    /// The same where herders of this boot did not end in order: whoever asks has to be none of their agents.
+    /// Adds earlier herders of this boot that did not end in order: callers must not be their agents.
     #[must_use]
     pub fn knowing(self, past: Option<Arc<Record>>) -> Self {
         Self { past, ..self }
     }
 
-    /// The listener, and the file to take away when it is done.
+    /// Returns the listener, and the path to remove at the end.
     pub(crate) fn into_parts(self) -> (UnixListener, PathBuf) {
         (self.listener, self.path)
     }
 
-    /// Answers until `shutdown`; requests that have begun are answered to their end.
+    /// Answers requests until `shutdown`; those in progress are finished.
     pub async fn serve(self, dispatcher: Dispatcher, shutdown: CancellationToken) {
         let peers = TaskTracker::new();
         let room = Arc::new(Semaphore::new(PEERS_MAX));
@@ -192,14 +192,14 @@ impl Bound {
                 Ok((stream, _)) => stream,
                 Err(reason) => {
                     warn!(%reason, "the local socket could not accept a connection");
-                    // Out of descriptors, most likely: without a pause this would spin.
+                    // Most likely no file descriptors are left: without a pause this would spin.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
             if let Some(stranger) = Stranger::of(&stream, self.past.as_deref()) {
                 warn!(?stranger, "turned away from the local socket");
-                // With room of their own, so that agents who knock without end keep nobody out.
+                // Refusals have slots of their own, so that agents that keep connecting block no one.
                 if let Ok(doorstep) = Arc::clone(&doorstep).try_acquire_owned() {
                     peers.spawn(async move {
                         let _doorstep = doorstep;
@@ -224,10 +224,10 @@ impl Bound {
     }
 }
 
-/// Opens the socket and answers until `shutdown`.
+/// Binds the socket and answers until `shutdown`.
 ///
 /// # Errors
-/// A [`BindError`] if it cannot be opened.
+/// A [`BindError`] if it cannot be bound.
 pub async fn serve(
     path: &Path,
     dispatcher: Dispatcher,
@@ -237,15 +237,14 @@ pub async fn serve(
     Ok(())
 }
 
-/// Who may not ask.
+/// A peer that is not authorised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stranger {
-    /// It runs as another user; root is let in, whom no file mode keeps out anyway.
+    /// It runs as another user. Root is admitted, since no file mode excludes it anyway.
     OtherUser,
-    /// An agent runs as the same user, but it descends from herder (herder is the subreaper of all its orphans), and nobody
-    /// else who asks does.
+    /// It is an agent: it runs as the same user, but is a descendant of herder (which is the subreaper of all its orphans).
     Agent,
-    /// It may be what a killed herder's agent left behind: those do not descend from this one.
+    /// It may be left from a killed herder's agent, which is no descendant of this herder.
     Unproven,
 }
 
@@ -276,14 +275,14 @@ impl Stranger {
     }
 }
 
-/// Says why, as the answer to whatever was going to be asked.
+/// Sends the refusal as the answer to any request.
 async fn turn_away(mut stream: UnixStream, stranger: Stranger) {
     let Ok(mut text) = serde_json::to_vec(&refused(stranger.told().to_owned())) else { return };
     text.push(b'\n');
     let told = tokio::time::timeout(TURN_AWAY, async {
         stream.write_all(&text).await?;
         stream.shutdown().await?;
-        // Hanging up on a question that is still unread would take the answer with it.
+        // Closing with an unread request would discard the answer.
         let mut rest = [0; 1024];
         while stream.read(&mut rest).await? > 0 {}
         Ok::<(), io::Error>(())
@@ -307,7 +306,7 @@ async fn answer(
             () = shutdown.cancelled() => return Ok(()),
             read = tokio::time::timeout(IDLE, bounded.read_until(b'\n', &mut line)) => read,
         };
-        // An idle peer is let go without a word: it has asked nothing.
+        // An idle peer is disconnected without an answer.
         let Ok(read) = read else { return Ok(()) };
         if read? == 0 {
             return Ok(());
@@ -344,7 +343,7 @@ fn refused(line: String) -> Answer {
     Answer { ok: false, lines: vec![line], data: None }
 }
 
-/// Asks the herder that listens on `path`.
+/// Sends a request to the herder that listens on `path`.
 ///
 /// # Errors
 /// An [`AskError`] if there is none, or it does not answer.
@@ -352,7 +351,7 @@ pub async fn ask(path: &Path, request: &Request) -> Result<Answer, AskError> {
     ask_for(path, &Asked { request, data: true }).await
 }
 
-/// [`ask`] for people alone: the answer is its lines.
+/// Sends a request like [`ask`], without data for programs in the answer.
 ///
 /// # Errors
 /// An [`AskError`] if there is none, or it does not answer.

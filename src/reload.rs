@@ -1,14 +1,14 @@
-//! The configuration of a herder that runs, read again.
+//! Reload of the configuration while herder runs.
 //!
 //! ```text
 //!  SIGHUP ──────────┐                                        ┌─ agents ──► added, edited, cut, removed (supervisor)
-//!  `reload` ────────┴─► one after the other ─► read, checked ┼─ limits ──► what is decided from now on
-//!                                                   │        ├─ access ──► the next line of anybody
+//!  `reload` ────────┴─► one after the other ─► read, checked ┼─ limits ──► every later decision
+//!                                                   │        ├─ access ──► every later line
 //!                                     mistakes: nothing at all └─ the rest ► named: it waits for the next start
 //! ```
 //!
-//! A file with a mistake changes nothing. One without is taken in step by step, each on disk before the next; a herder that
-//! is killed in between does the rest at its next start, which compares the same file with the same record.
+//! A file with a mistake changes nothing. A valid one is applied step by step, each on disk before the next; a herder
+//! that is killed in between applies the rest at its next start, which compares the same file with the same record.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,34 +26,34 @@ use crate::l10n::Locale;
 use crate::outbox::{Redactor, Target};
 use crate::supervisor::{Asked, Configured, Fleet};
 
-/// Mistakes that are handed on; the log and `herder check` have all of them.
+/// Maximum number of mistakes in an answer; the log and `herder check` have all of them.
 const PROBLEMS_MAX: usize = 100;
 
-/// Those of them that a post keeps.
+/// Maximum number of them in a stored post.
 const POSTED_MAX: usize = 3;
 
-/// Where the configuration comes from.
+/// The source of the configuration.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The file.
     pub file: PathBuf,
-    /// The data folder, if the command line names one instead of the file.
+    /// The data folder from the command line, which overrides the file's.
     pub data_dir: Option<PathBuf>,
 }
 
 impl Source {
-    /// Reads it for a start.
+    /// Reads the configuration for a start.
     ///
     /// # Errors
-    /// Every problem of the file at once.
+    /// All problems of the file.
     pub fn load(&self) -> Result<Config, Problems> {
         config::load(&self.file).map(|config| self.placed(config))
     }
 
-    /// Reads it while herder runs.
+    /// Reads the configuration while herder runs.
     ///
     /// # Errors
-    /// As [`Source::load`]; a file with nothing in it is a problem here.
+    /// As for [`Source::load`]; an empty file is also a problem.
     pub fn load_again(&self) -> Result<Config, Problems> {
         config::load_again(&self.file).map(|config| self.placed(config))
     }
@@ -66,22 +66,22 @@ impl Source {
     }
 }
 
-/// What a [`Reloader`] is made of.
+/// The parts that a [`Reloader`] needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// Where the configuration comes from; without it there is nothing to read again.
+    /// The source; `None` if herder runs without a file.
     pub source: Option<Source>,
-    /// What herder was started with, as it was read.
+    /// The configuration at the start.
     pub config: Config,
-    /// The agents and the limits.
+    /// The handle to the agents and the limits.
     pub fleet: Fleet,
-    /// Who may command: shared with everybody who asks it.
+    /// The access rules, shared with all that check them.
     pub access: Access,
-    /// Takes secrets out: shared with everybody who speaks.
+    /// The redactor, shared with all that speak.
     pub redactor: Redactor,
 }
 
-/// Reads the configuration again. Cheap to clone; all clones do it one after the other.
+/// Reloads the configuration. Cheap to clone; reloads of all clones run one at a time.
 #[derive(Debug, Clone)]
 pub struct Reloader {
     inner: Arc<Inner>,
@@ -90,9 +90,9 @@ pub struct Reloader {
 #[derive(Debug)]
 struct Inner {
     source: Option<Source>,
-    /// What waits for the next start differs from this.
+    /// The configuration at the start; differences from it wait for the next start.
     started: Config,
-    /// What was read last without a mistake.
+    /// The last valid configuration.
     read: Mutex<Config>,
     fleet: Fleet,
     access: Access,
@@ -100,7 +100,7 @@ struct Inner {
 }
 
 impl Reloader {
-    /// Nothing is read before it is asked for.
+    /// Creates a reloader; reads nothing yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let Setup { source, config, fleet, access, redactor } = setup;
@@ -109,10 +109,10 @@ impl Reloader {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Reads the file and takes in what has changed; answers what that was.
+    /// Reads the file and applies its changes. Returns a notice of them.
     ///
     /// # Errors
-    /// If the file has mistakes, herder goes down or has no file: nothing has changed then.
+    /// The file has mistakes, herder shuts down or has no file: then nothing has changed.
     pub async fn reload(&self) -> Result<Notice, Refusal> {
         let inner = &*self.inner;
         let mut read = inner.read.lock().await;
@@ -143,7 +143,7 @@ impl Reloader {
         });
         let sections = read.changed_now(&new);
         let later = inner.started.changed_later(&new);
-        // Before any agent could say it, or get it.
+        // Before any agent could print or receive them.
         inner.redactor.learn(&new.secrets);
         inner.fleet.withhold(&new.secret_variables);
         inner.fleet.set_policy(inner.started.policy_with(&new));
@@ -156,8 +156,7 @@ impl Reloader {
         Ok(notice)
     }
 
-    /// Reads it because somebody sent SIGHUP: who hears of that is whoever listens in the control channels, and of mistakes
-    /// in the alerts channels.
+    /// Reloads because of SIGHUP: the result is announced in the control channels, mistakes in the alerts channels.
     pub async fn reload_for_signal(&self) {
         let fleet = &self.inner.fleet;
         let by = Actor { network: NetworkName::from("herder"), name: "SIGHUP".to_owned(), identity: None };
@@ -183,10 +182,10 @@ impl Reloader {
         }
     }
 
-    /// Reads it for a person; with an answer that is posted, it is owed when this returns.
+    /// Reloads for a person; an answer that is posted is pending when this returns.
     ///
     /// # Errors
-    /// As [`Reloader::reload`], or if the command cannot be recorded.
+    /// As for [`Reloader::reload`], or the command cannot be recorded.
     pub async fn reload_for(&self, asked: &Asked) -> Result<Notice, Refusal> {
         let fleet = &self.inner.fleet;
         fleet.record(asked).await?;
@@ -200,7 +199,7 @@ fn sentences(problems: &Problems) -> Vec<String> {
     problems.list.iter().map(|problem| problem.sentence(&problems.file)).collect()
 }
 
-/// The file has mistakes: all go to the log, some to whoever asked.
+/// Builds the refusal for a file with mistakes: all go to the log, some to the person.
 fn refused(problems: &Problems) -> Refusal {
     let mut sentences = sentences(problems);
     error!("the configuration is not taken in, and nothing has changed:\n{}", sentences.join("\n"));

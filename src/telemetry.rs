@@ -1,7 +1,7 @@
-//! Logs: `tracing` events as text or JSON on standard error, without a secret in them.
+//! Logs: `tracing` events as text or JSON on standard error, with secrets redacted.
 //!
-//! What to log is said by `HERDER_LOG`, else `RUST_LOG`, else `info`. What people are told goes to chat, never here; and
-//! nothing of what is logged is needed to understand what herder said there.
+//! The filter is `HERDER_LOG`, else `RUST_LOG`, else `info`. Messages for people go to chat, never here; and no log
+//! line is needed to understand what herder said there.
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write};
@@ -11,17 +11,17 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::outbox::redact::Redactor;
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Text, for people.
     #[default]
     Text,
     /// One JSON object per line, for machines.
     Json,
 }
 
-/// The filter in `HERDER_LOG` or `RUST_LOG` cannot be read.
+/// The error for an invalid filter in `HERDER_LOG` or `RUST_LOG`.
 #[derive(Debug, thiserror::Error)]
 #[error("{variable} = \"{value}\" is not a log filter: {why}; write e.g. info or herder=debug")]
 pub struct FilterError {
@@ -30,16 +30,16 @@ pub struct FilterError {
     why: String,
 }
 
-/// Starts logging, and sends panics there. Called once; a second call changes nothing.
+/// Starts logging, also of panics. A second call has no effect.
 ///
 /// # Errors
-/// The filter in the environment cannot be read.
+/// The filter in the environment is invalid.
 pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     let filter = filter()?;
     let writer = Redacting { redactor };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    // An error here means that somebody in this process logs already: a test, whose choice stands.
+    // An error means that a test in this process already logs, whose settings stay.
     let _ = match format {
         LogFormat::Text => builder.with_ansi(colours).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
@@ -55,10 +55,10 @@ pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// The variables that say what to log, the first one first.
+/// The variables with the filter, in order of precedence.
 const VARIABLES: [&str; 2] = ["HERDER_LOG", "RUST_LOG"];
 
-/// Whether the environment says what to log.
+/// True if the environment sets a filter.
 #[must_use]
 pub fn asked_for() -> bool {
     VARIABLES.iter().any(|variable| env::var(variable).is_ok_and(|value| !value.trim().is_empty()))
@@ -73,11 +73,11 @@ fn filter() -> Result<EnvFilter, FilterError> {
             why: error.to_string(),
         });
     }
-    // sled tells its own life at info; what of it matters to an operator herder says itself.
+    // sled logs its internals at info; herder logs the relevant parts itself.
     Ok(EnvFilter::new("info,sled=warn"))
 }
 
-/// Standard error behind a [`Redactor`]. The formatter hands over whole events, so that no secret is cut in two.
+/// Standard error behind a [`Redactor`]. The formatter passes whole events, so that no secret is split.
 struct Redacting {
     redactor: Redactor,
 }
@@ -97,7 +97,7 @@ impl<'a> MakeWriter<'a> for Redacting {
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        // A full or closed standard error must not become an error of whoever logs.
+        // A full or closed standard error must not become an error of the code that logs.
         let _ = io::stderr().lock().write_all(self.redactor.redact(&text).as_bytes());
         Ok(bytes.len())
     }

@@ -1,37 +1,37 @@
-//! The time in which herder has run: it stands still while herder does.
+//! A clock of the time in which herder has run: it stops while herder is stopped.
 //!
-//! A herder that was stopped (SIGSTOP, a frozen container, a machine that swaps) has neither heard its agents nor given them
-//! the processor's time for an answer, so that nothing may be held against them for that while. Whoever ends an agent measures
-//! by this clock. As long as anybody does, a task ticks; a gap between its ticks is time in which herder did not run. Whoever
-//! reads the clock first after such a gap takes it out, so that nobody depends on who is woken first.
+//! A herder that was stopped (SIGSTOP, a frozen container, a swapping machine) neither read its agents' output nor
+//! gave them time to answer, so that the gap must not count against them. Timeouts that end an agent use this clock.
+//! While anything is measured by it, a task ticks; a gap between two ticks is time in which herder did not run. The
+//! first reader after a gap removes it, so that the order of wake-ups does not matter.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Between two ticks: as much of a gap still counts as time in which herder ran.
+/// Interval of ticks: this much of a gap still counts as running time.
 const TICK: Duration = Duration::from_millis(500);
 
-/// A longer gap between two ticks is none of the scheduler's.
+/// Minimum gap between two ticks that counts as a stop; shorter ones are the scheduler's.
 const GAP: Duration = Duration::from_millis(1500);
 
-/// See the module. Its clones are one clock.
+/// The clock, see the module. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Running(Option<Arc<Mutex<State>>>);
 
 #[derive(Debug)]
 struct State {
-    /// When it was last seen to run.
+    /// The last time at which herder was seen to run.
     seen: Instant,
-    /// For how long it did not.
+    /// The total time in which it did not run.
     stood: Duration,
-    /// How many measure by it.
+    /// Number of [`Held`] values.
     held: usize,
     ticks: bool,
 }
 
-/// Somebody measures by the clock, until dropped.
+/// Keeps the clock ticking until dropped.
 #[derive(Debug)]
 pub struct Held(Running);
 
@@ -43,19 +43,19 @@ impl Default for Running {
 }
 
 impl Running {
-    /// The clock of a simulation, whose time stands still for nobody.
+    /// Creates the clock of a simulation, in which no gaps exist.
     #[must_use]
     pub fn simulated() -> Self {
         Self(None)
     }
 
-    /// From now on gaps are noticed. Must be called inside a tokio runtime.
+    /// Starts to detect gaps. Must be called inside a tokio runtime.
     #[must_use]
     pub fn hold(&self) -> Held {
         if let Some(state) = &self.0 {
             let mut locked = lock(state);
             if locked.held == 0 {
-                // Nobody has looked meanwhile, and nobody had to.
+                // Time without measurements is no gap.
                 locked.seen = Instant::now();
             }
             locked.held += 1;
@@ -70,8 +70,8 @@ impl Running {
         Held(self.clone())
     }
 
-    /// A moment of this clock: earlier than the real one by the time in which herder did not run. Two of them can be compared,
-    /// and none with the real one.
+    /// Returns the present time of this clock: earlier than the real one by the time in which herder did not run.
+    /// Comparable only with other times of this clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         let now = Instant::now();
@@ -80,7 +80,7 @@ impl Running {
         now.checked_sub(stood).unwrap_or(now)
     }
 
-    /// Waits for a moment of this clock.
+    /// Waits until a time of this clock.
     pub async fn sleep_until(&self, at: Instant) {
         loop {
             let left = at.saturating_duration_since(self.now());
@@ -91,7 +91,7 @@ impl Running {
         }
     }
 
-    /// Waits for so long of this clock, or for `future`. `None`: the time was over first.
+    /// Waits for `future`, at most for `patience` of this clock. Returns `None` at the timeout.
     pub async fn within<F: Future>(&self, patience: Duration, future: F) -> Option<F::Output> {
         let _held = self.hold();
         let until = self.now() + patience;
@@ -104,7 +104,7 @@ impl Running {
 }
 
 impl State {
-    /// Takes out the time since it was last seen to run, if it did not. Answers all such time.
+    /// Adds the time since the last tick to the stopped time if it is a gap. Returns all stopped time.
     fn look(&mut self, now: Instant) -> Duration {
         let gap = now.saturating_duration_since(self.seen);
         if self.held > 0 && gap > GAP {
@@ -164,7 +164,7 @@ mod tests {
             _ = &mut waits => panic!("too early"),
             () = sleep(seconds(3)) => {}
         }
-        // The whole process is held up: nothing is polled meanwhile.
+        // The whole process is stopped: no task is polled meanwhile.
         tokio::time::advance(seconds(60)).await;
         let resumed = Instant::now();
         assert!(running.now() - began < seconds(34), "{:?}", running.now() - began);

@@ -1,8 +1,8 @@
-//! What a scripted agent can be told to do.
+//! Behaviours of scripted agents.
 
 use std::io;
 
-/// What a claude does once it has its prompt.
+/// The behaviour of a scripted claude after its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Ok,
@@ -48,7 +48,7 @@ impl Act {
         })
     }
 
-    /// A failure that came once in this workspace comes no second time: then the work succeeds. A file remembers it.
+    /// Turns a failure that already happened in this workspace into success. A file remembers it.
     pub(super) fn once(self) -> io::Result<Self> {
         match self {
             Self::Crash
@@ -78,7 +78,7 @@ impl Act {
         }
     }
 
-    /// What the last line of a prompt asks for.
+    /// Returns the behaviour that the last line of a prompt asks for.
     pub(super) fn asked_for(prompt: &str) -> Self {
         let words =
             prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_lowercase();

@@ -1,25 +1,25 @@
-//! Scripted agents: they speak the real wire formats and do one thing each, as real child processes.
+//! Scripted agents: real child processes that speak the real wire formats, each with one behaviour.
 //!
-//! `herder demo-agent <script> [--option value]… [anything]`: the demo's agents and the tests' ones. What follows a
-//! script's own options is what the runtime appends to its command line; of it only `--resume` is looked at.
+//! `herder demo-agent <script> [--option value]… [anything]` runs one, for the demo and the tests. The runtime
+//! appends further arguments to a script's own options; of these only `--resume` is read.
 //!
-//! | script | speaks | does |
+//! | script | format | behaviour |
 //! |---|---|---|
 //! | `claude-ok [--seconds S] [--say TEXT]` | claude | a tool call, an answer, a result |
-//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, push, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
+//! | `claude-obey [--once x]` | claude | as a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, push, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
 //! | `claude-crash` | claude | dies in the middle of an answer |
-//! | `claude-ask` | claude | asks whether it may push, and does what it is told |
+//! | `claude-ask` | claude | asks whether it may push, and follows the answer |
 //! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
 //! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
-//! | `claude-hang` | claude | begins and falls silent, deaf to interrupts |
+//! | `claude-hang` | claude | starts and falls silent, ignores interrupts |
 //! | `claude-tool [--seconds S]` | claude | one long tool call |
-//! | `claude-spiral [--seconds S]` | claude | one command that fails, again and again, whatever it is told |
-//! | `claude-no-exit` | claude | a result, and then it neither leaves nor listens to SIGTERM |
-//! | `claude-flood [--lines N] [--every S]` | claude | that many lines, as fast as they are read or one in so many seconds |
+//! | `claude-spiral [--seconds S]` | claude | one failing command, again and again, whatever it is told |
+//! | `claude-no-exit` | claude | a result, then it neither exits nor obeys SIGTERM |
+//! | `claude-flood [--lines N] [--every S]` | claude | that many lines, as fast as they are read or one per so many seconds |
 //! | `claude-lost` | claude | does not know the conversation it is to resume |
-//! | `fork` | lines | children in sessions of their own and daemons, all deaf to SIGTERM |
+//! | `fork` | lines | children in sessions of their own and daemons, all ignoring SIGTERM |
 //! | `echo` | lines | the prompt |
-//! | `exit [--code N]` | lines | says why on standard error and leaves |
+//! | `exit [--code N]` | lines | a reason on standard error, then it exits |
 #![expect(
     clippy::disallowed_methods,
     reason = "a script is a process of its own without tokio, and sleeping is what it has been told to do"
@@ -38,23 +38,23 @@ use super::act::Act;
 use super::forks;
 use crate::clock;
 
-/// Exit code of a process that did not get what it needs to begin.
+/// Exit code of a process that cannot start because of missing input.
 const UNUSABLE: u8 = 64;
 
-/// Standard input is read ahead by this many lines: nobody types faster than a script looks.
+/// Number of lines that are read ahead from standard input.
 const INPUT_CAPACITY: usize = 64;
 
-/// A script that hangs or stays ends by itself after this: a herder that is killed leaves it behind, and a demo that is
-/// never started again could not find it.
+/// Maximum lifetime of a script that hangs: a killed herder leaves it behind, and a demo that is not started again
+/// could not find it.
 pub(super) const LIFE: Duration = Duration::from_secs(600);
 
-/// How long a forking claude goes on, so that somebody can look at it.
+/// Running time of a forking claude, so that it can be inspected.
 const FORK_WORK: Duration = Duration::from_secs(30);
 
-/// How often a spiralling claude tries before it gives up by itself: far more often than anybody should let it.
+/// Maximum number of attempts of a spiralling claude: far more than herder should allow.
 const SPIRAL_TURNS: u32 = 200;
 
-/// Runs one script. `arguments` are the script's name, its options, and whatever the runtime appends.
+/// Runs one script. `arguments` are the script's name, its options, and those that the runtime appends.
 #[must_use]
 pub fn run(arguments: &[String]) -> ExitCode {
     let Some((script, rest)) = arguments.split_first() else {
@@ -75,11 +75,11 @@ pub fn run(arguments: &[String]) -> ExitCode {
             }
         },
     };
-    // Whoever read the output is gone: so is the reason to go on.
+    // Writing fails if the reader is gone, and then the script ends.
     code.unwrap_or(ExitCode::FAILURE)
 }
 
-/// `--name value` pairs.
+/// Options as `--name value` pairs.
 struct Options<'a>(&'a [String]);
 
 impl Options<'_> {
@@ -101,22 +101,22 @@ fn complain(sentence: &str) {
     let _ = writeln!(io::stderr(), "{sentence}");
 }
 
-/// What comes in on a claude's standard input.
+/// A message on a claude's standard input.
 enum Heard {
     User(String),
     Interrupt(String),
-    /// Whether it may do what it has asked for.
+    /// The answer to its request for permission.
     Answer(bool),
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Debug, PartialEq, Eq)]
 enum Waited {
     ForAll,
     Interrupted,
 }
 
-/// A claude that has begun its turn.
+/// A scripted claude that has begun its turn.
 struct Claude {
     out: BufWriter<io::Stdout>,
     heard: Receiver<Heard>,
@@ -128,7 +128,7 @@ struct Claude {
 }
 
 impl Claude {
-    /// Waits for the first user line, as the real one does before it says anything.
+    /// Waits for the first user line, as the real claude does before it prints anything.
     fn start(options: &Options<'_>) -> io::Result<Self> {
         let (sender, heard) = sync_channel(INPUT_CAPACITY);
         thread::spawn(move || listen(&sender));
@@ -216,7 +216,7 @@ impl Claude {
         self.serve()
     }
 
-    /// A tool call of `seconds`, then an answer that repeats what was asked, and what came in meanwhile.
+    /// Makes a tool call of `seconds`, then answers by repeating the prompt and later messages.
     fn work(&mut self, seconds: Duration, options: &Options<'_>) -> io::Result<()> {
         self.says("I will look at it.")?;
         if self.tool("cargo test", seconds, Ok("ok"))? == Waited::Interrupted {
@@ -232,7 +232,7 @@ impl Claude {
         self.succeed(&answer)
     }
 
-    /// After a result: another turn for every message that came too late for the last one, until standard input ends.
+    /// Serves after a result: takes another turn for each late message, until standard input ends.
     fn serve(&mut self) -> io::Result<ExitCode> {
         loop {
             let late = if self.steered.is_empty() {
@@ -255,7 +255,7 @@ impl Claude {
         }
     }
 
-    /// One approach, again and again, until somebody ends it.
+    /// Repeats one failing approach until it is ended.
     fn spiral(&mut self, pace: Duration) -> io::Result<()> {
         for _ in 0..SPIRAL_TURNS {
             self.says("The benchmark did not build. I will run it again.")?;
@@ -263,13 +263,13 @@ impl Claude {
             if self.tool("make bench", pace, failed)? == Waited::Interrupted {
                 return Ok(());
             }
-            // It is told, and goes on all the same.
+            // It ignores messages.
             self.steered.clear();
         }
         self.succeed("I give up.")
     }
 
-    /// Asks whether it may push, and waits for the answer as long as that takes.
+    /// Asks whether it may push, and waits for the answer without a timeout.
     fn push(&mut self) -> io::Result<()> {
         let (id, command) = (format!("toolu_{:012x}", self.messages + 1), "git push origin main");
         self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
@@ -305,7 +305,7 @@ impl Claude {
         self.succeed(answer)
     }
 
-    /// A call of the shell that takes its time and then says this, as a success or a failure.
+    /// Makes a call of the shell tool that takes a time and ends with this output, as a success or a failure.
     fn tool(&mut self, command: &str, takes: Duration, said: Result<&str, &str>) -> io::Result<Waited> {
         let id = format!("toolu_{:012x}", self.messages + 1);
         self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
@@ -325,7 +325,7 @@ impl Claude {
         Ok(Waited::ForAll)
     }
 
-    /// Waits, and hears what is said meanwhile.
+    /// Waits and receives messages meanwhile.
     fn wait(&mut self, takes: Duration) -> io::Result<Waited> {
         let until = Instant::now() + takes;
         loop {
@@ -337,7 +337,7 @@ impl Claude {
                     return Ok(Waited::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Waited::ForAll),
-                // Standard input ended: the turn is finished all the same.
+                // Standard input was closed: the turn is finished all the same.
                 Err(RecvTimeoutError::Disconnected) => {
                     thread::sleep(until.saturating_duration_since(Instant::now()));
                     return Ok(Waited::ForAll);
@@ -402,7 +402,7 @@ impl Claude {
     }
 }
 
-/// The lines themselves.
+/// Output lines.
 impl Claude {
     fn init(&mut self) -> io::Result<()> {
         self.line(&json!({
@@ -478,7 +478,7 @@ fn merge(into: &mut Value, more: &Value) {
     }
 }
 
-/// Reads standard input. A line that is not JSON ends the process, as it does with the real one.
+/// Reads standard input. A line that is not JSON ends the process, as in the real claude.
 fn listen(heard: &SyncSender<Heard>) {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { return };

@@ -1,6 +1,6 @@
-//! Where the demo's data is: a folder that is named, or a temporary one that goes with the demo.
+//! The demo's data folder: a named one, or a temporary one that is removed with the demo.
 //!
-//! A demo that is killed cannot take its folder along, so the next one does. Each folder says whose it is by process id and
+//! A killed demo cannot remove its folder, so that the next one does. Each folder records its owner by process id and
 //! start time; only a folder of this user whose demo is certainly gone is removed.
 
 use std::fs::{self, DirBuilder};
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use super::DemoError;
 use crate::runtime::process::{Identity, lives, look};
 
-/// What temporary folders begin with.
+/// Prefix of the temporary folders' names.
 const PREFIX: &str = "herder-demo-";
 
-/// The file that says whose a folder is.
+/// Name of the file with a folder's owner.
 const OWNER: &str = "demo.owner";
 
-/// Where the demo's data is.
+/// The demo's data folder.
 pub(super) struct Folder {
     path: PathBuf,
     temporary: bool,
 }
 
 impl Folder {
-    /// Makes it, and takes away what demos that are gone have left.
+    /// Creates the folder, and removes those that killed demos have left.
     pub(super) fn new(wanted: Option<PathBuf>) -> Result<Self, DemoError> {
         let (path, temporary) = match wanted {
             Some(path) => (path, false),
@@ -34,7 +34,7 @@ impl Folder {
                 (folders.join(name()), true)
             }
         };
-        // Nobody else reads what agents write, nor reaches the socket.
+        // Private: it contains agents' output and the socket.
         let made = DirBuilder::new().recursive(!temporary).mode(0o700).create(&path);
         let folder = match made.and_then(|()| std::path::absolute(&path)) {
             Ok(path) => Self { path, temporary },
@@ -64,23 +64,23 @@ impl Drop for Folder {
 }
 
 fn name() -> String {
-    // A number of its own even where the system has no randomness; a folder that exists is refused, never shared.
+    // Also unique enough without randomness: a folder that exists is refused, never shared.
     let number = getrandom::u32().unwrap_or_default();
     format!("{PREFIX}{}-{number:08x}", std::process::id())
 }
 
-/// Notes whose the folder is.
+/// Records the folder's owner.
 fn sign(folder: &Path) -> io::Result<()> {
     let pid = std::process::id();
     let started = look(pid).map(|entry| entry.identity.started);
     let started = started.ok_or_else(|| io::Error::other("this process has no start time"))?;
-    // All of it is there, or nothing: a folder whose owner cannot be read is left alone.
+    // Written atomically: a folder whose owner cannot be read is left alone.
     let draft = folder.join(format!("{OWNER}.tmp"));
     fs::write(&draft, format!("{pid} {started}"))?;
     fs::rename(draft, folder.join(OWNER))
 }
 
-/// Removes the folders of demos of this user that are gone.
+/// Removes the folders of this user's demos that are gone.
 fn sweep(folders: &Path) {
     let Ok(entries) = fs::read_dir(folders) else { return };
     let named = |path: &PathBuf| {
@@ -98,7 +98,7 @@ fn sweep(folders: &Path) {
     }
 }
 
-/// Whether a folder is this user's, and the demo it was made by is gone.
+/// True if a folder is this user's, and the demo that created it is gone.
 fn is_left(folder: &Path) -> bool {
     let own = |path: &Path| {
         let found = fs::symlink_metadata(path).ok()?;

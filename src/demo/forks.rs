@@ -1,4 +1,4 @@
-//! Scripted agents that fork, so that it can be seen that a whole tree of processes is ended.
+//! Scripted agents that fork, to show that the whole process tree is ended.
 #![expect(
     clippy::disallowed_methods,
     reason = "a script is a process of its own without tokio, and sleeping is what it has been told to do"
@@ -10,7 +10,7 @@ use std::thread;
 
 use super::agent::{self, LIFE};
 
-/// From here on SIGTERM is heard and nothing follows from it.
+/// Ignores SIGTERM from here on.
 pub(super) fn ignore_sigterm() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -19,7 +19,7 @@ pub(super) fn ignore_sigterm() -> io::Result<()> {
     Ok(())
 }
 
-/// The script `fork`: forks and stays.
+/// Runs the script `fork`: forks and stays.
 pub(super) fn alone() -> io::Result<ExitCode> {
     begin()?;
     agent::say("forked two children and two daemons")?;
@@ -27,7 +27,8 @@ pub(super) fn alone() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Two children in sessions of their own and two daemons without a parent; all stay, and ignore SIGTERM as this process does.
+/// Starts two children in sessions of their own and two daemons without a parent; all of them stay, and ignore
+/// SIGTERM like this process.
 pub(super) fn begin() -> io::Result<()> {
     ignore_sigterm()?;
     let itself = std::env::current_exe()?;
@@ -40,7 +41,7 @@ pub(super) fn begin() -> io::Result<()> {
     };
     let mut children = [begin("session")?, begin("session")?, begin("daemon")?, begin("daemon")?];
     for child in &mut children {
-        // Each says a line once it is what it is to be.
+        // Each prints a line once it is set up.
         let mut line = String::new();
         if let Some(output) = child.stdout.take() {
             io::BufReader::new(output).read_line(&mut line)?;
@@ -49,12 +50,12 @@ pub(super) fn begin() -> io::Result<()> {
     Ok(())
 }
 
-/// The script `fork-child`: what [`begin`] begins.
+/// Runs the script `fork-child`: a process started by [`begin`].
 pub(super) fn child(daemon: bool) -> io::Result<ExitCode> {
     ignore_sigterm()?;
     rustix::process::setsid()?;
     if daemon {
-        // The one that stays has no living parent, and says the line that its grandparent waits for.
+        // The process that stays has no living parent, and prints the line that its grandparent waits for.
         Command::new(std::env::current_exe()?)
             .args(["demo-agent", "fork-child", "--as", "session"])
             .stdin(Stdio::null())

@@ -1,10 +1,10 @@
-//! `herder demo`: no configuration, no account.
+//! `herder demo`: needs no configuration and no account.
 //!
-//! An embedded IRC server on loopback, a console in the terminal that is a client of it, and three scripted agents
-//! ([`agent`]) that run as real child processes through the real supervisor, journal, outbox and IRC side: nothing of
-//! herder is imitated here but the models. [`scene`] says what the demo consists of, [`tour`] types for a minute.
+//! It runs an embedded IRC server on loopback, a console in the terminal that is a client of it, and three scripted
+//! agents ([`agent`]) as real child processes through the real supervisor, journal, outbox and IRC adapter: only the
+//! models are simulated. [`scene`] defines the demo's configuration, [`tour`] types for a minute.
 //!
-//! Its data is in a temporary [`folder`] that goes with it, unless one is named.
+//! Its data is in a temporary [`folder`] that is removed at the end, unless a folder is named.
 
 mod act;
 pub mod agent;
@@ -35,54 +35,54 @@ use folder::Folder;
 /// herder's nick, and the name of its control channel.
 const NICK: &str = "herder";
 
-/// How long herder may take to join its own server before the demo begins all the same.
+/// Maximum time to wait for herder to join its own server before the demo starts anyway.
 const UP_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long the printed link to the page is good.
+/// Lifetime of the printed link to the page.
 const PAGE_GOOD_FOR: Duration = Duration::from_secs(3600);
 
-/// How a demo is wanted.
+/// Options of a demo.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The port of the server; the next free one is taken if it is not; 0: any.
+    /// The server's port; if it is in use the next free one is taken; 0 for any.
     pub port: u16,
-    /// Where its data is kept; `None`: in a temporary folder that is removed at the end.
+    /// The data folder; `None` for a temporary one that is removed at the end.
     pub data_dir: Option<PathBuf>,
-    /// Whether a script types for a minute.
+    /// True if a script types for a minute.
     pub tour: bool,
 }
 
-/// Why there is no demo.
+/// The reason why the demo cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The server cannot be started.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// herder itself cannot.
+    /// herder itself cannot be started.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A folder cannot be made.
+    /// A folder cannot be created.
     #[error("cannot make the folder {path}: {source}", path = path.display())]
     Folder {
-        /// Which.
+        /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The program that the agents are run with is not known, or signals cannot be listened for.
+    /// The program for the agents is unknown, or signal handlers cannot be installed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Runs until Ctrl-C, SIGTERM, the closing of the terminal, or `/quit`; then ends every process and says so.
+/// Runs until Ctrl-C, SIGTERM, the closing of the terminal, or `/quit`; then ends every process and reports it.
 ///
 /// # Errors
-/// If something cannot be started. Nothing is left then either.
+/// A part cannot be started. Nothing is left behind then either.
 pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let shutdown = on_signals()?;
     let herder = std::env::current_exe()
@@ -98,7 +98,7 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
 
     let page = herder.page_link(OWNER, PAGE_GOOD_FOR);
     let mut out = tokio::io::stdout();
-    // A reader that is gone is noticed by the console.
+    // The console notices if the reader is gone.
     let _ = out.write_all(first_lines(&home, page.as_deref(), options.tour).as_bytes()).await;
     let _ = out.flush().await;
     let stage = CancellationToken::new();
@@ -119,18 +119,18 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     Ok(ended)
 }
 
-/// Waits until herder hears what is said: a line from before that would be history to it, and no command.
+/// Waits until herder is connected: an earlier line would be history to it, and no command.
 async fn until_up(fleet: &Fleet) {
     let up = async {
         while !fleet.links().iter().any(|link| matches!(link.state, LinkState::Up { .. })) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    // Later it is heard as well, and until then the console shows what happens.
+    // After the timeout lines are handled too, and the console shows the progress.
     let _ = tokio::time::timeout(UP_WITHIN, up).await;
 }
 
-/// The last line.
+/// Returns the last line of the output.
 #[must_use]
 pub fn farewell(ended: &Ended) -> String {
     let agents = scene::AGENTS.len();
@@ -142,7 +142,7 @@ pub fn farewell(ended: &Ended) -> String {
     }
 }
 
-/// Shows what happens and takes what is typed; when the person is done, so is the demo.
+/// Runs the console; the demo ends when the person quits.
 async fn console(
     home: &Home,
     channels: Vec<String>,
@@ -164,7 +164,7 @@ async fn console(
             prompt: keyboard.keys.then(width),
             zone: jiff::tz::TimeZone::system(),
         },
-        // What is typed is on the screen already where the terminal itself shows it.
+        // A terminal that shows its own input needs no echo.
         echo: keyboard.keys || !io::stdin().is_terminal(),
     };
     let stream = home.server.connect_internal(OWNER);
@@ -205,7 +205,7 @@ fn first_lines(home: &Home, page: Option<&str>, tour: bool) -> String {
     text
 }
 
-/// Cancelled by Ctrl-C, SIGTERM, or the closing of the terminal.
+/// Returns a token that Ctrl-C, SIGTERM, or the closing of the terminal cancels.
 fn on_signals() -> Result<CancellationToken, DemoError> {
     let listen = |kind| {
         signal(kind).map_err(|source| DemoError::System { what: "signals cannot be listened for", source })

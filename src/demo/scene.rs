@@ -1,4 +1,4 @@
-//! What the demo consists of: three agents, short clocks, and a configuration that no file says.
+//! Configuration of the demo: three agents and short timeouts.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,19 +12,19 @@ use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::outbox::Redactor;
 
-/// The agents. Each does what a word of its work says, see [`super::agent`].
+/// The agents. Each follows a word of its task, see [`super::agent`].
 pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];
 
-/// How long ordinary work takes: long enough to ask for the status and to say something meanwhile.
+/// Duration of an ordinary task, in seconds: long enough to ask for the status and to write a message meanwhile.
 const WORK_SECONDS: &str = "3";
 
-/// When a rate limit ends.
+/// Time until a rate limit is reset, in seconds.
 const RESET_SECONDS: &str = "12";
 
-/// The configuration of a demo in `data_dir`, whose agents are run by the program `herder`.
+/// Builds the configuration of a demo in `data_dir`, whose agents run the program `herder`.
 ///
 /// # Errors
-/// A folder that cannot be made.
+/// A folder cannot be created.
 pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<Config> {
     let agents = AGENTS.iter().map(|name| agent(name, data_dir, herder)).collect::<io::Result<_>>()?;
     Ok(Config {
@@ -39,7 +39,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         drain_timeout: DRAIN_TIMEOUT,
         networks: Networks::default(),
         tools: Tools::default(),
-        // No account and no cost: the detector that needs no model.
+        // Without account and cost: the built-in detector, which needs no model.
         evaluator: Evaluator::builtin(),
         webhooks: Vec::new(),
         deadman: None,
@@ -71,13 +71,13 @@ fn agent(name: &str, data_dir: &Path, herder: &Path) -> io::Result<AgentSpec> {
     let checked = AgentName::new(name).map_err(io::Error::other)?;
     Ok(AgentSpec {
         command: std::iter::once(program).chain(script.map(str::to_owned)).collect(),
-        // An account of its own, so that one that cannot log in does not pause the others.
+        // Each agent has an account of its own, so that a failed login does not pause the others.
         account: AccountName::from(name),
         ..AgentSpec::new(checked, Runtime::Claude, workspace)
     })
 }
 
-/// The contract's limits with shorter clocks: nobody watches a demo for five minutes to see a hang end.
+/// Returns the contract's limits with shorter timeouts: nobody watches a demo for five minutes to see a hang end.
 fn policy() -> Policy {
     let seconds = Duration::from_secs;
     Policy {

@@ -1,6 +1,6 @@
-//! A tour of one minute: somebody types, so that there is something to see before the person knows what to type.
+//! A tour of one minute: a script types, so that something happens before the person knows what to type.
 //!
-//! It is a second console whose keyboard is a list. What it types goes the way that everybody's words go.
+//! It is a second console with a list as its keyboard. Its lines take the same way as everybody's.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::console::{self, Settings, Style, Typed};
 
-/// The nick under which it types.
+/// The tour's nick.
 const NICK: &str = "tour";
 
-/// Seconds after the one before, the channel without `#`, and what is typed there.
+/// The steps: seconds after the one before, the channel without `#`, and the typed line.
 const STEPS: [(f64, &str, &str); 27] = [
     (0.2, "herder", "Welcome. I am a script that types like a person; you can type at the same time."),
     (0.3, "spark", "write a haiku about pipes"),
@@ -76,36 +76,36 @@ const STEPS: [(f64, &str, &str); 27] = [
     ),
 ];
 
-/// What is typed only after a person was called. How long that takes depends on the machine, and typed too early the answer
-/// that follows would mean something else.
+/// The line that is typed only after a person was called. The time of the call depends on the machine, and an earlier
+/// answer would mean something else.
 const AFTER_THE_CALL: &str =
     "It did not help, so a person is called in #alerts and spark waits. Somebody answers, from anywhere:";
 
-/// How a call for a person begins.
+/// The beginning of a call for a person.
 const CALL: &str = "[ESCALATION]";
 
-/// Typed with the number of what is asked, once it is asked.
+/// Typed with the number of the request, once it exists.
 const APPROVAL: &str = "@nova approve";
 
-/// What stands before that number.
+/// The text before that number.
 const ASKED: &str = "nova asks for permission ";
 
-/// What the tour has read so far.
+/// The events that the tour has read so far.
 #[derive(Debug, Clone, Default)]
 struct Read {
     called: bool,
-    /// The number of the last question.
+    /// The number of the last request for permission.
     asked: Option<String>,
 }
 
-/// What is waited for so long does not come any more, and the tour goes on without it. A loaded machine takes more than a
-/// minute to the call.
+/// Maximum time to wait for an event; then the tour continues without it. On a loaded machine the call takes more
+/// than a minute.
 const WAITED: Duration = Duration::from_secs(200);
 
-/// What the tour's terminal may hold before it is read: a burst of posts.
+/// Capacity of the tour's terminal before it is read, in bytes: a burst of posts.
 const SHOWN: usize = 64 * 1024;
 
-/// Types until the list is at its end, then leaves.
+/// Types the whole list, then quits.
 pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     let style = Style { colours: false, prompt: None, zone: jiff::tz::TimeZone::UTC };
     let channels = super::scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
@@ -123,7 +123,7 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     let typing = async {
         for (after, channel, text) in STEPS {
             if text == AFTER_THE_CALL {
-                // It never comes where nobody judges; what follows is harmless then.
+                // Without a judge the event never comes; the following lines are harmless then.
                 let _ = tokio::time::timeout(WAITED, read.wait_for(|read| read.called)).await;
             }
             let mut text = text.to_owned();
@@ -138,12 +138,12 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
                 }
             }
         }
-        // Its last words are on their way before it goes.
+        // The last line is sent before it quits.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let _ = keyboard.send(Typed::Line("/quit".to_owned())).await;
     };
     let showing = console::run(settings, stream, &mut typed, terminal, stop);
-    // Whoever ends the demo ends the tour in the middle of a pause.
+    // The end of the demo ends the tour during a pause too.
     tokio::select! {
         _ = showing => {}
         () = watch_for_what_is_asked(shown, &seen) => {}
@@ -151,7 +151,7 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     }
 }
 
-/// Reads what the terminal shows until it is closed.
+/// Reads the terminal's output until it is closed.
 async fn watch_for_what_is_asked(shown: impl AsyncRead + Unpin, seen: &watch::Sender<Read>) {
     let mut lines = BufReader::new(shown).lines();
     while let Ok(Some(line)) = lines.next_line().await {

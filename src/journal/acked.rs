@@ -1,8 +1,9 @@
-//! What was acknowledged, in a small file outside sled.
+//! Acknowledged revisions, in a small file outside sled.
 //!
-//! sled drops a torn or damaged tail of its log without a word and opens as if it had never been. So after each durable
-//! group the revisions that were acknowledged are written here, in slots of fixed size, without an fsync: the file says
-//! less than the truth after a power loss and never more. At the next start the heads are held against it.
+//! sled silently drops a torn or damaged tail of its log and opens as if it had never existed. Therefore the
+//! acknowledged revisions are written here after each durable group, in slots of fixed size, without an fsync: after
+//! a power loss the file may state less than the truth, but never more. The next start compares the streams' heads
+//! with it.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -13,28 +14,29 @@ use std::path::Path;
 use super::layout::number;
 use super::{Missing, Stream};
 
-/// crc 4, length of the name 1, name 51, revision 8.
+/// Slot size in bytes: CRC 4, length of the name 1, name 51, revision 8.
 const SLOT: usize = 64;
 const NAME_AT: usize = 5;
 const REV_AT: usize = SLOT - 8;
 
-/// The open file and its image.
+/// The open file and its content.
 #[derive(Debug)]
 pub(super) struct Acked {
     file: File,
     image: Vec<u8>,
     slots: HashMap<Stream, usize>,
-    /// Slots from before this start that may say more than the database holds; written over with the first group.
+    /// True until the first write: slots from before this start may state more than the database holds, and are
+    /// overwritten with the first group.
     stale: bool,
 }
 
 impl Acked {
-    /// Whether a journal was ever acknowledged in this folder.
+    /// True if a journal was ever acknowledged in this folder.
     pub(super) fn exists(path: &Path) -> bool {
         path.metadata().is_ok_and(|file| file.len() > 0)
     }
 
-    /// Opens or makes the file, and gives what it says.
+    /// Opens or creates the file, and returns its revisions.
     pub(super) fn open(path: &Path) -> io::Result<(Self, HashMap<Stream, u64>)> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
@@ -51,8 +53,8 @@ impl Acked {
         Ok((Self { file, image, slots, stale: true }, revs))
     }
 
-    /// Sets the revisions of `heads`. The first time since the start all are given, so that what was reported missing
-    /// is not reported for ever.
+    /// True until the first write since the start, which has to contain all revisions, so that a reported loss is not
+    /// reported forever.
     pub(super) fn is_stale(&self) -> bool {
         self.stale
     }
@@ -84,13 +86,13 @@ impl Acked {
         slot
     }
 
-    /// Puts the file's existence on the disk.
+    /// Syncs the file to disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 }
 
-/// Which streams end before what was acknowledged.
+/// Returns the streams that end before their acknowledged revision.
 pub(super) fn missing(acked: &HashMap<Stream, u64>, found: impl Fn(&Stream) -> u64) -> Vec<Missing> {
     let mut missing: Vec<Missing> = acked
         .iter()
@@ -103,7 +105,7 @@ pub(super) fn missing(acked: &HashMap<Stream, u64>, found: impl Fn(&Stream) -> u
 
 fn write_slot(slot: &mut [u8], stream: &Stream, rev: u64) {
     let name = stream.to_string();
-    // An agent's name has at most 30 bytes, so that every stream fits; a longer one could only be left out.
+    // An agent's name has at most 30 bytes, so that every stream fits; a longer one would be left out.
     let Some(room) = slot.get_mut(NAME_AT..NAME_AT + name.len()).filter(|_| NAME_AT + name.len() <= REV_AT)
     else {
         return;

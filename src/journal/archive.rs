@@ -1,8 +1,8 @@
-//! Archives: events that left the database, as gzip JSON lines, `archive/<first seq>-<last seq>.jsonl.gz`.
+//! Archives: events removed from the database, as gzipped JSON lines, `archive/<first seq>-<last seq>.jsonl.gz`.
 //!
-//! A file is complete or not there: it is written under another name, synced, read back, renamed. Only then are its
-//! events taken out of the database, so that for a while both may have them; readers let the database win. Its gzip header
-//! carries whose it is ([`Origin`]), which those that read lines pass over.
+//! A file is complete or absent: it is written under a temporary name, synced, read back, renamed. Only then are its
+//! events removed from the database, so that for a while both may contain them; readers prefer the database. The gzip
+//! header contains the file's [`Origin`], which readers of lines skip.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -24,13 +24,13 @@ use super::{ReadError, Recorded, Stream, disk, lines, query};
 
 const SUFFIX: &str = ".jsonl.gz";
 
-/// The longest line that is read: far above any event, so that a damaged file cannot take all memory.
+/// Maximum length of a line, in bytes: far above any event, so that a damaged file cannot exhaust memory.
 pub(super) const LINE_MAX: u64 = 2 * VALUE_MAX as u64;
 
-/// How much of one file is held while it is gone through backwards.
+/// Maximum size of one file's entries held in memory while it is read backwards, in bytes.
 const TAIL_MAX: usize = 8 * 1024 * 1024;
 
-/// One file.
+/// An archive file, with its first and last seq.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Archive {
     pub(super) first: u64,
@@ -38,7 +38,7 @@ pub(super) struct Archive {
     pub(super) path: PathBuf,
 }
 
-/// The archives of a folder, oldest first. No folder: none.
+/// Returns the archives of a folder, oldest first; empty if there is no folder.
 pub(super) fn list(dir: &Path) -> Result<Vec<Archive>, ReadError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -65,7 +65,7 @@ fn unreadable(file: &Path, why: &dyn std::fmt::Display) -> ReadError {
     ReadError::Archive { file: file.to_owned(), why: why.to_string() }
 }
 
-/// Whose events a file has. Files of earlier versions do not say.
+/// The origin of a file's events. Files of earlier versions lack it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Origin {
     /// The journal's id.
@@ -75,9 +75,9 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// Reads the header of a file; none: it does not say, or cannot be read.
+    /// Reads a file's header; `None` if it lacks the origin or cannot be read.
     pub(super) fn of(file: &Path) -> Option<Self> {
-        // Anything but a file of its own, such as a pipe, could keep a start waiting.
+        // Only a regular file: a pipe, for example, could block the start.
         if !file.metadata().ok()?.is_file() {
             return None;
         }
@@ -87,13 +87,13 @@ impl Origin {
 
     fn builder(&self) -> GzBuilder {
         let text = serde_json::to_string(self).unwrap_or_default();
-        // A gzip comment ends at a NUL, which JSON has none of, and is Latin-1.
+        // A gzip comment is Latin-1 and ends at a NUL, which JSON does not contain.
         let fits = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if fits { GzBuilder::new().comment(text) } else { GzBuilder::new() }
     }
 }
 
-/// A new file while it is written.
+/// A new archive that is being written.
 pub(super) struct Writing {
     dir: PathBuf,
     tmp: PathBuf,
@@ -121,7 +121,7 @@ impl Writing {
         self.gz.write_all(lines::write("event", seq, text).as_bytes())
     }
 
-    /// Puts it on the disk, reads it back and gives it its name.
+    /// Syncs the file, reads it back and renames it.
     pub(super) fn finish(self) -> Result<Archive, ReadError> {
         let Self { dir, tmp, gz, first, last } = self;
         let io = |error: io::Error| unreadable(&tmp, &error);
@@ -145,11 +145,10 @@ impl Writing {
     }
 }
 
-/// A line by its number and text, or why it cannot be read.
+/// A line as number and text, or the reason why it cannot be read.
 type Scanned<'a> = Result<(u64, &'a str), ReadError>;
 
-/// Gives every line of a file. A file that cannot be unpacked any further ends
-/// there.
+/// Passes every line of a file to `take`. Stops where a file cannot be unpacked any further.
 fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let open = match File::open(file) {
         Ok(open) => open,
@@ -172,7 +171,7 @@ fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> Co
     ControlFlow::Continue(())
 }
 
-/// Gives the seq and the stored text of every event in a file.
+/// Passes the seq and the stored text of every event of a file to `take`.
 pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(u64, &str) -> Result<ControlFlow<()>, String>,
@@ -192,8 +191,8 @@ pub(super) fn each_line(
     failed.map_or(Ok(()), Err)
 }
 
-/// Gives every archived event up to and with seq `upto`, oldest first, each once. What cannot be read is given to `lost`, which
-/// says whether that ends it.
+/// Passes every archived event up to and including `upto` to `take`, oldest first, each once. Unreadable parts are
+/// passed to `lost`, which decides whether to stop.
 pub(super) fn each_text(
     dir: &Path,
     upto: u64,
@@ -218,7 +217,7 @@ pub(super) fn each_text(
     Ok(())
 }
 
-/// The events before `hot` that no archive has by its name, as ranges.
+/// Returns the ranges of events before `hot` that no archive covers by its name.
 pub(super) fn gaps(dir: &Path, hot: u64) -> Result<Vec<Span>, ReadError> {
     let (mut gaps, mut next) = (Vec::new(), 1);
     for archive in list(dir)? {
@@ -233,14 +232,14 @@ pub(super) fn gaps(dir: &Path, hot: u64) -> Result<Vec<Span>, ReadError> {
     Ok(gaps)
 }
 
-/// The head of an archived event, if it is one of `stream`. What has lost even its head is nobody's: whoever counts revisions
-/// misses it.
+/// Returns the head of an archived event if it belongs to `stream`. An event with an unreadable head belongs to none;
+/// readers notice the missing revision.
 fn head_of(stream: &Stream, text: &str) -> Option<EventHead> {
     encoding::event_head(text.as_bytes()).ok().filter(|head| head.stream == *stream)
 }
 
-/// Gives the archived entries of a stream whose revisions are among `revs`, oldest first, each once; or why one of the events
-/// cannot be read, whosever it is.
+/// Passes the archived entries of a stream with revisions in `revs` to `take`, oldest first, each once; or the error
+/// of an unreadable event, of any stream.
 pub(super) fn each(
     dir: &Path,
     stream: &Stream,
@@ -270,8 +269,7 @@ pub(super) fn each(
     failed.into_inner().map_or(Ok(()), Err)
 }
 
-/// The last `limit` archived entries of a stream before revision `before`, oldest first. Those that cannot be read are left
-/// out.
+/// Returns the last `limit` archived entries of a stream before revision `before`, oldest first. Unreadable ones are left out.
 pub(super) fn last_of(
     dir: &Path,
     stream: &Stream,
@@ -287,9 +285,9 @@ pub(super) fn last_of(
     Ok(found)
 }
 
-/// Gives the archived entries of a stream before revision `before`, newest first, until `take` has enough or `files` have
-/// been read; `None`: one that cannot be read. Of a file that is damaged what can be read is given; what is missing is known by
-/// the revisions.
+/// Passes the archived entries of a stream before revision `before` to `take`, newest first, until it has enough or
+/// `files` have been read; `None` for an unreadable one. A damaged file is read as far as possible; gaps show in the
+/// revisions.
 pub(super) fn back(
     dir: &Path,
     stream: &Stream,
@@ -334,15 +332,15 @@ pub(super) fn back(
 
 /// The last entries of a stream in one file.
 struct Tail {
-    /// By their revisions; `None`: one that cannot be read.
+    /// The entries with their revisions; `None` for an unreadable one.
     entries: VecDeque<(u64, Option<Recorded>)>,
-    /// The file has no earlier ones.
+    /// True if the file has no earlier ones.
     whole: bool,
-    /// The file cannot be read to its end.
+    /// True if the file cannot be read to its end.
     damaged: bool,
 }
 
-/// Those before revision `before`, as many as are held in memory.
+/// Returns the entries before revision `before`, as many as may be held in memory.
 fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
     let (mut entries, mut whole, mut size) = (VecDeque::new(), true, 0);
     let read = each_line(file, |seq, text| {

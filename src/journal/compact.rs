@@ -1,8 +1,8 @@
-//! A database that has grown far beyond what it holds is built anew at a start: sled's files never shrink.
+//! Compaction: a database file that is much larger than its rows is rebuilt at a start, because sled's files never shrink.
 //!
-//! All rows are copied to `compacting/`, put on the disk and read back against the old ones. Then two renames: `sled` becomes
-//! `sled-before`, the copy becomes `sled`; then the old one is removed. A herder that is killed on the way leaves the old
-//! database or the new one, whole; the next start sees which ([`settle`]).
+//! All rows are copied to `compacting/`, synced and compared with the old ones. Then `sled` is renamed to
+//! `sled-before` and the copy to `sled`, and the old one is removed. A herder that is killed on the way leaves the
+//! old or the new database complete; the next start tells which ([`settle`]).
 
 use std::fs::{self, File};
 use std::io;
@@ -15,23 +15,22 @@ use super::layout::{NAMES, Tree, number};
 use super::store::{self, Paths};
 use super::{disk, encoding, refusal};
 
-/// The size from which on a database is looked at, in bytes: below it nobody misses the disk.
+/// Minimum size of a database to be considered, in bytes: a smaller one is not worth it.
 pub(super) const COMPACT_FROM: u64 = 64 << 20;
 
-/// A database is built anew when its file is this many times as large as its rows.
+/// The ratio of a database's file to its rows beyond which it is rebuilt.
 const TIMES: u64 = 4;
 
-/// Rows at either end of the events by which the size of all is told.
+/// Number of rows at either end of the events from which the size of all is estimated.
 const SAMPLE: usize = 500;
 
-/// Bytes of rows that are copied between two flushes.
+/// Number of bytes copied between two flushes.
 const BATCH: usize = 1 << 20;
 
-/// The record of the last time, in the tree `meta`.
+/// Key of the last compaction's record, in the tree `meta`.
 const NOTE: &[u8] = b"compacted";
 
-/// The size of a database after it was built anew: until it is twice that, or holds half of what it held, another time
-/// would gain nothing.
+/// The sizes after a compaction: until the file is twice as large, or the rows half as large, another one would gain nothing.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     file: u64,
@@ -49,7 +48,7 @@ pub(super) enum Step {
     Removed,
 }
 
-/// Why a database stays as it is.
+/// The reason why a database was not compacted.
 #[derive(Debug, thiserror::Error)]
 enum Unfinished {
     #[error("{0}")]
@@ -60,11 +59,11 @@ enum Unfinished {
     Damaged(String),
 }
 
-/// Ends what a herder that was killed has left of a compaction.
+/// Completes or undoes a compaction that a killed herder left unfinished.
 pub(super) fn settle(paths: &Paths) -> io::Result<()> {
     let copy = Paths::new(&paths.compacting()).sled();
     if paths.sled_before().exists() {
-        // The copy is moved in after the old one was moved away, and only then is the old one removed.
+        // The copy is moved in after the old one was moved away, and the old one is removed last.
         if copy.exists() {
             fs::rename(paths.sled_before(), paths.sled())?;
         } else {
@@ -79,8 +78,8 @@ pub(super) fn settle(paths: &Paths) -> io::Result<()> {
     Ok(())
 }
 
-/// Builds the database anew if its file is much larger than its rows, and there is room. Gives the database to go on with; none:
-/// it was closed, and is to be opened.
+/// Rebuilds the database if its file is much larger than its rows, and there is room. Returns the database to use;
+/// `None` if it was closed and has to be opened.
 pub(super) fn at_start(
     paths: &Paths,
     db: sled::Db,
@@ -94,7 +93,7 @@ pub(super) fn at_start(
     let begun = tokio::time::Instant::now();
     let built = catch_unwind(AssertUnwindSafe(|| -> Result<bool, Unfinished> {
         let Some(rows) = due(&db, file)? else { return Ok(false) };
-        // As large as a database may be before it counts as too large.
+        // The maximum size that the new database may have.
         let needed = rows.saturating_mul(TIMES).min(file).saturating_add(keep_free);
         let free = disk::free(&paths.dir)?;
         if free < needed {
@@ -125,14 +124,14 @@ pub(super) fn at_start(
         }
         Err(error) => {
             tracing::warn!(%error, "the database has grown far beyond what it holds, and cannot be built anew");
-            // What is left of it is in nobody's way and goes with the next start.
+            // Remains do no harm and are removed at the next start.
             let _ = fs::remove_dir_all(paths.compacting());
             Some(db)
         }
     }
 }
 
-/// About how many bytes of rows there are, if the file is much larger.
+/// Returns the approximate size of all rows in bytes, if the file is much larger.
 fn due(db: &sled::Db, file: u64) -> sled::Result<Option<u64>> {
     let mut rows = 0;
     for tree in [Tree::Heads, Tree::Snapshots, Tree::Outbox, Tree::Meta, Tree::Memos] {
@@ -152,7 +151,7 @@ fn due(db: &sled::Db, file: u64) -> sled::Result<Option<u64>> {
         ends = (ends.0.min(seq), ends.1.max(seq));
     }
     if let Some(average) = bytes.checked_div(seen) {
-        // Each has a row in the index as well, of about 40 bytes.
+        // Each event also has an index row of about 40 bytes.
         rows += (ends.1 - ends.0 + 1) * (average + 40);
     }
     let note = db.open_tree(NAMES[Tree::Meta as usize])?.get(NOTE)?;
@@ -169,7 +168,7 @@ fn build(paths: &Paths, db: &sled::Db, rows: u64, step: &mut dyn FnMut(Step)) ->
     let new = config.open()?;
     let copied = copy(db, &new, &site, rows);
     if let Err(error) = copied {
-        // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
+        // A failed sled may wait forever for its log when its last handle is dropped, so that this one never is.
         std::mem::forget(new);
         return Err(error);
     }
@@ -215,7 +214,7 @@ fn copy(db: &sled::Db, new: &sled::Db, site: &Paths, rows: u64) -> Result<(), Un
     Ok(())
 }
 
-/// Puts a folder and all that is in it on the disk.
+/// Syncs a folder and everything in it.
 fn sync(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

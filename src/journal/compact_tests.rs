@@ -20,7 +20,7 @@ fn settings(dir: &Path, compact_from: u64) -> Settings {
     Settings { ballast: 0, compact_from, ..Settings::new(dir, history) }
 }
 
-/// A journal whose events have nearly all gone to archives; its file stays as large as it was.
+/// Creates a journal whose events were nearly all archived; its file keeps its size.
 async fn grown(dir: &Path) {
     let (journal, _) = Journal::open(&settings(dir, u64::MAX)).expect("opens");
     for n in 0..EVENTS / 100 {
@@ -52,7 +52,7 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// Everything is there, and nothing of a compaction.
+/// Checks that all data is present, without remains of a compaction.
 async fn whole(dir: &Path, compact_from: u64) {
     let (journal, opening) = Journal::open(&settings(dir, compact_from)).expect("opens");
     assert_eq!((opening.fresh, opening.missing), (false, vec![]));
@@ -66,7 +66,7 @@ async fn whole(dir: &Path, compact_from: u64) {
     drop(store::wait_until_closed(&paths).expect("sled lets go of it"));
 }
 
-/// A herder that is killed at a step, if this process is to be one.
+/// Returns true in a process that is to be killed at a step.
 fn is_the_one_to_be_killed() -> bool {
     let Some(dir) = std::env::var_os("HERDER_TEST_COMPACTING") else { return false };
     let step = std::env::var("HERDER_TEST_STEP").ok().and_then(|step| step.parse::<usize>().ok());
@@ -105,7 +105,7 @@ async fn killed_at_any_step_everything_is_there_and_the_next_start_makes_it_smal
         whole(&home, FROM).await;
         let after = size(&home);
         assert!(after < before / 2, "{step:?}: {before} bytes became {after}");
-        // It stays as it is from now on.
+        // From now on it is not rebuilt again.
         whole(&home, FROM).await;
     }
 }

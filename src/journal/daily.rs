@@ -1,7 +1,6 @@
-//! The daily exports: one file a day, seven whole ones are kept, and a copy of the newest elsewhere.
+//! Daily exports: one file a day, of which seven complete ones are kept, and a copy of the newest elsewhere.
 //!
-//! An export that lacks something is called `<date>-lacking.jsonl.gz` and takes no whole one's place: those are only ever followed
-//! by whole ones.
+//! An incomplete export is named `<date>-lacking.jsonl.gz` and never displaces a complete one: only complete ones do.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,14 +17,14 @@ use super::{ExportError, disk, room};
 const SUFFIX: &str = ".jsonl.gz";
 const LACKING: &str = "-lacking.jsonl.gz";
 
-/// Whole exports that are kept.
+/// Number of complete exports kept.
 const KEEP: usize = 7;
 
-/// Exports that lack something and are kept beside them: the newest, and one in case that is damaged.
+/// Number of incomplete exports kept besides: the newest, and one in case that is damaged.
 const KEEP_LACKING: usize = 2;
 
-/// What a name says: the date, and whether nothing is lacking. What people put beside the daily exports is theirs: neither the
-/// newest of them, nor to be removed.
+/// Parses a file's name into date and completeness. Other files in the folder belong to people: they do not count,
+/// and are not removed.
 fn read_name(name: &str) -> Option<(&str, bool)> {
     let (date, whole) = match name.strip_suffix(LACKING) {
         Some(date) => (date, false),
@@ -43,7 +42,7 @@ struct Kept {
     whole: bool,
 }
 
-/// Those of a folder, oldest first. No folder: none.
+/// Returns the exports of a folder, oldest first; empty if there is no folder.
 fn kept(dir: &Path) -> Vec<Kept> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut kept: Vec<Kept> = entries
@@ -58,12 +57,12 @@ fn kept(dir: &Path) -> Vec<Kept> {
     kept
 }
 
-/// The newest daily export in a folder.
+/// Returns the newest daily export in a folder.
 pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
     kept(dir).pop().map(|kept| kept.path)
 }
 
-/// Writes today's export unless it is there.
+/// Writes today's export unless it exists.
 pub(super) async fn write(journal: &Journal, at: Timestamp) -> Result<Option<Exported>, ExportError> {
     let date = jiff::Timestamp::from_millisecond(at.as_millis())
         .map(|at| at.strftime("%Y-%m-%d").to_string())
@@ -76,7 +75,8 @@ pub(super) async fn write(journal: &Journal, at: Timestamp) -> Result<Option<Exp
     if !blocking(move || make_room(&paths, &today, keep_free)).await? {
         return Ok(None);
     }
-    // Under the poorer name first: a herder that is killed in between leaves a whole one that counts as lacking, not the reverse.
+    // First under the name of an incomplete one: a herder that is killed in between leaves a complete export that
+    // counts as incomplete, not the reverse.
     let mut exported = export::unlocked(journal, &lacking, at).await?;
     if exported.lacks.is_empty() {
         exported.file.clone_from(&whole);
@@ -93,7 +93,8 @@ pub(super) async fn write(journal: &Journal, at: Timestamp) -> Result<Option<Exp
     Ok(Some(exported))
 }
 
-/// Copies the newest export to `to`, unless it is there. The folder is not made: it may be where a disk is not mounted.
+/// Copies the newest export to `to`, unless it is there. The folder is not created: it may be the mount point of a
+/// disk that is not mounted.
 pub(super) fn copy(paths: &Paths, to: &Path) -> Result<(), ExportError> {
     let Some(newest) = newest(&paths.exports()) else { return Ok(()) };
     let name = newest.file_name().unwrap_or_default();
@@ -110,13 +111,13 @@ pub(super) fn copy(paths: &Paths, to: &Path) -> Result<(), ExportError> {
         rotate(to)
     })();
     copied.map_err(|source| {
-        // It may never have been made.
+        // It may not exist.
         let _ = fs::remove_file(&tmp);
         ExportError::Io { file: target, source }
     })
 }
 
-/// Removes what is kept no longer.
+/// Removes exports beyond the numbers kept.
 fn rotate(dir: &Path) -> io::Result<()> {
     for old in surplus(kept(dir)) {
         fs::remove_file(old)?;
@@ -124,7 +125,8 @@ fn rotate(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Which go: of the whole ones the oldest beyond [`KEEP`]; of the others those that a whole one has followed, and the oldest.
+/// Returns the exports to remove: of the complete ones the oldest beyond [`KEEP`]; of the others those followed by a
+/// complete one, and the oldest.
 fn surplus(kept: Vec<Kept>) -> Vec<PathBuf> {
     let last_whole = kept.iter().rposition(|kept| kept.whole);
     let (mut whole, mut lacking, mut gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -140,8 +142,8 @@ fn surplus(kept: Vec<Kept>) -> Vec<PathBuf> {
     gone
 }
 
-/// Whether today's export is to be written; then there is room for it. For that the oldest go, but neither the newest nor the
-/// newest whole one.
+/// Returns true if today's export has to be written, after making room for it. The oldest exports are removed for
+/// that, but never the newest, nor the newest complete one.
 fn make_room(paths: &Paths, today: &str, keep_free: u64) -> Result<bool, ExportError> {
     let dir = paths.exports();
     let io = |file: &Path| {
@@ -153,7 +155,7 @@ fn make_room(paths: &Paths, today: &str, keep_free: u64) -> Result<bool, ExportE
     if dailies.iter().any(|daily| daily.date == today) {
         return Ok(false);
     }
-    // What a herder that was killed has left of one.
+    // Removes unfinished files of a killed herder.
     let entries = fs::read_dir(&dir).map_err(io(&dir))?;
     for part in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = part.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A page of the database that sled panics over: whoever asked is told, and what does not need it goes on.
+//! Tests of a damaged page that makes sled panic: the caller gets an error, and everything that does not need the page works.
 
 use std::path::Path;
 

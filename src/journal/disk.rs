@@ -1,7 +1,7 @@
-//! Room on the disk: how much is free, and the ballast that is given up when there is none.
+//! Disk space: how much is free, and the ballast that is released when there is none.
 //!
-//! On a full disk sled cannot even open, since it writes a snapshot when it does. The ballast is a file of real blocks
-//! beside the database; deleting it makes room to open, to say so, and to end in order.
+//! On a full disk sled cannot even open, because it writes a snapshot then. The ballast is a file of real blocks
+//! beside the database; deleting it makes room to open, to report the problem, and to end in order.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,13 +10,12 @@ use std::path::Path;
 
 use rustix::fs::FallocateFlags;
 
-/// Makes a folder, and those it is in, for herder's user alone: prompts and the agents' words are nobody else's.
+/// Creates a folder and its parents for herder's user alone: they contain prompts and agents' output.
 pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// The owner of a folder who is not herder's user, if that is so. From everybody else but herder's user the right to write in
-/// it is taken.
+/// Returns the owner of a folder if it is not herder's user. Removes write permission of other users.
 pub(super) fn stranger(dir: &Path) -> io::Result<Option<u32>> {
     let found = dir.metadata()?;
     if found.uid() != rustix::process::geteuid().as_raw() {
@@ -30,19 +29,19 @@ pub(super) fn stranger(dir: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-/// Bytes that herder's user can still write to the disk of `path`.
+/// Returns the number of bytes that herder's user can still write to the disk of `path`.
 ///
 /// # Errors
-/// The system refused to say.
+/// The system call failed.
 pub(super) fn free(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// What a start needs: sled's snapshot, a few of its segments, the first commits.
+/// Space that a start needs, in bytes: sled's snapshot, a few of its segments, the first commits.
 const ROOM: u64 = 16 << 20;
 
-/// Whether there is less room than a start needs. Where the system does not say, there is enough.
+/// True if there is less space than a start needs; false if the system does not tell.
 pub(super) fn is_short(dir: &Path) -> bool {
     free(dir).is_ok_and(|free| free < ROOM)
 }

@@ -1,4 +1,4 @@
-//! Durations, times, money, numbers and the words of the domain (phases, categories, reasons) in a locale's way.
+//! Formatting of durations, times, money, numbers and domain terms (phases, categories, reasons) in a locale.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use crate::core::usage::{Cap, Unit, Window};
 use crate::core::work::{TaskEnd, WorkKind};
 use crate::core::workspace::Workspace;
 
-/// Up to here a duration is shown in seconds alone: the countdowns of the usual backoff are read as one number.
+/// Durations below this are shown in seconds alone, so that countdowns of the usual backoff are one number.
 const SECONDS_UP_TO: u64 = 100;
 
 impl Locale {
-    /// A duration in at most two units: `40s`, `5m`, `1h 3m`, `2d 4h`. Anything above zero is at least a second.
+    /// Formats a duration in at most two units: `40s`, `5m`, `1h 3m`, `2d 4h`. A duration above zero is at least one second.
     #[must_use]
     pub fn duration(&self, duration: Duration) -> String {
         let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
@@ -53,27 +53,27 @@ impl Locale {
         self.text("unit-pair", &[("first", first.into()), ("second", second.into())])
     }
 
-    /// A moment, to the second, in the locale's zone.
+    /// Formats a time, to the second, in the locale's time zone.
     #[must_use]
     pub fn time(&self, time: Timestamp) -> String {
         self.strftime(time, "time-format")
     }
 
-    /// The time of day alone, for lists whose lines are close together.
+    /// Formats the time of day alone, for lists of close times.
     #[must_use]
     pub fn clock_time(&self, time: Timestamp) -> String {
         self.strftime(time, "clock-format")
     }
 
     fn strftime(&self, time: Timestamp, format: &str) -> String {
-        // A time beyond the calendar can only come from a damaged clock or a hostile agent: shown as the number it is.
+        // A time beyond the calendar can only come from a damaged clock or a hostile agent: it is shown as a number.
         Instant::from_millisecond(time.as_millis()).map_or_else(
             |_| time.as_millis().to_string(),
             |instant| instant.to_zoned(self.0.zone.clone()).strftime(&self.text(format, &[])).to_string(),
         )
     }
 
-    /// Dollars, with cents; amounts below a cent with four places, so that small runs do not look free.
+    /// Formats dollars, with cents; amounts below a cent have four decimal places, so that small runs do not look free.
     #[must_use]
     pub fn money(&self, amount: f64) -> String {
         let amount = if amount.is_finite() { amount.max(0.0) } else { 0.0 };
@@ -84,7 +84,7 @@ impl Locale {
         self.text("money", &[("amount", amount.into())])
     }
 
-    /// A number with its thousands grouped.
+    /// Formats a number with grouped thousands.
     #[must_use]
     pub fn number(&self, number: u64) -> String {
         self.group(&number.to_string())
@@ -102,7 +102,7 @@ impl Locale {
         grouped
     }
 
-    /// Bytes, in the largest unit that leaves a whole number.
+    /// Formats a size in the largest unit that leaves a whole number.
     #[must_use]
     pub fn bytes(&self, bytes: u64) -> String {
         const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
@@ -110,7 +110,7 @@ impl Locale {
         format!("{}\u{a0}{unit}", self.number(bytes / size))
     }
 
-    /// What an agent is doing, in a few words, with the countdown if one runs.
+    /// Describes an agent's activity in a few words, with a countdown if there is one.
     #[must_use]
     pub fn phase(&self, phase: &Phase, now: Timestamp) -> String {
         match phase {
@@ -136,14 +136,14 @@ impl Locale {
         }
     }
 
-    /// That an agent waits, and until which moment: for places that are not written anew while it does.
+    /// Describes a wait with its absolute end, for texts that are not updated meanwhile.
     #[must_use]
     pub fn waiting_until(&self, until: Timestamp, reason: WaitReason) -> String {
         let until = self.clock_time(until).into();
         self.text("phase-waiting-until", &[("reason", self.wait_reason(reason).into()), ("until", until)])
     }
 
-    /// Why an agent does not take up work, to be read after "it is".
+    /// Describes why an agent does not take up tasks, to follow "it is".
     #[must_use]
     pub fn halt(&self, halt: &Halt) -> String {
         match halt {
@@ -157,7 +157,7 @@ impl Locale {
         }
     }
 
-    /// Why an agent with work does not begin with it, to be read in place of what it does.
+    /// Describes why an agent with a task does not start it, in place of its activity.
     #[must_use]
     pub fn hold(&self, hold: &Hold) -> String {
         match hold {
@@ -186,7 +186,7 @@ impl Locale {
         }
     }
 
-    /// How a workspace stands, in a few words.
+    /// Describes the state of a workspace in a few words.
     #[must_use]
     pub fn workspace(&self, workspace: &Workspace) -> String {
         let branch = workspace.branch.as_deref();
@@ -201,7 +201,7 @@ impl Locale {
         )
     }
 
-    /// What an agent is caught in, as one whole sentence.
+    /// Describes a finding of the detector as a whole sentence.
     #[must_use]
     pub fn finding(&self, finding: &Finding) -> String {
         let count = |id, count: u32| self.text(id, &[("count", count.into())]);
@@ -220,7 +220,7 @@ impl Locale {
         }
     }
 
-    /// How a session ended.
+    /// Names the outcome of a session.
     #[must_use]
     pub fn category(&self, category: Category) -> String {
         let id = match category {
@@ -244,7 +244,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// Why an agent is paused.
+    /// Names the reason why an agent is paused.
     #[must_use]
     pub fn pause_reason(&self, reason: &PauseReason) -> String {
         match reason {
@@ -262,7 +262,7 @@ impl Locale {
         }
     }
 
-    /// Why a session is being stopped.
+    /// Names the reason why a session is being stopped.
     #[must_use]
     pub fn stop_reason(&self, reason: StopReason) -> String {
         let id = match reason {
@@ -283,7 +283,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// A cap in a few words: "dollars a day".
+    /// Names a cap: "dollars a day".
     #[must_use]
     pub fn cap(&self, cap: Cap) -> String {
         let unit = match cap.unit {
@@ -293,7 +293,7 @@ impl Locale {
         self.text("cap", &[("unit", unit.into()), ("per", self.per(cap.window).into())])
     }
 
-    /// What a cap is counted over: "per day".
+    /// Names the period of a cap: "per day".
     #[must_use]
     pub fn per(&self, window: Window) -> String {
         let window = match window {
@@ -304,7 +304,7 @@ impl Locale {
         self.text("per", &[("window", window.into())])
     }
 
-    /// So much of what a cap counts.
+    /// Formats an amount in the unit of a cap.
     #[must_use]
     pub fn amount(&self, unit: Unit, amount: f64) -> String {
         match unit {
@@ -318,7 +318,7 @@ impl Locale {
         }
     }
 
-    /// Why an agent waits.
+    /// Names the reason why an agent waits.
     #[must_use]
     pub fn wait_reason(&self, reason: WaitReason) -> String {
         match reason {
@@ -331,7 +331,7 @@ impl Locale {
         }
     }
 
-    /// Which clock ran out, as a predicate: "did not start in time".
+    /// Names an expired timeout, as a predicate: "did not start in time".
     #[must_use]
     pub fn clock(&self, clock: Clock) -> String {
         let id = match clock {
@@ -344,7 +344,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// How a task ended.
+    /// Names the end of a task.
     #[must_use]
     pub fn task_end(&self, end: TaskEnd) -> String {
         let id = match end {
@@ -356,7 +356,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// The kind of a work.
+    /// Names the kind of a work item.
     #[must_use]
     pub fn work_kind(&self, kind: WorkKind) -> String {
         let id = match kind {
@@ -367,7 +367,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// A runtime's name: the same in every language, since it is what one writes in `bot.toml`.
+    /// Returns a runtime's name: the same in every language, since it is the value in `bot.toml`.
     #[must_use]
     pub fn runtime(&self, runtime: Runtime) -> &'static str {
         match runtime {

@@ -1,7 +1,7 @@
-//! From every notice and refusal to its message and variables: one exhaustive match each.
+//! Mapping of every notice and refusal to its message and variables: one exhaustive match each.
 //!
-//! The id is `notice-` or `refusal-` and the variant's name. Free text from people, agents and networks is made one line and
-//! bounded here, since a sentence is built around it.
+//! The id is `notice-` or `refusal-` and the variant's name. Free text from people, agents and networks is reduced to
+//! one line and bounded here, because a sentence is built around it.
 
 mod board;
 mod plain;
@@ -25,20 +25,20 @@ pub(super) use refusal::refusal;
 use reloaded::{not_reloaded, reloaded};
 use stopping::stopping;
 
-/// The longest reason that is put into a sentence, in characters as a person counts them: about one IRC line.
+/// Maximum length of a reason in a sentence, in graphemes: about one IRC line.
 pub(super) const DETAIL_MAX: usize = 280;
-/// The longest quotation of a work.
+/// Maximum length of a quoted task, in graphemes.
 pub(super) const WORK_MAX: usize = 120;
-/// The most of what somebody said on another network.
+/// Maximum length of a text that somebody wrote on another network, in graphemes.
 const TEXT_MAX: usize = 400;
-/// The longest name of a person or a channel.
+/// Maximum length of a person's or channel's name, in graphemes.
 pub(super) const NAME_MAX: usize = 40;
 
-/// A message and its variables.
+/// A message id and its variables.
 pub(super) struct Message<'a> {
-    /// The message.
+    /// The message id.
     pub(super) id: &'static str,
-    /// Its variables.
+    /// Its variables by name.
     pub(super) args: Vec<(&'static str, Value<'a>)>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
     ("agent", agent.into())
 }
 
-/// The message of a notice.
+/// Returns the message of a notice.
 pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     use Notice as N;
     let sentence = |text: &str| ("detail", Value::from(sentence(locale, text)));
@@ -145,7 +145,8 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-quota-reached", [of(agent), ("account", account.as_str().into())])
         }
         N::AccountExhausted { account, agent, resets_at, probe_at, ask_at } => {
-            // What people wait for, if anything comes by itself. In quiet hours the limit ends before anybody tries.
+            // Selects the event that people wait for, if one comes by itself. In quiet hours the limit ends before
+            // the next attempt.
             let later = |at: &Timestamp| resets_at.is_some_and(|reset| at.since(reset) > JITTER_MAX);
             let (how, at) = match (probe_at, ask_at) {
                 (Some(at), _) if later(at) => ("later", Some(*at)),
@@ -310,7 +311,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         }
         N::QueuedWhilePaused { agent, work, kind, position, why } => {
             let (work, kind) = (("work", work.to_string().into()), ("kind", kind_key(*kind)));
-            // A countdown can be skipped; the others need a person to let the agent go on.
+            // A countdown can be skipped; the other halts need a person to resume the agent.
             let id = match why {
                 Halt::Waiting(_) => "notice-queued-while-waiting",
                 Halt::Held(_) => "notice-queued-held",
@@ -499,7 +500,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     }
 }
 
-/// A cap in figures.
+/// Returns the variables of a cap.
 fn capped<'a>(
     locale: &Locale,
     agent: &'a AgentName,
@@ -511,7 +512,7 @@ fn capped<'a>(
     [of(agent), ("per", locale.per(cap.window).into()), ("limit", amount(limit)), ("used", amount(used))]
 }
 
-/// A cap that agents share, in figures.
+/// Returns the variables of a cap that agents share.
 fn shared<'a>(
     locale: &Locale,
     account: Option<&'a AccountName>,
@@ -529,7 +530,7 @@ fn shared<'a>(
     ]
 }
 
-/// The emoji of a category that pauses.
+/// Returns the emoji of a category that pauses an agent.
 fn emoji(category: Category) -> &'static str {
     match category {
         Category::Billing => "💳",
@@ -551,7 +552,7 @@ fn emoji(category: Category) -> &'static str {
     }
 }
 
-/// What a message selects its form by.
+/// Returns the value by which a message selects its form.
 fn kind_key(kind: WorkKind) -> Value<'static> {
     Value::from(match kind {
         WorkKind::Message => "message",

@@ -1,9 +1,9 @@
 //! Texts: the only place where a [`Notice`] or a [`Refusal`] becomes a sentence.
 //!
-//! One Fluent file per locale in `locales/`, compiled in. `en-US` is the source: it has every message, and whatever another
-//! locale lacks or gets wrong falls back to it and is logged; a test keeps the ids and variables of all locales the same.
-//! Texts use one neutral markup, `**bold**` and `` `code` ``, which [`crate::outbox::render`] turns into what a network
-//! shows. Nothing here knows about networks, splitting or redaction.
+//! One Fluent file per locale in `locales/` is compiled in. `en-US` is the source and has every message; a message
+//! that another locale lacks or gets wrong falls back to it and is logged. A test keeps the ids and variables of all
+//! locales the same. Texts use one neutral markup, `**bold**` and `` `code` ``, which [`crate::outbox::render`]
+//! converts for each network. Nothing here knows about networks, splitting or redaction.
 
 mod format;
 mod message;
@@ -28,7 +28,7 @@ use crate::core::time::Timestamp;
 /// The locale that has every message.
 pub const SOURCE: &str = "en-US";
 
-/// Every locale with its text, the source first.
+/// Every locale with its text, source first.
 pub const LOCALES: [(&str, &str); 3] = [
     (SOURCE, include_str!("../../locales/en-US.ftl")),
     ("de", include_str!("../../locales/de.ftl")),
@@ -38,17 +38,17 @@ pub const LOCALES: [(&str, &str); 3] = [
 /// A value for a variable of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// Put in as it is.
+    /// Text of others, inserted unchanged.
     Text(Cow<'a, str>),
-    /// herder's own words with their markup, which a [`Form`] is for as well.
+    /// herder's own text with markup, to which a [`Form`] applies too.
     Own(String),
-    /// A whole number, by which plural forms are chosen.
+    /// A whole number, which selects plural forms.
     Count(u64),
     /// US dollars.
     Money(f64),
     /// A duration or countdown.
     Duration(Duration),
-    /// A moment, shown in the zone of the machine.
+    /// A time, shown in the machine's time zone.
     Time(Timestamp),
 }
 
@@ -106,27 +106,27 @@ impl From<Timestamp> for Value<'_> {
     }
 }
 
-/// No locale of that name.
+/// The error for an unknown locale.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no locale \"{0}\"; there are en-US, de and ja")]
 pub struct UnknownLocale(pub String);
 
 type Bundle = FluentBundle<FluentResource>;
 
-/// How a whole sentence of herder's own is put elsewhere than in chat. It sees none of the markup of what others said in it.
+/// A conversion of herder's own sentences for output elsewhere than in chat. It sees no markup in text of others.
 pub type Form = fn(&str) -> String;
 
 /// The texts of one language. Cheap to clone.
 #[derive(Clone)]
 pub struct Locale(Arc<Texts>, Option<Form>);
 
-/// What stands for the markup in words that are not herder's while a [`Form`] is made.
+/// Placeholders for markup characters in text of others while a [`Form`] is applied.
 const MASKS: [(char, char); 2] = [('*', '\u{f8f0}'), ('`', '\u{f8f1}')];
 
 struct Texts {
     name: &'static str,
     bundle: Bundle,
-    /// The source, for what `bundle` lacks; none for the source itself.
+    /// The source, for messages that `bundle` lacks; `None` for the source itself.
     fallback: Option<Bundle>,
     zone: TimeZone,
 }
@@ -144,19 +144,19 @@ impl Default for Locale {
 }
 
 impl Locale {
-    /// The locale of that name, whatever its case; a language with another region (`de-AT`) or none (`en`) is taken as the
-    /// one there is. Times are shown in the zone of the machine.
+    /// Loads the locale of that name, in any case; another region (`de-AT`) or none (`en`) selects the existing one.
+    /// Times are shown in the machine's time zone.
     ///
     /// # Errors
-    /// If there are no texts in that language.
+    /// There are no texts in that language.
     pub fn load(name: &str) -> Result<Self, UnknownLocale> {
         Self::load_in_zone(name, TimeZone::system())
     }
 
-    /// As [`Locale::load`], with times shown in `zone`.
+    /// Loads a locale like [`Locale::load`], with times shown in `zone`.
     ///
     /// # Errors
-    /// If there are no texts in that language.
+    /// There are no texts in that language.
     pub fn load_in_zone(name: &str, zone: TimeZone) -> Result<Self, UnknownLocale> {
         let unknown = || UnknownLocale(name.to_owned());
         let wanted: LanguageIdentifier = name.parse().map_err(|_| unknown())?;
@@ -167,16 +167,16 @@ impl Locale {
         Ok(Self::build(position, zone))
     }
 
-    /// The same zone in another language.
+    /// Loads another language with the same time zone.
     ///
     /// # Errors
-    /// If there are no texts in that language.
+    /// There are no texts in that language.
     pub fn other(&self, name: &str) -> Result<Self, UnknownLocale> {
         let other = Self::load_in_zone(name, self.0.zone.clone())?;
         Ok(Self(other.0, self.1))
     }
 
-    /// Whether it is in the language that `name` asks for, whatever the region.
+    /// True if its language is the one that `name` asks for, in any region.
     #[must_use]
     pub fn speaks(&self, name: &str) -> bool {
         let asked = name.parse::<LanguageIdentifier>();
@@ -189,33 +189,33 @@ impl Locale {
         Self(Arc::new(Texts { name, bundle: bundle(name, source), fallback, zone }), None)
     }
 
-    /// The same texts, with herder's own sentences in this form.
+    /// Returns the same texts, with this form applied to herder's own sentences.
     #[must_use]
     pub fn in_form(&self, form: Form) -> Self {
         Self(Arc::clone(&self.0), Some(form))
     }
 
-    /// Its name, as in [`LOCALES`].
+    /// Returns its name, as in [`LOCALES`].
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.0.name
     }
 
-    /// What herder says, in neutral markup.
+    /// Returns the text of a notice, in neutral markup.
     #[must_use]
     pub fn notice(&self, notice: &Notice) -> String {
         let message = message::notice(self, notice);
         self.text(message.id, &message.args)
     }
 
-    /// Why herder refuses, in neutral markup.
+    /// Returns the text of a refusal, in neutral markup.
     #[must_use]
     pub fn refusal(&self, refusal: &Refusal) -> String {
         let message = message::refusal(self, refusal);
         self.text(message.id, &message.args)
     }
 
-    /// A line of an agent's text. One that says how much is missing there is said in this language.
+    /// Translates a line of an agent's text if it is a mark of an omission; other lines are returned unchanged.
     #[must_use]
     pub fn cut<'a>(&self, line: &'a str) -> Cow<'a, str> {
         match Cut::of(line) {
@@ -225,10 +225,10 @@ impl Locale {
         }
     }
 
-    /// The message `id` with its variables.
+    /// Returns the message `id` with its variables.
     ///
-    /// A message or a variable that is missing is logged, and the source's text is taken; if that fails as well, the reader
-    /// gets what could be made, or the id. It never panics: an answer with a hole is better than none.
+    /// If a message or variable is missing, that is logged and the source's text is used; if that fails too, the
+    /// result is incomplete, or the id. Never panics: an incomplete answer is better than none.
     #[must_use]
     pub fn text(&self, id: &str, args: &[(&str, Value<'_>)]) -> String {
         let mut values = FluentArgs::with_capacity(args.len());
@@ -259,7 +259,7 @@ impl Locale {
         }
     }
 
-    /// Whether there is a message `id`, here or in the source.
+    /// True if the message `id` exists, here or in the source.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.0.bundle.has_message(id) || self.0.fallback.as_ref().is_some_and(|source| source.has_message(id))
@@ -285,7 +285,7 @@ impl Locale {
 
 enum Composed {
     Whole(String),
-    /// With the names of what is missing in its place.
+    /// Complete except for missing variables, whose names are in their place.
     Holed(String),
     Missing,
 }
@@ -303,7 +303,7 @@ fn language(name: &str) -> LanguageIdentifier {
     name.parse().unwrap_or_default()
 }
 
-/// Builds the texts of one file. What does not parse is logged and left out: the tests keep the files whole.
+/// Builds the texts of one file. Faulty messages are logged and left out; tests keep the files correct.
 fn bundle(name: &str, source: &str) -> Bundle {
     let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(resource, errors)| {
         tracing::error!(locale = name, ?errors, "locale file has faulty messages");

@@ -1,4 +1,4 @@
-//! herder's own reasons in a locale's words: one exhaustive match, as for notices.
+//! Texts of herder's own reasons: one exhaustive match, as for notices.
 
 mod link;
 
@@ -6,11 +6,11 @@ use super::message::{Message, one_line, say};
 use super::{Locale, Value};
 use crate::core::detail::{Detail, Own};
 
-/// The longest name or path that is put into a reason.
+/// Maximum length of a name or path in a reason, in graphemes.
 const NAME_MAX: usize = 120;
 
 impl Locale {
-    /// A reason: herder's own words in this language, then what others said, as they said it.
+    /// Returns the text of a reason: herder's own words in this language, then the words of others, unchanged.
     #[must_use]
     pub fn detail(&self, detail: &Detail) -> String {
         let Some(own) = &detail.own else { return detail.said.clone() };

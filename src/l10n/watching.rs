@@ -1,4 +1,4 @@
-//! What herder says of the evaluator: that a person is called, what they answered, and that nobody could judge.
+//! Messages about the evaluator: calls for a person, their answers, and failed evaluations.
 
 use super::message::{DETAIL_MAX, Message, WORK_MAX, of, one_line, say, sentence};
 use super::{Locale, Value};
@@ -7,7 +7,8 @@ use crate::core::time::Timestamp;
 use crate::core::verdict::Lapse;
 use crate::core::watch::{Answer, Mark, Why};
 
-/// A call for a person. The words in brackets and those after them are the contract's, so that machines know them again.
+/// Returns the message of a call for a person. The words in brackets, and those after them, are fixed by the contract
+/// for machines.
 pub(super) fn escalated<'a>(
     locale: &Locale,
     agent: &'a AgentName,
@@ -31,7 +32,7 @@ pub(super) fn escalated<'a>(
 }
 
 impl Locale {
-    /// Why a person is called.
+    /// Returns the reason why a person is called.
     #[must_use]
     pub fn why(&self, why: &Why) -> String {
         match why {
@@ -42,24 +43,24 @@ impl Locale {
     }
 }
 
-/// Reasons stand after a colon elsewhere; here one is a sentence of its own.
+/// Capitalises a reason: elsewhere it follows a colon, here it is a sentence.
 fn capitalised(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// What a person answered.
+/// Returns the message about a person's answer.
 pub(super) fn answered<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
     let answer = ("answer", answer_key(answer));
     say("notice-escalation-answered", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
 }
 
-/// A person has seen it.
+/// Returns the message that a person has acknowledged a call.
 pub(super) fn acked<'a>(agent: &'a AgentName, id: WorkId, by: &'a str) -> Message<'a> {
     say("notice-escalation-acked", [of(agent), ("id", id.to_string().into()), ("by", by.into())])
 }
 
-/// An operator's mark.
+/// Returns the message about an operator's mark on a whisper.
 pub(super) fn marked(agent: &AgentName, id: WorkId, mark: Mark) -> Message<'_> {
     let mark = match mark {
         Mark::Right => "right",
@@ -68,13 +69,13 @@ pub(super) fn marked(agent: &AgentName, id: WorkId, mark: Mark) -> Message<'_> {
     say("notice-whisper-marked", [of(agent), ("id", id.to_string().into()), ("mark", mark.into())])
 }
 
-/// Nobody could judge for so many times.
+/// Returns the message about several failed evaluations in a row.
 pub(super) fn lapsed<'a>(locale: &Locale, agent: &'a AgentName, times: u32, lapse: &Lapse) -> Message<'a> {
     let why = sentence(locale, &locale.lapse(lapse));
     say("notice-evaluator-lapsed", [of(agent), ("times", times.into()), ("why", why.into())])
 }
 
-/// A person answers what somebody else has answered before.
+/// Returns the message for an answer that comes after another person's.
 pub(super) fn late<'a>(
     agent: &'a AgentName,
     id: WorkId,
@@ -89,7 +90,7 @@ pub(super) fn late<'a>(
     )
 }
 
-/// Their `abort` would end what the agent does since somebody else has answered.
+/// Returns the refusal of a late `abort`: it would end the agent's activity since the other person's answer.
 pub(super) fn late_abort<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
     let answer = ("answer", answer_key(answer));
     say("refusal-late-abort", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
@@ -105,7 +106,7 @@ fn answer_key(answer: Answer) -> Value<'static> {
 }
 
 impl Locale {
-    /// Why nobody could judge, in a few words.
+    /// Returns the reason of a failed evaluation in a few words.
     #[must_use]
     pub fn lapse(&self, lapse: &Lapse) -> String {
         let after = match lapse {

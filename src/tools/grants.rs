@@ -48,7 +48,7 @@ impl Access {
     }
 }
 
-/// The rights that are given out. Cheap to clone.
+/// The permissions given to sessions. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Grants(Arc<Inner>);
 
@@ -66,17 +66,17 @@ struct Open {
     calls: Arc<Calls>,
 }
 
-/// The calls of one session that are not answered yet.
+/// The open calls of one session.
 #[derive(Debug, Default)]
 struct Calls {
     open: AtomicUsize,
-    /// Rings for calls that wait: there is something to be told.
+    /// Wakes waiting calls because there is something to tell the agent.
     wake: watch::Sender<()>,
-    /// How many of them wait for a person.
+    /// Number of calls that wait for a person.
     asking: watch::Sender<usize>,
 }
 
-/// A session's right to the tools: dropped with the session, and nothing is left of it then.
+/// A session's permission to call tools. Its drop, with the session, revokes it completely.
 #[derive(Debug)]
 pub struct Pass {
     grants: Grants,
@@ -86,34 +86,34 @@ pub struct Pass {
     calls: Arc<Calls>,
 }
 
-/// A call that was let in. While it lives the session has an open call.
+/// An admitted call. The session has an open call until this is dropped.
 #[derive(Debug)]
 pub struct Admitted {
     calls: Arc<Calls>,
     wake: watch::Receiver<()>,
 }
 
-/// While it lives a call waits for a person.
+/// Marks a call as waiting for a person until dropped.
 #[derive(Debug)]
 pub struct Waits(Arc<Calls>);
 
-/// Why a call is not let in.
+/// The reason why a call is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
-    /// No such session, or not its token.
+    /// The session does not exist, or the token is not its own.
     #[error("this session of the agent is over, or this is not its key")]
     Token,
-    /// Too many at once.
+    /// The session has too many open calls.
     #[error("too many calls at once: wait for the answers of {CALLS_MAX} before the next one")]
     TooMany,
 }
 
 impl Grants {
-    /// Keys are made in a folder of `data_dir`, for tool servers that are `program`. What an earlier herder left there is
-    /// taken away.
+    /// Creates the registry, with keys in a folder of `data_dir` for tool servers that run `program`. Keys of an
+    /// earlier herder are deleted.
     ///
     /// # Errors
-    /// The folder cannot be made or read.
+    /// The folder cannot be created or read.
     pub fn new(program: PathBuf, data_dir: &Path) -> io::Result<Self> {
         let folder = std::path::absolute(data_dir.join(FOLDER))?;
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -126,21 +126,21 @@ impl Grants {
         Ok(Self(Arc::new(Inner { program, folder, open: Mutex::default() })))
     }
 
-    /// Where herder listens.
+    /// Returns the path of herder's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.0.folder.join(SOCKET)
     }
 
-    /// The right of one session.
+    /// Issues the permission of one session.
     ///
     /// # Errors
-    /// No randomness, or the file cannot be written.
+    /// The system has no randomness, or the file cannot be written.
     pub fn issue(&self, agent: &AgentName, session: SessionId) -> io::Result<Pass> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(|reason| io::Error::other(reason.to_string()))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        // One for all sessions of an agent: to make and remove one each time costs more than all else at a start.
+        // One file for all sessions of an agent: to create and delete one each time would be the largest cost of a start.
         let file = self.0.folder.join(format!("{agent}.json"));
         let key = Key { socket: self.socket(), agent: agent.clone(), session, token: token.clone() };
         let calls = Arc::<Calls>::default();
@@ -153,10 +153,10 @@ impl Grants {
         Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file, calls })
     }
 
-    /// Lets a call in, if the token is the session's.
+    /// Admits a call if the token is the session's.
     ///
     /// # Errors
-    /// Why it is not let in.
+    /// The reason why it is not admitted.
     pub fn admit(&self, agent: &AgentName, session: SessionId, token: &str) -> Result<Admitted, NotAdmitted> {
         let open = self.open();
         let known = open.get(agent).filter(|known| known.session == session);
@@ -168,7 +168,7 @@ impl Grants {
         Ok(Admitted { calls: Arc::clone(&known.calls), wake: known.calls.wake.subscribe() })
     }
 
-    /// How many calls of an agent's session are not answered yet.
+    /// Number of open calls of an agent's session.
     #[must_use]
     pub fn calls(&self, agent: &AgentName) -> usize {
         self.open().get(agent).map_or(0, |known| known.calls.open.load(Ordering::Acquire))
@@ -180,13 +180,13 @@ impl Grants {
 }
 
 impl Pass {
-    /// How the session's CLI comes to the tools.
+    /// Returns the way in which the session's CLI reaches the tools.
     #[must_use]
     pub fn access(&self) -> Access {
         Access { program: self.grants.0.program.clone(), file: self.file.clone() }
     }
 
-    /// Whether a call waits for its answer; if so it is woken, because there is something to be told with it.
+    /// Returns true if a call waits for its answer, and wakes it so that its answer can carry a whisper.
     #[must_use]
     pub fn call_is_open(&self) -> bool {
         let open = self.calls.open.load(Ordering::Acquire) > 0;
@@ -196,7 +196,8 @@ impl Pass {
         open
     }
 
-    /// How many calls wait for a person. A question that is open without one is nothing that the agent waits for.
+    /// Returns a watch of the number of calls that wait for a person. The agent does not wait for an open question
+    /// without such a call.
     #[must_use]
     pub fn asking(&self) -> watch::Receiver<usize> {
         self.calls.asking.subscribe()
@@ -208,7 +209,7 @@ impl Drop for Pass {
         let mut open = self.grants.open();
         if open.get(&self.agent).is_some_and(|known| known.session == self.session) {
             open.remove(&self.agent);
-            // Emptied while nobody can be given another one.
+            // Emptied while the lock prevents a new session from writing it.
             if let Err(reason) = OpenOptions::new().write(true).truncate(true).open(&self.file) {
                 debug!(agent = %self.agent, %reason, "a session's key could not be taken away");
             }
@@ -219,14 +220,14 @@ impl Drop for Pass {
 }
 
 impl Admitted {
-    /// The call waits for a person from here on.
+    /// Marks the call as waiting for a person.
     #[must_use]
     pub fn waits(&self) -> Waits {
         self.calls.asking.send_modify(|asking| *asking += 1);
         Waits(Arc::clone(&self.calls))
     }
 
-    /// Resolves when there is something to be told, so that a call that only waits need not wait longer.
+    /// Waits until there is something to tell the agent, so that a waiting call can return early.
     pub async fn woken(&mut self) {
         if self.wake.changed().await.is_err() {
             std::future::pending().await
@@ -246,16 +247,16 @@ impl Drop for Admitted {
     }
 }
 
-/// Whether two tokens are the same; how long it takes says nothing about where they differ.
+/// True if two tokens are equal; the duration does not reveal where they differ.
 fn same(known: &str, given: &str) -> bool {
     let differ = known.bytes().zip(given.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     known.len() == given.len() && std::hint::black_box(differ) == 0
 }
 
-/// Whether process `pid` is `ancestor` or descends from it. A process that is gone does not.
+/// True if process `pid` is `ancestor` or its descendant; false if it is gone.
 #[must_use]
 pub fn is_below(pid: u32, ancestor: u32) -> bool {
-    /// No process tree is so deep; parents could change while they are followed.
+    /// Maximum depth of a process tree; parents could change during the walk.
     const DEPTH_MAX: usize = 1000;
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {

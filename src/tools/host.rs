@@ -1,6 +1,6 @@
-//! What is done for an agent that calls: every tool, for every network alike.
+//! Implementation of the tools, for all networks alike.
 //!
-//! Everything here answers in words for a model. A refusal says what to do instead, because nobody else reads it.
+//! All answers are sentences for a model. A refusal says what to do instead, because only the model reads it.
 
 mod asking;
 
@@ -28,33 +28,33 @@ use crate::outbox::{Redactor, Target};
 use crate::runtime::text::{bounded, one_line};
 use crate::supervisor::Fleet;
 
-/// How long it may take until herder is in a channel that an agent joins.
+/// Maximum time until herder is in a channel that an agent joins.
 const JOIN_WITHIN: Duration = Duration::from_secs(15);
 
-/// How often an agent joins or leaves a channel, and says how its task stands, in a minute: far above what is of use.
+/// Maximum number of joins and parts, and of task reports, per agent and minute: far above any useful number.
 const ACTS_PER_MINUTE: usize = 10;
 
-/// Members that are named of one channel.
+/// Maximum number of a channel's members that are listed.
 const NAMED_MAX: usize = 200;
 
-/// What a host is made of.
+/// The parts that a host needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The agents.
+    /// The handle to the agents' supervisors.
     pub fleet: Fleet,
-    /// What is said where.
+    /// Recent lines, members and topics of the channels.
     pub rooms: Rooms,
     /// The networks.
     pub networks: Vec<places::Network>,
-    /// The channels that herder wants to be in, with the topics it gives them.
+    /// The wanted channels of herder, with their topics.
     pub channels: watch::Receiver<Vec<ChannelWanted>>,
-    /// Takes secrets out of what agents read.
+    /// Redacts secrets in text that agents read.
     pub redactor: Redactor,
-    /// How much agents may say.
+    /// Limits on the number of messages.
     pub limits: config::Tools,
 }
 
-/// Does what agents ask for. Cheap to clone.
+/// Carries out the agents' calls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Host(Arc<Inner>);
 
@@ -67,20 +67,20 @@ struct Inner {
     reports: Mutex<Rate>,
 }
 
-/// One call.
+/// The origin of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
-    /// Who calls.
+    /// The agent that calls.
     pub agent: &'a AgentName,
-    /// In which session.
+    /// The session of the call.
     pub session: SessionId,
 }
 
-/// What a model is told: that it was done, or why not.
+/// The result for the model: success, or the reason of a refusal.
 type Told = Result<String, String>;
 
 impl Host {
-    /// See the module.
+    /// Creates a host.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let minute = Duration::from_secs(60);
@@ -93,16 +93,16 @@ impl Host {
         }))
     }
 
-    /// The agents.
+    /// Returns the handle to the agents' supervisors.
     #[must_use]
     pub fn fleet(&self) -> &Fleet {
         &self.0.setup.fleet
     }
 
-    /// Does what is asked.
+    /// Carries out a call.
     ///
     /// # Errors
-    /// Why it is not done, for the model.
+    /// The reason of a refusal, for the model.
     pub async fn perform(
         &self,
         caller: Caller<'_>,
@@ -141,7 +141,7 @@ impl Host {
         places::meant(caller.agent, &self.places(caller.agent), channel, network)
     }
 
-    /// Whether an agent can speak in a place now.
+    /// Checks that an agent can speak in a place now.
     fn usable(&self, agent: &AgentName, place: &Place) -> Result<(), String> {
         if !place.extra {
             return Ok(());
@@ -198,7 +198,7 @@ impl Host {
         });
         let rooms = &self.0.setup.rooms;
         let wait = Duration::from_secs(arguments.number("wait_seconds")?.unwrap_or(0).min(WAIT_MAX));
-        // Who waits for something new without saying after what has read everything there is.
+        // A call that waits without `after` has read everything so far.
         let after = match arguments.number("after")? {
             Some(after) => after,
             None if wait.is_zero() => 0,
@@ -214,7 +214,7 @@ impl Host {
             }
             let changed = tokio::select! {
                 changed = timeout_at(until, changes.changed()) => changed,
-                // Somebody has something to say to it: that goes along with the answer, which is due now.
+                // There is a whisper for the agent, which goes with this answer.
                 () = admitted.woken() => break,
             };
             if changed.is_err() {
@@ -224,14 +224,14 @@ impl Host {
         Ok(self.shown(&places, &[], after))
     }
 
-    /// Whether something waits for the agent that would go along with an answer.
+    /// True if a whisper for the agent waits that would go with an answer.
     fn is_whispered_to(&self, caller: Caller<'_>) -> bool {
         let view = self.fleet().view(caller.agent);
         let mut waiting = view.iter().flat_map(|view| &view.agent.whispers);
         waiting.any(|whisper| whisper.prompted != Some(caller.session))
     }
 
-    /// The last lines of some places, in the order they were said, each with its place.
+    /// Returns the last lines of several places, in order, each with its place.
     fn lines(&self, places: &[Place], after: u64, limit: usize) -> Vec<(Place, Line)> {
         let of = |place: &Place| {
             let lines = self.0.setup.rooms.lines(place, after, limit);
@@ -242,7 +242,7 @@ impl Host {
         lines.split_off(lines.len().saturating_sub(limit))
     }
 
-    /// Lines for the model; `after` is the last one that it has.
+    /// Formats lines for the model; `after` is the last line that it knows.
     fn shown(&self, places: &[Place], lines: &[(Place, Line)], after: u64) -> String {
         if lines.is_empty() && after == 0 {
             return format!("Nothing was said in {} since herder came up.", named(places));
@@ -354,7 +354,7 @@ impl Host {
                 let wish = wanted.iter().find(|wish| wish.target == place.target);
                 wish.and_then(|wish| wish.topic.clone())
             };
-            // What herder wants is shown at once, what a server shows follows.
+            // herder's own topic is used at once; a server shows it later.
             let topic = own().or_else(|| self.0.setup.rooms.topic(place));
             let topic = topic.map_or_else(
                 || "no topic that is known".to_owned(),
@@ -397,27 +397,27 @@ impl Host {
     }
 }
 
-/// Counts one more saying.
+/// Counts a message against the rate limit.
 fn take(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), String> {
     counted(rate, agent).map_err(|seconds| {
         format!("You have said as much as you may for now. Wait {seconds} s, and put more into one message.")
     })
 }
 
-/// Counts one more of what is done once, as a rule.
+/// Counts an action, which is normally done once, against the rate limit.
 fn act(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), String> {
     counted(rate, agent).map_err(|seconds| {
         format!("You have called this as often as you may for now. Wait {seconds} s; once is enough.")
     })
 }
 
-/// Counts one more, or says how many seconds it takes until there is room.
+/// Counts one use; the error is the number of seconds until there is room.
 fn counted(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), u64> {
     let taken = rate.lock().unwrap_or_else(PoisonError::into_inner).take(agent, clock::now());
     taken.map_err(|wait| wait.as_secs().max(1))
 }
 
-/// A time for models, which know no zones.
+/// Formats a time in UTC, for models.
 fn utc(at: Timestamp) -> String {
     let instant = jiff::Timestamp::from_millisecond(at.as_millis());
     instant.map_or_else(
@@ -426,14 +426,14 @@ fn utc(at: Timestamp) -> String {
     )
 }
 
-/// Places for a sentence.
+/// Formats places for a sentence.
 fn named(places: &[Place]) -> String {
     let names: Vec<String> =
         places.iter().map(|place| format!("{} on {}", place.name, place.network)).collect();
     names.join(", ")
 }
 
-/// A call's arguments: whatever a model sends, read without trust.
+/// A call's arguments: untrusted input from a model.
 #[derive(Debug, Clone, Copy)]
 struct Arguments<'a>(&'a Map<String, Value>);
 
@@ -460,7 +460,7 @@ impl<'a> Arguments<'a> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(is)) => Ok(Some(*is)),
-            // Some models write everything as texts.
+            // Some models send all values as strings.
             Some(Value::String(text)) if text.trim() == "true" => Ok(Some(true)),
             Some(Value::String(text)) if text.trim() == "false" => Ok(Some(false)),
             Some(_) => Err(format!("`{name}` has to be true or false.")),
@@ -471,7 +471,7 @@ impl<'a> Arguments<'a> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Number(number)) if number.as_u64().is_some() => Ok(number.as_u64()),
-            // Some models write numbers as texts.
+            // Some models send numbers as strings.
             Some(Value::String(text)) if text.trim().parse::<u64>().is_ok() => Ok(text.trim().parse().ok()),
             Some(_) => Err(format!("`{name}` has to be a number from 0.")),
         }

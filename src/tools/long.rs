@@ -1,17 +1,17 @@
-//! Lines of MCP that are longer than the server reads: a call in one is answered, so that no client waits for it.
+//! MCP lines that exceed the server's limit: a call in one is answered with an error, so that no client waits forever.
 
 use std::io;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
-/// The tool that a call which is too long is put down as.
+/// Name of the tool in the replacement of a call that is too long.
 pub(super) const TOO_LONG: &str = "too long";
 
-/// The longest id of a call, in bytes, as it is written.
+/// Maximum length of a call's id, in bytes as written.
 const ID_MAX: usize = 256;
 
-/// Passes lines on. A call in a line of more than `most` bytes becomes one of [`TOO_LONG`], with its own id.
+/// Copies lines. A call in a line of more than `most` bytes is replaced by one of [`TOO_LONG`] with the same id.
 pub(super) async fn shortened(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -59,15 +59,15 @@ pub(super) async fn shortened(
     }
 }
 
-/// The member `id` of an object that is too long to be kept.
+/// Scanner for the member `id` of an object that is too long to buffer.
 #[derive(Debug, Default)]
 struct Scan {
     depth: u32,
     in_text: bool,
     escaped: bool,
-    /// The member's name is over.
+    /// True after the member's name.
     in_value: bool,
-    /// The start of the member's name.
+    /// The beginning of the member's name.
     name: Vec<u8>,
     id: Vec<u8>,
 }
@@ -112,7 +112,7 @@ impl Scan {
         }
     }
 
-    /// A request has an id that is a number or a text.
+    /// Returns the id, if it is a number or a string, as a request's is.
     fn id(&self) -> Option<Value> {
         let id: Value = serde_json::from_slice(&self.id).ok()?;
         (id.is_number() || id.is_string()).then_some(id)

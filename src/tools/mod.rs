@@ -5,15 +5,17 @@
 //!     model ◄── result + whispers ──┘   ◄── answer ──┘   └── "got it" ──►  whispers are recorded as handed over
 //! ```
 //!
-//! - [`stdio`] is `herder mcp`: it speaks MCP with the CLI and knows no more of the tools than [`catalogue`] says.
-//! - [`wire`] is what the two processes say to each other; [`socket`] listens in the running herder.
-//! - [`grants`]: who may call. A session gets a token of its own, in a file that only the user herder runs as can read, and a
-//!   caller must descend from that session's process beside. Both end with the session.
-//! - [`places`]: where an agent may speak and read, as a pure function. [`rooms`]: what is said there, and who is there.
-//! - [`host`] does what is asked, within [`rate`]; a question to people waits in slices that no CLI runs out of patience with.
+//! - [`stdio`] is `herder mcp`: it speaks MCP with the CLI, and knows only the tools' definitions in [`catalogue`].
+//! - [`wire`] is the protocol between the two processes; [`socket`] listens in the running herder.
+//! - [`grants`] authenticates callers. A session has a token of its own, in a file that only herder's user can read,
+//!   and a caller must be a descendant of that session's process. Both end with the session.
+//! - [`places`] determines the channels in which an agent may speak and read, as a pure function. [`rooms`] holds
+//!   their recent lines and members.
+//! - [`host`] carries out the calls, within the limits of [`rate`]; a question to people waits in slices shorter than
+//!   any CLI's timeout.
 //!
-//! What an agent says is attributed to it ([`crate::outbox::Body::Said`]), is never heard as a command (herder does not hear
-//! itself), and passes the outbox like everything else: cleaned, redacted, without mentions, paced.
+//! An agent's message carries its name ([`crate::outbox::Body::Said`]), is never read as a command (herder ignores
+//! its own lines), and passes the outbox like everything else: cleaned, redacted, without mentions, paced.
 
 pub mod catalogue;
 pub mod grants;
@@ -29,7 +31,7 @@ pub mod wire;
 pub use grants::{Access, Grants, Pass};
 pub use rooms::Rooms;
 
-/// The variable that names the file with everything `herder mcp` needs. The file's name is no secret, what is in it is.
+/// The variable with the path of the file that `herder mcp` needs. The path is no secret, the content is.
 pub const VARIABLE: &str = "HERDER_TOOLS";
 
 /// The server's name in a CLI's configuration; a model sees it as part of the tools' names.

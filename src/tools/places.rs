@@ -1,20 +1,20 @@
-//! Where an agent may speak and read: its own channel, the work channel, and what its `channels` name. Pure.
+//! The channels in which an agent may speak and read: its own, the work channel, and those of its `channels` setting. Pure.
 
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::spec::AgentSpec;
 use crate::outbox::Target;
 
-/// The most channels of an agent's list: herder joins each of them.
+/// Maximum number of channels in an agent's list: herder joins each of them.
 pub const CHANNELS_MAX: usize = 20;
 
-/// One network's channels that every agent has.
+/// The channels that every agent has on one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// Its name.
+    /// The network's name.
     pub name: NetworkName,
-    /// The work channel there, with its `#`.
+    /// The name of its work channel, with `#`.
     pub work: String,
-    /// Whether channels are known by name there and joined; else by id.
+    /// True if channels are known by name and have to be joined; otherwise they are known by id.
     pub joins: bool,
 }
 
@@ -23,18 +23,18 @@ pub struct Network {
 pub struct Place {
     /// The network.
     pub network: NetworkName,
-    /// As it is called there, and what is heard there is kept by.
+    /// Its name there, which is also the key of its recorded lines.
     pub name: String,
-    /// Where posts for it go.
+    /// The target of posts to it.
     pub target: Target,
-    /// One of the agent's list, to which it has to be joined.
+    /// True if it is in the agent's list, and has to be joined.
     pub extra: bool,
 }
 
-/// One entry of an agent's `channels`, split into the network, if it names one, and the channel.
+/// Parses an entry of an agent's `channels` into the network, if named, and the channel.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence with the mistake.
 pub fn entry(text: &str) -> Result<(Option<NetworkName>, String), String> {
     let (network, channel) = match text.split_once('/') {
         Some((network, channel)) if !network.starts_with('#') => (Some(network), channel),
@@ -54,7 +54,7 @@ pub fn entry(text: &str) -> Result<(Option<NetworkName>, String), String> {
     Ok((network.map(NetworkName::from), channel.to_ascii_lowercase()))
 }
 
-/// Everything `agent` may use.
+/// Returns all places that `agent` may use.
 #[must_use]
 pub fn all(agent: &AgentName, spec: Option<&AgentSpec>, networks: &[Network]) -> Vec<Place> {
     let mut places = Vec::new();
@@ -84,10 +84,10 @@ pub fn all(agent: &AgentName, spec: Option<&AgentSpec>, networks: &[Network]) ->
     places
 }
 
-/// Those that a call means: all of that name, on one network or on every one. Without a name the agent's own.
+/// Returns the places that a call refers to: all of that name, on one network or all of them; without a name the agent's own.
 ///
 /// # Errors
-/// A sentence that names what there is.
+/// A sentence that lists the available ones.
 pub fn meant(
     agent: &AgentName,
     places: &[Place],

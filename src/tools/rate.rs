@@ -1,4 +1,4 @@
-//! How much an agent may say: pure, with time as an argument.
+//! Rate limit of the agents' messages: pure, with time as an argument.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 
-/// At most so many in a sliding window, for each agent. Sessions come and go, the count stays.
+/// A sliding-window limit per agent. The count continues across sessions.
 #[derive(Debug)]
 pub struct Rate {
     window: Duration,
@@ -15,16 +15,16 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// At most `most` in `window`.
+    /// Creates a limit of `most` uses in `window`.
     #[must_use]
     pub fn new(window: Duration, most: usize) -> Self {
         Self { window, most, used: BTreeMap::new() }
     }
 
-    /// Counts one more.
+    /// Counts one use.
     ///
     /// # Errors
-    /// How long it takes until there is room.
+    /// The time until there is room.
     pub fn take(&mut self, agent: &AgentName, now: Timestamp) -> Result<(), Duration> {
         let window = self.window;
         let fresh = |at: &Timestamp| *at <= now && now.since(*at) < window;

@@ -1,7 +1,8 @@
-//! What was said in the channels lately, who is there, and which extra channels agents have joined.
+//! Recent lines, members and topics of the channels, and the extra channels that agents have joined.
 //!
-//! It is memory and nothing else: after a restart it begins anew, and so do the sessions that ask. People's words come from
-//! where they are heard, agents' from where they are sent, members and topics from the IRC links; Discord tells no members.
+//! This state is in memory only: after a restart it is empty, and the sessions that use it start anew too. People's
+//! lines come from inbound messages, agents' from outgoing ones, members and topics from the IRC links; Discord
+//! provides no members.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,35 +14,35 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::time::Timestamp;
 use crate::runtime::text::bounded;
 
-/// Lines that are kept of one channel.
+/// Maximum number of lines kept per channel.
 pub const LINES_KEPT: usize = 100;
 
-/// The most of one line.
+/// Maximum length of a line, in bytes.
 const TEXT_MAX: usize = 1000;
 
-/// Channels that are remembered; beyond it the one that was silent longest is forgotten.
+/// Maximum number of channels remembered; beyond it the one that was silent for longest is removed.
 const ROOMS_MAX: usize = 1000;
 
-/// Members that are kept of one channel; it is said that there are more.
+/// Maximum number of members kept per channel; answers say that there are more.
 pub const MEMBERS_MAX: usize = 1000;
 
-/// Channels that one agent can have joined beside its own.
+/// Maximum number of channels that one agent can join besides its own.
 pub const JOINED_MAX: usize = super::places::CHANNELS_MAX;
 
-/// Something that was said.
+/// A line in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Its number: later lines of any channel have higher ones.
     pub number: u64,
-    /// When.
+    /// The time at which it was said.
     pub at: Timestamp,
-    /// By whom.
+    /// The nick of its author.
     pub nick: String,
-    /// What.
+    /// Its text.
     pub text: String,
 }
 
-/// A channel of a network, its name in small letters.
+/// A channel of a network, with its name in lower case.
 type Key = (NetworkName, String);
 
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ struct Room {
     lines: VecDeque<Line>,
     topic: Option<String>,
     members: BTreeSet<String>,
-    /// herder is in it, as far as that can be told.
+    /// True if herder is in it, as far as is known.
     inside: bool,
 }
 
@@ -60,16 +61,16 @@ struct Known {
     last: u64,
 }
 
-/// See the module. Cheap to clone; all clones are the same.
+/// The recent state of all channels, see the module. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Rooms(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     known: Mutex<Known>,
-    /// Rings when anything has changed.
+    /// Signals any change.
     changed: watch::Sender<()>,
-    /// Rings when the channels that agents have joined have changed.
+    /// Signals a change of the channels that agents have joined.
     wanted: watch::Sender<()>,
 }
 
@@ -83,19 +84,19 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Rings when anything has changed.
+    /// Returns a receiver of signals for any change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
     }
 
-    /// Rings when agents have joined or left channels.
+    /// Returns a receiver of signals for changes of the channels that agents have joined.
     #[must_use]
     pub fn wishes(&self) -> watch::Receiver<()> {
         self.0.wanted.subscribe()
     }
 
-    /// Somebody said something.
+    /// Records a line.
     pub fn said(&self, network: &NetworkName, channel: &str, nick: &str, text: &str, at: Timestamp) {
         let mut known = self.known();
         known.last += 1;
@@ -114,7 +115,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// The last lines of a channel after the one of that number, oldest first.
+    /// Returns the last lines of a channel after the one with that number, oldest first.
     #[must_use]
     pub fn lines(&self, place: &Place, after: u64, most: usize) -> Vec<Line> {
         let known = self.known();
@@ -123,19 +124,19 @@ impl Rooms {
         newer[newer.len().saturating_sub(most)..].iter().map(|line| (*line).clone()).collect()
     }
 
-    /// The number of the last line that was heard anywhere.
+    /// Returns the number of the last line in any channel.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.known().last
     }
 
-    /// The topic of a channel, if it is known.
+    /// Returns the topic of a channel, if known.
     #[must_use]
     pub fn topic(&self, place: &Place) -> Option<String> {
         self.known().rooms.get(&key(&place.network, &place.name))?.topic.clone()
     }
 
-    /// Who is in a channel, if the network tells; else whoever has spoken there lately.
+    /// Returns a channel's members and true if the network provides them; otherwise the recent speakers and false.
     #[must_use]
     pub fn members(&self, place: &Place) -> (Vec<String>, bool) {
         let known = self.known();
@@ -149,13 +150,13 @@ impl Rooms {
         (room.members.iter().cloned().collect(), true)
     }
 
-    /// Whether herder is in a channel.
+    /// True if herder is in a channel.
     #[must_use]
     pub fn is_inside(&self, place: &Place) -> bool {
         self.known().rooms.get(&key(&place.network, &place.name)).is_some_and(|room| room.inside)
     }
 
-    /// An agent joins a channel of its list. False: it has as many as it may.
+    /// Records that an agent joins a channel of its list. Returns false if it has joined the maximum.
     #[must_use]
     pub fn join(&self, agent: &AgentName, place: &Place) -> bool {
         let mut known = self.known();
@@ -170,7 +171,7 @@ impl Rooms {
         room
     }
 
-    /// An agent leaves a channel of its list. False: it was not in it.
+    /// Records that an agent leaves a channel of its list. Returns false if it was not in it.
     #[must_use]
     pub fn part(&self, agent: &AgentName, place: &Place) -> bool {
         let key = key(&place.network, &place.name);
@@ -179,16 +180,16 @@ impl Rooms {
         left
     }
 
-    /// Whether an agent has joined a channel of its list.
+    /// True if an agent has joined a channel of its list.
     #[must_use]
     pub fn has_joined(&self, agent: &AgentName, place: &Place) -> bool {
         let key = key(&place.network, &place.name);
         self.known().joined.get(agent).is_some_and(|joined| joined.contains(&key))
     }
 
-    // ── what a link sees ──
+    // ── events from a link ──
 
-    /// A link is new: who is where will be told anew.
+    /// Clears the members of a network's channels for a new link, which sends them again.
     pub fn link_began(&self, network: &NetworkName) {
         let mut known = self.known();
         for (_, room) in known.rooms.iter_mut().filter(|((of, _), _)| of == network) {
@@ -199,7 +200,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// herder is in a channel now, or no more.
+    /// Records that herder joined or left a channel.
     pub fn inside(&self, network: &NetworkName, channel: &str, inside: bool) {
         self.change(network, channel, |room| {
             room.inside = inside;
@@ -207,7 +208,7 @@ impl Rooms {
         });
     }
 
-    /// Somebody is in a channel.
+    /// Records members of a channel.
     pub fn present(&self, network: &NetworkName, channel: &str, nicks: &[&str]) {
         self.change(network, channel, |room| {
             for nick in nicks {
@@ -218,7 +219,7 @@ impl Rooms {
         });
     }
 
-    /// Somebody is in a channel no more; without one: in none.
+    /// Records that somebody left a channel, or all channels if it is `None`.
     pub fn absent(&self, network: &NetworkName, channel: Option<&str>, nick: &str) {
         let mut known = self.known();
         for ((of, name), room) in &mut known.rooms {
@@ -230,7 +231,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Somebody has another nick.
+    /// Records a new nick.
     pub fn renamed(&self, network: &NetworkName, from: &str, to: &str) {
         let mut known = self.known();
         for (_, room) in known.rooms.iter_mut().filter(|((of, _), _)| of == network) {
@@ -242,7 +243,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// A channel has this topic.
+    /// Records a channel's topic.
     pub fn topic_is(&self, network: &NetworkName, channel: &str, topic: &str) {
         let topic = (!topic.is_empty()).then(|| bounded(topic, TEXT_MAX).to_owned());
         self.change(network, channel, |room| room.topic = topic);

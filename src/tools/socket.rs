@@ -1,4 +1,4 @@
-//! Where calls of the agents' tool servers come in: who may call, one answer each, and whispers with it.
+//! The socket for calls from the agents' tool servers: authentication, one answer each, and whispers with it.
 
 use std::io;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::wire::{Answer, CALL_MAX, Call, Got};
 use crate::core::id::WorkId;
 use crate::local::Bound;
 
-/// Connections at one time: a few calls of each of a large fleet's agents at work.
+/// Maximum number of concurrent connections: a few calls of each agent of a large fleet.
 const PEERS_MAX: usize = 256;
 
-/// A call is one line that is written at once.
+/// Timeout of reading a call, which is one line written at once.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
 
-/// Between an answer and the word that it was passed on.
+/// Timeout between an answer and its acknowledgement.
 const GOT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Answers calls until `shutdown`.
@@ -42,7 +42,7 @@ pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: Cancellat
             Ok((stream, _)) => stream,
             Err(reason) => {
                 warn!(%reason, "a tool server could not be accepted");
-                // Out of descriptors, most likely: without a pause this would spin.
+                // Most likely no file descriptors are left: without a pause this would spin.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -100,7 +100,7 @@ async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<
             return Ok(());
         }
     };
-    // From here on what is whispered finds its own way; what was whispered before goes along.
+    // Later whispers are delivered in another way; earlier ones go with this answer.
     drop(admitted);
     let offered = host.fleet().whispers_for(&call.agent, call.session).await;
     let whispers: Vec<WorkId> = offered.iter().map(|offered| offered.whisper).collect();
@@ -120,7 +120,7 @@ async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<
     written
 }
 
-/// Whether the caller is a process of that session: keys can be read by whatever runs as the same user.
+/// True if the caller is a process of that session: other processes of the same user can read keys too.
 fn is_of_session(pid: Option<i32>, call: &Call, host: &Host) -> bool {
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else { return false };
     let Some(view) = host.fleet().view(&call.agent) else { return false };
@@ -134,16 +134,16 @@ async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Answe
     writer.write_all(&line).await
 }
 
-/// Resolves when the caller is gone. One that says anything now is no tool server of herder's.
+/// Waits until the caller is gone. herder's tool servers send nothing at this point.
 async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
     let mut more = [0; 1];
-    // Whatever comes, nothing can be said to it any more.
+    // Any result means that no answer can be sent any more.
     drop(reader.read(&mut more).await);
 }
 
-/// Whether the caller has passed the answer on.
+/// Returns true if the caller acknowledges that it passed the answer on.
 async fn got(reader: &mut BufReader<OwnedReadHalf>) -> bool {
-    /// As long as that word is, and more.
+    /// Maximum length of the acknowledgement, in bytes, with a reserve.
     const MAX: u64 = 64;
     let mut line = Vec::new();
     let mut word = reader.take(MAX);

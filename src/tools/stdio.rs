@@ -1,8 +1,8 @@
-//! `herder mcp`: the tool server that an agent's CLI starts. It speaks MCP on its own standard streams and passes each call
-//! on to the running herder; it knows nothing itself, so that it can outlive a herder and find the next.
+//! `herder mcp`: the tool server that an agent's CLI starts. It speaks MCP on its standard streams and passes each
+//! call on to the running herder. It has no state, so that it works with a restarted herder.
 //!
-//! CLIs hand their environment to it, model keys included. It has no use for them: before anything else it starts itself
-//! again with the few variables it needs, so that not even its process shows the others.
+//! CLIs pass it their environment, including model keys. It does not need them: before anything else it executes
+//! itself again with the few variables it needs, so that not even its process shows the others.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,34 +29,34 @@ use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got, Key};
 use crate::runtime::environment::MARKER;
 use crate::runtime::text::{bounded, one_line};
 
-/// What the server keeps of the environment it is given. By the marker herder knows its processes.
+/// The environment variables that the server keeps. The marker identifies its processes to herder.
 const KEPT: [&str; 4] = [super::VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
 
-/// The longest line of MCP: a call with its escapes and what clients put around it.
+/// Maximum length of an MCP line, in bytes: a call with escapes and the client's envelope.
 const LINE_MAX: usize = 1024 * 1024;
 
-/// What of the input waits to be read at once, in bytes.
+/// Capacity of the input buffer, in bytes.
 const PIPE: usize = 64 * 1024;
 
-/// How long a herder that is being restarted is waited for.
+/// Maximum time to wait for a herder that is being restarted.
 const RETURNS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Between two tries to reach it.
+/// The wait between two connection attempts.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// How long an answer may take: longer than any tool waits, shorter than any CLI does.
+/// Timeout of an answer: longer than any tool waits, shorter than any CLI does.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(50);
 
-/// Why there is no tool server.
+/// The reason why the tool server cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody said which session it is for.
+    /// The variable that names the session's key is missing.
     #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", super::VARIABLE)]
     NoKey,
-    /// It could not be started again without what it must not know.
+    /// It could not execute itself without the unneeded variables.
     #[error("the environment cannot be left behind: {0}")]
     Environment(io::Error),
-    /// There is no runtime.
+    /// The async runtime cannot be started.
     #[error("threads cannot be started: {0}")]
     Runtime(io::Error),
     /// The client does not speak MCP.
@@ -64,10 +64,10 @@ pub enum Error {
     Client(String),
 }
 
-/// Serves an agent's CLI until it goes away.
+/// Serves an agent's CLI until it closes the connection.
 ///
 /// # Errors
-/// Why there is no server.
+/// The reason why there is no server.
 pub fn main() -> Result<(), Error> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let kept = |name: &OsString| KEPT.iter().any(|kept| name == kept);
@@ -92,7 +92,7 @@ pub fn main() -> Result<(), Error> {
 
 async fn serve(key: PathBuf) -> Result<(), Error> {
     let (lines, passed) = tokio::io::duplex(PIPE);
-    // It ends with its input, or with the server that reads what it passes on.
+    // The task ends with its input, or with the server that reads its output.
     #[expect(clippy::disallowed_methods, reason = "the runtime ends it with the server")]
     tokio::spawn(long::shortened(tokio::io::stdin(), passed, LINE_MAX));
     let transport = AsyncRwTransport::<RoleServer, _, _>::new(lines, tokio::io::stdout())
@@ -102,7 +102,7 @@ async fn serve(key: PathBuf) -> Result<(), Error> {
     service.waiting().await.map(drop).map_err(|error| client(&error))
 }
 
-/// The server, as `rmcp` asks it.
+/// The server for `rmcp`.
 struct Server {
     key: PathBuf,
 }
@@ -146,14 +146,14 @@ impl ServerHandler for Server {
     }
 }
 
-/// A tool with annotations that keep clients from asking about every call.
+/// Builds a tool's listing, with annotations that keep clients from asking about every call.
 fn listed(tool: Tool) -> Listed {
     let annotations =
         ToolAnnotations::new().read_only(tool.only_looks()).destructive(false).open_world(false);
     Listed::new(tool.name(), tool.description(), tool.arguments()).with_annotations(annotations)
 }
 
-/// Passes a call on to the running herder and brings its answer back.
+/// Passes a call on to the running herder and returns its answer.
 async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Result<Answer, String> {
     let key = read(key)?;
     let call = Call {
@@ -173,7 +173,7 @@ async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Resul
     exchange.map_err(|_| "herder did not answer in time.".to_owned())?.map_err(|error| lost(tool, &error))
 }
 
-/// What is told of a call that has no answer. Whether it was done nobody knows: what is said in channels may be there.
+/// Formats the error for a call without an answer. It may have been carried out: a message may have been sent.
 fn lost(tool: &str, error: &io::Error) -> String {
     let gone = format!("herder went away before it answered ({error})");
     match Tool::named(tool) {
@@ -190,7 +190,7 @@ fn read(file: &Path) -> Result<Key, String> {
     serde_json::from_slice(&bytes).map_err(|_| gone.to_owned())
 }
 
-/// Connects; a herder that is being restarted is waited for.
+/// Connects; waits for a herder that is being restarted.
 async fn reach(socket: &Path) -> Result<UnixStream, String> {
     let tries = async {
         loop {
@@ -235,7 +235,7 @@ mod tests {
         for tool in ["irc_send", "notify"] {
             assert!(!lost(tool, &error).contains("try again"), "{}", lost(tool, &error));
         }
-        // The same question has the same number, and what was read is read again.
+        // The same question has the same number, and a repeated read is harmless.
         for tool in ["irc_ask", "irc_read", "task_done"] {
             assert!(lost(tool, &error).ends_with("try again."), "{}", lost(tool, &error));
         }

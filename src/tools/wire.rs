@@ -1,6 +1,6 @@
-//! What `herder mcp` and the running herder say to each other: one JSON object a line, one call a connection.
+//! The protocol between `herder mcp` and the running herder: one JSON object per line, one call per connection.
 //!
-//! A connection of its own for every call makes a restart of herder nothing to notice: the next call finds the new one.
+//! With a connection for every call a restart of herder goes unnoticed: the next call connects to the new one.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use serde_json::{Map, Value};
 
 use crate::core::id::{AgentName, SessionId};
 
-/// The longest line of a call: the longest text of a tool with every character escaped, and room to spare.
+/// Maximum length of a call, in bytes: the longest text of a tool with every character escaped, and a reserve.
 pub const CALL_MAX: u64 = 64 * 1024;
 
-/// The longest answer: as many lines of a channel as a call may ask for, and all whispers that can wait.
+/// Maximum length of an answer, in bytes: the maximum of channel lines, and all whispers that can wait.
 pub const ANSWER_MAX: u64 = 1024 * 1024;
 
-/// What is in the file that [`super::VARIABLE`] names.
+/// The content of the file that [`super::VARIABLE`] names.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Where herder listens.
+    /// The path of herder's socket.
     pub socket: PathBuf,
-    /// Whose key it is.
+    /// The agent that the key is for.
     pub agent: AgentName,
-    /// For which session.
+    /// The session that the key is for.
     pub session: SessionId,
-    /// What proves it.
+    /// The secret token.
     pub token: String,
 }
 
@@ -41,11 +41,11 @@ impl fmt::Debug for Key {
 /// A call of a tool.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Who calls.
+    /// The agent that calls.
     pub agent: AgentName,
-    /// In which session.
+    /// The session of the call.
     pub session: SessionId,
-    /// The proof.
+    /// The session's token.
     pub token: String,
     /// The tool's name.
     pub tool: String,
@@ -67,26 +67,26 @@ impl fmt::Debug for Call {
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Whether it was done.
+    /// True if it was carried out.
     pub ok: bool,
-    /// For the model.
+    /// The text for the model.
     pub text: String,
-    /// Whispers, as the agent reads them.
+    /// Whispers, in the form that the agent reads.
     #[serde(default)]
     pub whispers: Vec<String>,
 }
 
 impl Answer {
-    /// It was not done.
+    /// Builds the answer for a refused call.
     #[must_use]
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, text: text.into(), whispers: Vec::new() }
     }
 }
 
-/// Said by `herder mcp` once the answer is the CLI's: the whispers in it are handed over.
+/// The acknowledgement of `herder mcp` after the CLI has the answer: its whispers count as handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Got {
-    /// True.
+    /// Always true.
     pub got: bool,
 }

@@ -1,21 +1,21 @@
-//! Where requests may go: addresses of the public internet, unless the configuration says that private ones are meant.
+//! The addresses that requests may go to: those of the public internet, unless the configuration allows private ones.
 //!
-//! A name can lead anywhere, and elsewhere a moment later, so that it is the address which is connected to that counts:
-//! the client resolves names by [`Guarded`], and what is left of an answer is all that it sees. An address that is
-//! written in the URL passes no resolver and is looked at before.
+//! A name can resolve to any address, and to another one a moment later, so that the address of the connection itself
+//! is checked: the client resolves names by [`Guarded`], which removes forbidden addresses. An address in the URL
+//! itself passes no resolver and is checked beforehand.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// An address that requests do not go to.
+/// The reason why an address is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is written in the URL.
+    /// The URL contains a private address.
     #[error("{0} is a private address; allow_private = true lets herder go there")]
     Literal(IpAddr),
-    /// A name leads there.
+    /// The name resolves to a private address.
     #[error("{name} leads to {address}, a private address; allow_private = true lets herder go there")]
     Resolved {
         /// The name.
@@ -23,18 +23,18 @@ pub enum AddressError {
         /// The address.
         address: IpAddr,
     },
-    /// A name leads nowhere.
+    /// The name has no address.
     #[error("{0} has no address")]
     Nowhere(String),
-    /// It is no URL.
+    /// The URL cannot be parsed.
     #[error("the address cannot be read")]
     Unreadable,
 }
 
-/// Looks at an address that is written in a URL. One with a name in it passes.
+/// Checks an address in a URL. A URL with a name passes.
 ///
 /// # Errors
-/// If requests do not go there.
+/// The address is private, or the URL cannot be parsed.
 pub fn check(url: &str, allow_private: bool) -> Result<(), AddressError> {
     let url = Url::parse(url).map_err(|_| AddressError::Unreadable)?;
     match literal(&url) {
@@ -43,13 +43,13 @@ pub fn check(url: &str, allow_private: bool) -> Result<(), AddressError> {
     }
 }
 
-/// The address that is written in a URL, in whatever form: the parser has made 0x7f.1 what it is.
+/// Returns the address in a URL, in any notation: the parser has normalised forms like 0x7f.1.
 fn literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
 
-/// Whether an address is one of the public internet.
+/// True if an address belongs to the public internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -58,7 +58,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// IANA's special-purpose registry: everything in it that is not globally reachable.
+/// Checks against IANA's special-purpose registry: every entry that is not globally reachable.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = a == 0
@@ -68,7 +68,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_link_local()
         || address.is_multicast()
         || address.is_documentation()
-        // Shared by the customers of a provider; some clouds answer with metadata there.
+        // Shared address space of providers; some clouds serve metadata there.
         || (a == 100 && (64..128).contains(&b))
         || (a == 192 && b == 0 && c == 0)
         || (a == 192 && b == 88 && c == 99)
@@ -83,17 +83,17 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // An address of IPv4 in other clothes goes where that one goes: mapped, translated, tunnelled.
+        // Embedded IPv4 addresses (mapped, translated, tunnelled) are judged as such.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
         [0x2002, high, low, ..] => v4(high, low),
-        // Only 2000::/3 is given out; within it benchmarks, documentation, Teredo and other identifiers are not reachable.
+        // Only 2000::/3 is allocated; within it benchmarks, documentation, Teredo and other identifiers are not reachable.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x3fff, second, ..] => second >= 0x1000,
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
 
-/// Resolves names as the system does, and leaves out addresses that requests do not go to.
+/// A resolver that uses the system's and removes forbidden addresses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     pub(super) allow_private: bool,

@@ -1,41 +1,41 @@
-//! What is sent: an event in the form that whoever receives it understands.
+//! The body of a request: an event in the receiver's format.
 
 use serde_json::json;
 
 use crate::core::time::Timestamp;
 
-/// Discord shows no preview of what a message links to.
+/// Flag by which Discord shows no link previews.
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
 
-/// In which form an endpoint wants events.
+/// The format in which an endpoint receives events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For programs: every part of it by name.
+    /// JSON with all fields, for programs.
     Json,
-    /// As Discord's webhooks take it.
+    /// The format of Discord's webhooks.
     Discord,
-    /// As Slack's webhooks take it.
+    /// The format of Slack's webhooks.
     Slack,
 }
 
 /// An event, rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Telling<'a> {
-    /// Its id, the same with every try.
+    /// Its id, the same in every attempt.
     pub id: &'a str,
-    /// What happened.
+    /// The event's name.
     pub event: &'a str,
-    /// To whom.
+    /// The agent that it concerns.
     pub agent: Option<&'a str>,
-    /// What it works on: its number and its words.
+    /// The agent's task: number and text.
     pub task: Option<(u64, &'a str)>,
-    /// What a person reads.
+    /// The text for people.
     pub text: &'a str,
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Timestamp,
 }
 
-/// The body of a request.
+/// Builds the body of a request.
 #[must_use]
 pub fn encode(format: Format, telling: &Telling<'_>) -> Vec<u8> {
     let body = match format {
@@ -47,7 +47,7 @@ pub fn encode(format: Format, telling: &Telling<'_>) -> Vec<u8> {
             "text": telling.text,
             "time": time(telling.at),
         }),
-        // Nobody is pinged, whatever a task is called.
+        // No one is notified, whatever text a task has.
         Format::Discord => json!({
             "content": telling.text,
             "allowed_mentions": { "parse": [] },
@@ -58,12 +58,12 @@ pub fn encode(format: Format, telling: &Telling<'_>) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Slack reads `<…>` as links and mentions, unless it is written like this.
+/// Escapes `<…>`, which Slack reads as links and mentions.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// ISO 8601, in UTC.
+/// Formats a time as ISO 8601, in UTC.
 fn time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
 }

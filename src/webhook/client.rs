@@ -1,4 +1,4 @@
-//! One request, and what came of it. What the other side says beside its status is not read.
+//! One request and its result. Of an answer only the status and `Retry-After` are read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,44 +9,44 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use super::address::{self, Guarded};
 use crate::core::time::Timestamp;
 
-/// How long a request may take, from the name server to the answer (contract, section 8).
+/// Timeout of a request, from the DNS lookup to the answer (contract, section 8).
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 const USER_AGENT: &str = concat!("herder/", env!("CARGO_PKG_VERSION"));
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It was taken.
+    /// The endpoint accepted it.
     Taken {
-        /// With which status.
+        /// The status.
         status: u16,
     },
-    /// Nobody answered, or not now.
+    /// The endpoint did not answer, or not with success: try again later.
     Later {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How long the other side wants to be left alone.
+        /// The wait that the endpoint asks for.
         after: Option<Duration>,
     },
-    /// The other side does not want this.
+    /// The endpoint refused this event.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The other side wants nothing any more.
+    /// The endpoint wants no more events.
     Gone {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// No client can be made.
+/// The HTTP client cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[error("no client for HTTP can be made: {0}")]
 pub struct ClientError(String);
 
-/// The way to addresses that the configuration names. Cheap to clone.
+/// An HTTP client for configured addresses. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -54,24 +54,24 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that goes to private addresses if `allow_private`, and waits for an answer for `timeout`.
+    /// Builds a client that accepts private addresses if `allow_private`, with this timeout per request.
     ///
     /// # Errors
-    /// If there is no TLS.
+    /// TLS cannot be set up.
     pub fn new(allow_private: bool, timeout: Duration) -> Result<Self, ClientError> {
         let mut builder = reqwest::Client::builder()
             .user_agent(USER_AGENT)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            // A proxy would connect to whatever it likes.
+            // A proxy could connect to any address.
             .no_proxy()
             .timeout(timeout)
-            // Events are rare, and every connection is to an address that was looked at.
+            // Events are rare, and every connection has to go to a checked address.
             .pool_max_idle_per_host(0)
             .use_rustls_tls()
             .dns_resolver(Arc::new(Guarded { allow_private }));
         if allow_private {
-            // Certificates of an organisation's own authority are what private services show.
+            // Private services often use certificates of an organisation's own authority.
             let found = rustls_native_certs::load_native_certs().certs;
             for certificate in found.iter().filter_map(|der| reqwest::Certificate::from_der(der).ok()) {
                 builder = builder.add_root_certificate(certificate);
@@ -90,13 +90,13 @@ impl Client {
         self.ask(url, request).await
     }
 
-    /// Asks for a page and throws it away.
+    /// Requests a page and discards it.
     pub async fn get(&self, url: &str) -> Answer {
         self.ask(url, self.http.get(url)).await
     }
 
     async fn ask(&self, url: &str, request: reqwest::RequestBuilder) -> Answer {
-        // An address that needs no name server does not pass the resolver.
+        // An address in the URL does not pass the resolver.
         if let Err(error) = address::check(url, self.allow_private) {
             return Answer::Later { reason: error.to_string(), after: None };
         }
@@ -126,7 +126,7 @@ fn answered(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Answer {
     Answer::Refused { reason }
 }
 
-/// Seconds, or a date.
+/// Parses a `Retry-After`: seconds, or a date.
 fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -136,7 +136,7 @@ fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     Some(Timestamp::from_millis(at.as_millisecond()).since(now))
 }
 
-/// What went wrong, without the address: there may be a secret in it.
+/// Describes an error without the address, which may contain a secret.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it did not answer in time".to_owned();
@@ -144,7 +144,7 @@ fn reason(error: &reqwest::Error) -> String {
     let mut reason = if error.is_connect() { "no connection" } else { "the connection broke" }.to_owned();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        // The innermost cause says it best ("connection refused", "invalid peer certificate").
+        // The innermost cause is the most precise ("connection refused", "invalid peer certificate").
         if cause.source().is_none() {
             reason = format!("{reason}: {cause}");
         }

@@ -1,5 +1,5 @@
-//! The dead man's switch: a page elsewhere is asked for while herder is well, and who watches that page calls somebody
-//! when it is not asked for any more. What has died cannot say so itself.
+//! The dead man's switch: herder requests a page elsewhere while it is well, and a service that watches that page
+//! alerts people when the requests stop. A dead herder cannot report itself.
 
 use std::future::Future;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use crate::core::time::Timestamp;
 use crate::journal::Journal;
 use crate::supervisor::Fleet;
 
-/// How often it is logged that something is wrong with it: the silence itself is what is noticed.
+/// Minimum interval of log messages about a problem: the missing requests are the actual alarm.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(3600);
 
-/// How long the journal may take to write a sign of life.
+/// Timeout of writing a sign of life to the journal.
 const JOURNAL_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is asked for, and when that has to be complained about.
+/// The state of log messages about problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pulse {
     complained: Option<Timestamp>,
 }
 
 impl Pulse {
-    /// Whether something that is wrong `now` is to be logged: once an hour, and at once again after all was well.
+    /// Returns true if a problem has to be logged `now`: once an hour, and at once after a healthy time.
     pub fn complains(&mut self, now: Timestamp) -> bool {
         let due = self.complained.is_none_or(|at| now.since(at) >= COMPLAIN_EVERY);
         if due {
@@ -40,14 +40,13 @@ impl Pulse {
         due
     }
 
-    /// All is well.
+    /// Records that no problem exists.
     pub fn is_well(&mut self) {
         self.complained = None;
     }
 }
 
-/// Asks for the page as often as the settings say, as long as the journal can be written and one of `networks` is up;
-/// until dropped.
+/// Requests the page at the configured interval while the journal can be written and one of `networks` is up, until dropped.
 pub async fn watch(
     settings: DeadMan,
     client: Client,
@@ -81,7 +80,7 @@ async fn asked(answer: impl Future<Output = Answer>) -> Option<String> {
     }
 }
 
-/// What is wrong with herder, if anything is.
+/// Returns the problem of herder, if there is one.
 async fn ill(journal: &Journal, fleet: &Fleet, networks: &[NetworkName]) -> Option<String> {
     let up = fleet
         .links()

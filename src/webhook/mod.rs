@@ -1,4 +1,4 @@
-//! Webhooks: what happens to agents, told to programs by HTTP.
+//! Webhooks: events of agents, sent to programs by HTTP.
 //!
 //! ```text
 //!  event ─► post in the journal ─► queue of the endpoint ─► body, signature ─► POST ─► 2xx: confirmed
@@ -6,15 +6,15 @@
 //!                                       └───── after a wait: the same id ◄───────┘ no answer, 5xx, 429 …
 //! ```
 //!
-//! An endpoint is to the outbox what a network is: its posts are committed with the decision that owes them, one per
-//! transition ([`HookEvent::of`](crate::core::hook::HookEvent::of)), and go out one after the other in their order, until they are confirmed. Whoever
-//! receives them may see one twice, after a kill between the answer and its record, and tells that by its id, which
-//! stays the same over retries and restarts.
+//! To the outbox an endpoint is like a network: its posts are committed with the decision that causes them, one per
+//! transition ([`HookEvent::of`](crate::core::hook::HookEvent::of)), and sent one after the other until they are
+//! confirmed. A receiver may get one twice, after a crash between the answer and its record, and recognises it by its
+//! id, which stays the same across retries and restarts.
 //!
-//! One that does not answer is tried again without end; what it refuses for minutes is dropped, and people are told; one that
-//! says that it is gone is sent nothing more before herder is started again ([`retry`]). Where the
-//! posts may go is decided by the address that is connected to ([`address`]). What an endpoint answers beside its status is not
-//! read. Its URL may be a secret, so that it is in no log and no post.
+//! An endpoint that does not answer is tried again without end; an event that it refuses for minutes is dropped, and
+//! people are told; one that says that it is gone gets no more events until herder is restarted ([`retry`]). The
+//! address of the connection decides whether it is allowed ([`address`]). An endpoint's URL may be a secret, so that
+//! it is in no log and no post.
 
 pub mod address;
 mod body;
@@ -42,26 +42,26 @@ pub use deadman::{Pulse, watch};
 pub use retry::{Next, Standing};
 pub use signature::{SecretError, SigningKey};
 
-/// What an endpoint's task is started with.
+/// The parts that an endpoint's task needs.
 #[derive(Debug, Clone)]
 pub struct Ports {
-    /// The endpoint.
+    /// The endpoint's settings.
     pub settings: Webhook,
-    /// What is owed to it.
+    /// Its pending posts.
     pub queue: Arc<NetworkQueue>,
-    /// The way to it.
+    /// The HTTP client.
     pub client: Client,
-    /// Told how it stands.
+    /// Receives the endpoint's state.
     pub fleet: Fleet,
-    /// The id of the journal, which is part of every event's.
+    /// The journal's id, which is part of every event's id.
     pub journal: String,
-    /// Takes secrets out of what is not rendered by the queue.
+    /// Redacts secrets in text that the queue does not render.
     pub redactor: Redactor,
 }
 
-/// Tells the endpoint what it is owed, one event after the other, until `shutdown` is cancelled.
+/// Sends the pending events to the endpoint, one after the other, until `shutdown` is cancelled.
 pub async fn run(ports: Ports, shutdown: CancellationToken) {
-    // What a task before this one has left in flight.
+    // Returns lines that an earlier task had in flight.
     ports.queue.link_restored();
     let mut standing = Standing::default();
     let mut up = false;
@@ -106,7 +106,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
     }
 }
 
-/// Nothing that is owed to an endpoint that is gone is kept for it.
+/// Discards the pending events of an endpoint that is gone.
 async fn forget(ports: &Ports, shutdown: CancellationToken) {
     while let Some(window) =
         shutdown.run_until_cancelled(ports.queue.next_window(1, &|_| usize::MAX, &|_| true)).await
@@ -119,10 +119,10 @@ fn report(ports: &Ports, state: LinkState) {
     ports.fleet.report_link(LinkReport { network: ports.settings.name.clone(), state });
 }
 
-/// One try.
+/// Makes one attempt.
 async fn tell(ports: &Ports, line: &Line) -> Answer {
     let Body::Hook(hook) = &line.source.body else {
-        // Nothing else is ever owed to an endpoint; were it, nobody there could make anything of it.
+        // No other post has an endpoint as its target.
         return Answer::Taken { status: 0 };
     };
     let task = hook.task.as_ref().map(|task| (task.id.0, ports.redactor.redact(&task.text)));
@@ -143,10 +143,10 @@ async fn send(settings: &Webhook, client: &Client, telling: &Telling<'_>, now: T
     client.post(settings.url.expose_secret(), body, signed.unwrap_or_default()).await
 }
 
-/// Sends a test event to an endpoint. Answers what came back, as a sentence.
+/// Sends a test event to an endpoint. Returns the result as a sentence.
 ///
 /// # Errors
-/// What went wrong, as a sentence.
+/// The failure, as a sentence.
 pub async fn examine(settings: &Webhook) -> Result<String, String> {
     let name = &settings.name;
     let client = Client::new(settings.allow_private, TIMEOUT).map_err(|error| format!("{name}: {error}"))?;
@@ -162,10 +162,10 @@ pub async fn examine(settings: &Webhook) -> Result<String, String> {
     }
 }
 
-/// What the event of [`examine`] is called; none of [`HookEvent`](crate::core::hook::HookEvent)s is.
+/// Name of the event of [`examine`]; no [`HookEvent`](crate::core::hook::HookEvent) has it.
 const TEST: &str = "test";
 
-/// Between 0 and 1.
+/// Returns a random number between 0 and 1.
 fn jitter() -> f64 {
     let random = getrandom::u64().unwrap_or(u64::MAX / 2);
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)

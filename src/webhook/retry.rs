@@ -1,58 +1,58 @@
-//! What becomes of an event after a try: pure, so that days pass in a test.
+//! The next step for an event after an attempt: pure, so that days can pass in a test.
 
 use std::time::Duration;
 
 use super::client::Answer;
 
-/// The longest wait between two tries that herder itself chooses.
+/// The longest wait between two attempts that herder chooses itself, in seconds.
 const WAIT_MAX: u32 = 300;
 
 /// The longest wait that an endpoint may ask for.
 const ASKED_MAX: Duration = Duration::from_secs(3600);
 
-/// Waits after the refusals of one event, in seconds; after one more it is given up. A proxy that is being restarted answers
-/// with 404 for a minute; who refuses for minutes refuses the event, and others wait behind it.
+/// Waits after the refusals of one event, in seconds; after one more it is dropped. A proxy that is being restarted
+/// answers with 404 for a minute; an endpoint that refuses for minutes refuses the event, and others wait behind it.
 const REFUSED_WAITS: [u32; 4] = [2, 10, 60, 120];
 
-/// How an endpoint stands.
+/// The state of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Failed tries in a row.
+    /// Number of failed attempts in a row.
     failures: u32,
-    /// How often the event at hand was refused in a row.
+    /// Number of refusals in a row of the present event.
     refusals: usize,
 }
 
-/// What to do with the event at hand.
+/// The next step for the present event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// It has arrived.
+    /// It was delivered.
     Done,
     /// Send it again.
     Again {
-        /// After so long.
+        /// The wait before that.
         wait: Duration,
-        /// Failed tries in a row.
+        /// Number of failed attempts in a row.
         attempts: u32,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It is given up, and the next one is sent.
+    /// It is dropped, and the next one is sent.
     Dropped {
-        /// How often it was refused.
+        /// Number of its refusals.
         attempts: u32,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The endpoint is gone: nothing is sent to it any more.
+    /// The endpoint is gone: no more events are sent to it.
     Gone {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Standing {
-    /// Takes in what came of a try. `jitter` is between 0 and 1.
+    /// Handles the result of an attempt. `jitter` is between 0 and 1.
     pub fn after(&mut self, answer: &Answer, jitter: f64) -> Next {
         let (reason, seconds, asked) = match answer {
             Answer::Taken { .. } => {
@@ -76,7 +76,7 @@ impl Standing {
             }
         };
         self.failures = self.failures.saturating_add(1);
-        // Between four fifths of the step and all of it, so that endpoints of one server are not asked all at once.
+        // Between 80 % and 100 % of the step, so that endpoints of one server are not all asked at once.
         let wait = Duration::from_secs(seconds.into()).mul_f64(0.8 + 0.2 * jitter.clamp(0.0, 1.0));
         let wait = asked.map_or(wait, |asked| wait.max(asked.min(ASKED_MAX)));
         Next::Again { wait, attempts: self.failures, reason: reason.clone() }
@@ -118,7 +118,7 @@ mod tests {
         let mut standing = Standing::default();
         assert_eq!(wait(&standing.after(&later(Some(120)), 0.0)), 120);
         assert_eq!(wait(&standing.after(&later(Some(1_000_000)), 0.0)), 3600);
-        // Less than the own step is not taken for an invitation to hurry.
+        // A wait shorter than herder's own does not shorten it.
         assert_eq!(wait(&standing.after(&later(Some(0)), 1.0)), 4);
     }
 
@@ -129,7 +129,7 @@ mod tests {
             wait(&standing.after(&later(None), 0.5));
         }
         standing.after(&Answer::Taken { status: 200 }, 0.5);
-        // The next one has its own minutes, also if nothing was taken between them.
+        // The next event has minutes of its own, also if nothing was accepted in between.
         for _ in 0..2 {
             let waits: Vec<u64> = (0..4).map(|_| wait(&standing.after(&refused(), 1.0))).collect();
             assert_eq!(waits, [2, 10, 60, 120]);

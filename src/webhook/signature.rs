@@ -1,7 +1,7 @@
-//! Signatures by the rules of Standard Webhooks, so that whoever receives an event knows that it is herder's.
+//! Signatures by Standard Webhooks, so that a receiver can verify that an event is from herder.
 //!
-//! `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. The timestamp is that of the try, so that a recorded
-//! request cannot be sent again later; the id is that of the event, and tells a retry from a new one.
+//! A signature is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. The timestamp is that of the attempt,
+//! so that a recorded request cannot be replayed later; the id is that of the event, and identifies a retry.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ use ring::hmac;
 
 use crate::core::time::Timestamp;
 
-/// How a secret begins.
+/// Prefix of a secret.
 const PREFIX: &str = "whsec_";
 
-/// The lengths of a key, in bytes (Standard Webhooks, "Signature scheme").
+/// Minimum length of a key, in bytes (Standard Webhooks, "Signature scheme").
 const KEY_MIN: usize = 24;
-/// See [`KEY_MIN`].
+/// Maximum length of a key, in bytes, see [`KEY_MIN`].
 const KEY_MAX: usize = 64;
 
-/// What events are signed with.
+/// The key that signs events.
 #[derive(Clone)]
 pub struct SigningKey(hmac::Key);
 
-/// A secret that cannot be used. It is not repeated.
+/// The reason why a secret cannot be used. The secret is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// Not base64.
+    /// It is not base64.
     #[error(
         "the secret is not base64, as Standard Webhooks have it; make one with: echo whsec_$(openssl rand -base64 32)"
     )]
     Encoding,
-    /// Too short or too long.
+    /// It is too short or too long.
     #[error(
         "the secret has {0} bytes, and must have {KEY_MIN} to {KEY_MAX}; make one with: echo whsec_$(openssl rand -base64 32)"
     )]
@@ -45,17 +45,17 @@ impl fmt::Debug for SigningKey {
 }
 
 impl PartialEq for SigningKey {
-    /// Keys that sign alike are one.
+    /// Keys with equal signatures are equal.
     fn eq(&self, other: &Self) -> bool {
         hmac::sign(&self.0, b"").as_ref() == hmac::sign(&other.0, b"").as_ref()
     }
 }
 
 impl SigningKey {
-    /// From a secret as people hand it on: base64, with or without `whsec_` before it.
+    /// Parses a secret: base64, with or without `whsec_` before it.
     ///
     /// # Errors
-    /// If it is something else.
+    /// It is not base64, or has a wrong length.
     pub fn new(secret: &str) -> Result<Self, SecretError> {
         let secret = secret.trim();
         let key = STANDARD
@@ -67,7 +67,7 @@ impl SigningKey {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key)))
     }
 
-    /// The headers of a request that is sent `now`.
+    /// Returns the headers of a request that is sent at `now`.
     #[must_use]
     pub fn headers(&self, id: &str, now: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
         let seconds = now.as_millis().div_euclid(1000);

@@ -1,9 +1,9 @@
-//! Where tasks go, in words.
+//! Messages about tasks that move or are split.
 
 use super::{Message, say};
 use crate::core::id::{AgentName, WorkId};
 
-/// A task goes from somewhere to somewhere.
+/// Returns the message about a task that moves between agents or the board.
 pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'a AgentName>) -> Message<'a> {
     let task = ("task", task.to_string().into());
     match (from, to) {
@@ -14,7 +14,7 @@ pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'
     }
 }
 
-/// A task is done in parts.
+/// Returns the message about a task that is split into parts.
 pub(super) fn split<'a>(task: WorkId, parts: &[WorkId]) -> Message<'a> {
     let parts = parts.iter().map(WorkId::to_string).collect::<Vec<_>>().join(", ");
     say("notice-task-split", [("task", task.to_string().into()), ("parts", parts.into())])

@@ -1,10 +1,10 @@
-//! Text of others as a part of a sentence: on one line, and bounded.
+//! Text of others as part of a sentence: on one line, and bounded.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{DETAIL_MAX, Locale, NAME_MAX};
 
-/// Free text as one line of at most `max` characters.
+/// Reduces free text to one line of at most `max` graphemes.
 pub(in crate::l10n) fn one_line(text: &str, max: usize) -> String {
     let mut line = String::new();
     let mut length = 0;
@@ -26,13 +26,14 @@ pub(in crate::l10n) fn one_line(text: &str, max: usize) -> String {
     line
 }
 
-/// A person's name for a sentence that says where they are: nothing in it can be taken for that, or for what they said.
+/// Reduces a person's name for a sentence that also tells their place: characters are removed that could imitate the
+/// place or their words.
 pub(super) fn bare_name(name: &str) -> String {
     let name: String = name.chars().map(|c| if "():*`：（）".contains(c) { ' ' } else { c }).collect();
     one_line(&name, NAME_MAX)
 }
 
-/// Free text as a sentence: one line that ends with a full stop, or says that nothing was given.
+/// Reduces free text to a sentence: one line that ends with a full stop, or says that nothing was given.
 pub(in crate::l10n) fn sentence(locale: &Locale, text: &str) -> String {
     let mut line = one_line(text, DETAIL_MAX);
     if line.is_empty() {

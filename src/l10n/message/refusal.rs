@@ -1,4 +1,4 @@
-//! Which message says why something was refused.
+//! Mapping of refusals to messages.
 
 use super::{Message, WORK_MAX, bare_name, of, one_line, say, sentence};
 use crate::core::ask::{AskAnswer, AskEnd};
@@ -7,7 +7,7 @@ use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::l10n::{Locale, Value, watching};
 
-/// The message of a refusal.
+/// Returns the message of a refusal.
 pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> {
     use Refusal as R;
     match refusal {
@@ -120,7 +120,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
     }
 }
 
-/// A late answer is told whose was first.
+/// Returns the message of a late answer, which names the first one.
 fn ask_over<'a>(ask: AskId, end: &'a AskEnd, at: Timestamp) -> Message<'a> {
     let (ask, at) = (("ask", Value::from(ask.to_string())), ("at", Value::from(at)));
     match end {

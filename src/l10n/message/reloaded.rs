@@ -1,4 +1,4 @@
-//! What came of reading the configuration again.
+//! Messages about a reload of the configuration.
 
 use std::fmt::Display;
 
@@ -6,10 +6,10 @@ use super::{Message, NAME_MAX, WORK_MAX, one_line, say};
 use crate::core::notice::Notice;
 use crate::l10n::Locale;
 
-/// The mistakes of a configuration that are told in one sentence; the log has all.
+/// Maximum number of mistakes in one sentence; the log has all.
 const MISTAKES_MAX: usize = 3;
 
-/// A configuration has mistakes.
+/// Returns the message about a configuration with mistakes.
 pub(super) fn not_reloaded<'a>(problems: &[String], count: u32) -> Message<'a> {
     let first: Vec<String> =
         problems.iter().take(MISTAKES_MAX).map(|problem| one_line(problem, WORK_MAX * 2)).collect();
@@ -18,9 +18,9 @@ pub(super) fn not_reloaded<'a>(problems: &[String], count: u32) -> Message<'a> {
     say("notice-not-reloaded", [("count", count.into()), problems, ("more", more.into())])
 }
 
-/// What has changed, part by part.
+/// Returns the message about the changes, part by part.
 pub(super) fn reloaded<'a>(locale: &Locale, notice: &Notice) -> Message<'a> {
-    /// Names that are told of each part.
+    /// Maximum number of names listed per part.
     const NAMES_MAX: usize = 20;
     let Notice::Reloaded { added, changed, restarted, removed, replaced, stayed, failed, sections, later } =
         notice

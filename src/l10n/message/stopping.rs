@@ -1,11 +1,11 @@
-//! Sentences that say why a session is being ended.
+//! Messages about a session that is being stopped.
 
 use super::{Message, of, say};
 use crate::core::event::StopReason;
 use crate::core::id::AgentName;
 use crate::l10n::Locale;
 
-/// Every reason has a sentence of its own: what follows differs.
+/// Returns the message of a reason; each has a sentence of its own, since the consequences differ.
 pub(super) fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Message<'a> {
     match reason {
         StopReason::Pause => say("notice-stopping-pause", [of(agent)]),

@@ -1,4 +1,4 @@
-//! Why a network is not to be had, in a locale's words.
+//! Texts of the reasons why a network is unavailable.
 
 use crate::core::detail::{DiscordReason, LinkReason};
 use crate::l10n::message::{Message, say};

@@ -1,9 +1,9 @@
-//! `irc_ask`: a question to people, whose answer is waited for in slices.
+//! `irc_ask`: a question to people, with a wait for the answer in slices.
 //!
-//! A person may take as long as a question stays open, and no CLI waits so long for a tool. A call that has no answer yet gives the question's
-//! number, and the next call with that number goes on waiting. The question itself is the agent's, on disk: it outlives the
-//! call, the session and herder. The clocks of the session stand still while a call waits, and between two calls they run: an
-//! agent that asked and then hangs is noticed.
+//! A person may take as long as the question is open, and no CLI waits so long for a tool. A call without an answer
+//! yet returns the question's number, and the next call with that number continues to wait. The question belongs to
+//! the agent and is on disk: it outlives the call, the session and herder. The session's timers stop while a call
+//! waits, and run between two calls, so that an agent that asked and then hangs is noticed.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) async fn ask(
     } else {
         tokio::select! {
             settled = host.fleet().answer_to(caller.agent, id, slice) => settled,
-            // Who is whispered to in the midst of it hears that at once, and goes on waiting if it likes.
+            // A whisper interrupts the wait so that the agent reads it at once; it can continue to wait.
             () = admitted.woken() => None,
         }
     };
@@ -52,7 +52,7 @@ pub(super) async fn ask(
     })
 }
 
-/// A question that the agent has asked before.
+/// Checks that the agent has asked this question before.
 fn known(host: &Host, caller: Caller<'_>, id: AskId) -> Result<AskId, String> {
     let view = host.fleet().view(caller.agent).ok_or_else(gone)?;
     if is_question(&view, id) {
@@ -69,7 +69,7 @@ fn is_question(view: &View, id: AskId) -> bool {
     view.agent.open_ask(id).or(settled).is_some_and(|ask| ask.about.is_question())
 }
 
-/// Asks, and gives the number of the question. The same question of the same work has one number.
+/// Asks a question and returns its number. The same question of the same task keeps its number.
 async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Result<AskId, String> {
     let text = clean(arguments.text("question")?.ok_or("Either `question` or `id` is needed.")?);
     let text = text.trim();
@@ -94,7 +94,7 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
     })
 }
 
-/// The answers to choose from, each a text, or a text with an explanation.
+/// Parses the offered answers, each a text, or a text with an explanation.
 fn offers(arguments: Arguments<'_>) -> Result<Vec<Offer>, String> {
     let wrong = || {
         format!(
@@ -112,7 +112,7 @@ fn offers(arguments: Arguments<'_>) -> Result<Vec<Offer>, String> {
     given.iter().map(offer).collect::<Option<Vec<_>>>().ok_or_else(wrong)
 }
 
-/// For the model; `left` is how long the question stays open.
+/// Formats an open question for the model; `left` is how long it stays open.
 fn unanswered(id: AskId, left: Option<Duration>) -> String {
     let left = left.map(|left| match left.as_secs() {
         seconds @ 0..120 => format!(" It stays open for {seconds} s more."),
@@ -128,7 +128,7 @@ fn gone() -> String {
     "Your session is over already; nothing was asked.".to_owned()
 }
 
-/// The end of a question, for the model. An answer comes from one of the operators, whose word counts.
+/// Formats the end of a question for the model. An answer comes from an operator, whose word counts.
 fn answered(settled: &Settled) -> String {
     let id = settled.ask.id;
     match &settled.end {
