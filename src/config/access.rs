@@ -1,17 +1,17 @@
-//! `[access]`: who may command.
+//! `[access]`: the people who may command.
 
 use super::discord::is_id;
 use super::section::{At, Section, meant};
 use super::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
 
-/// What a subject can look like.
+/// The forms of a subject.
 const FORMS: &str = "write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>";
 
-/// How a subject may begin.
+/// The prefixes of a subject.
 const KINDS: [&str; 4] = ["irc", "irc-mask", "discord", "discord-role"];
 
-/// Reads `[access]` against the networks of the file.
+/// Parses `[access]` against the networks of the file.
 pub(super) fn rules(section: Section<'_>, discord: bool, irc: &[IrcNetwork]) -> AccessRules {
     let read = |key: &'static str| -> Vec<Subject> {
         let texts = section.texts(key).unwrap_or_default();
@@ -107,7 +107,7 @@ fn subject(
     }
 }
 
-/// A mask must name a host: a nick and a user name are whatever their owner types.
+/// Checks that a mask names a host: nick and user name are chosen by the client.
 fn check_mask(mask: &str) -> Result<(), String> {
     let parts = mask
         .split_once('!')

@@ -1,4 +1,4 @@
-//! `[[agent]]`: the agents that are written in the file.
+//! `[[agent]]`: the agents in the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::tools::places;
 use super::section::Section;
 use super::{Discord, IrcNetwork, environment, spending, validate};
 
-/// What stands for the prompt in a command line.
+/// Placeholder of the prompt in a command line.
 const PROMPT: &str = "{prompt}";
 
-/// What a pattern can say a line of stderr means. Success and herder's own doings are no text's to claim.
+/// Categories that a pattern may assign to a line of stderr. Success and herder's own actions are not among them.
 const CATEGORIES: [(&str, Category); 10] = [
     ("transient", Category::Transient),
     ("rate-limit", Category::RateLimit),
@@ -34,7 +34,7 @@ const CATEGORIES: [(&str, Category); 10] = [
     ("sandbox-denial", Category::SandboxDenial),
 ];
 
-/// Reads every `[[agent]]`.
+/// Parses every `[[agent]]`.
 pub(super) fn agents(
     top: &Section<'_>,
     irc: &[IrcNetwork],
@@ -80,7 +80,7 @@ pub(super) fn agents(
     specs
 }
 
-/// An agent's channel is `#name` on every network.
+/// Checks that an agent's channel, `#name` on every network, is no channel of the fleet.
 fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork], discord: Option<&Discord>) {
     let channel = format!("#{}", agent.name);
     if let Some(discord) = discord {
@@ -122,7 +122,7 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
 fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     let runtime = runtime(section);
     let workspace = workspace(section);
-    // The rest is read even where these are missing, so that its mistakes are reported, too.
+    // The rest is read even if these are missing, so that its mistakes are reported, too.
     let stand_in = AgentName::new("unnamed").expect("the word is within the rules for names");
     let known = name.is_some() && runtime.is_some() && workspace.is_some();
     let mut spec = AgentSpec::new(
@@ -158,7 +158,7 @@ fn channels(section: &Section<'_>) -> Vec<String> {
     texts.into_iter().map(|text| text.value).collect()
 }
 
-/// What it is good for, as tasks can ask for it.
+/// Parses the agent's tags, which tasks can require.
 fn tags(section: &Section<'_>) -> Vec<String> {
     let texts = section.texts("tags").unwrap_or_default();
     if texts.len() > TAGS_MAX {
@@ -301,7 +301,7 @@ fn variables(section: &Section<'_>, spec: &mut AgentSpec) {
     }
 }
 
-/// What is kept from it, and what of that it is given all the same.
+/// Parses the isolation of the agent, and the credentials that it gets nevertheless.
 fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
     spec.own_home = section.flag("own_home").unwrap_or(spec.own_home);
     let credentials = section.texts("credentials").unwrap_or_default();
@@ -336,7 +336,7 @@ fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
     }
 }
 
-/// The first name in braces that stands for none of the places of a sandbox.
+/// Returns the first name in braces that is no placeholder of a sandbox.
 fn unknown_place(word: &str) -> Option<&str> {
     let inner = word.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
     let mut names = inner.map(|(name, _)| name).filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));

@@ -1,6 +1,7 @@
-//! What has changed between two readings of the file: which sections count at once, and which wait for the next start.
+//! Changes between two readings of the file: sections that apply at once, and sections that apply from the next
+//! start.
 //!
-//! Agents are not compared here but with the journal, where it is known what each reading has said of them (`supervisor`).
+//! Agents are not compared here but with the journal, which records the last reading (`supervisor`).
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::core::policy::{EvaluatorRules, Policy};
 use crate::webhook::SigningKey;
 
 impl Config {
-    /// Sections that `new` has otherwise and that count at once, as they are written in the file.
+    /// Returns the sections that differ in `new` and apply at once, by their names in the file.
     #[must_use]
     pub fn changed_now(&self, new: &Self) -> Vec<&'static str> {
         changed(&[
@@ -28,8 +29,8 @@ impl Config {
         ])
     }
 
-    /// Sections and keys that `new` has otherwise and that count from the next start on: what herder was started with is
-    /// this.
+    /// Returns the sections and keys that differ in `new` and apply from the next start; `self` is the configuration
+    /// that herder was started with.
     #[must_use]
     pub fn changed_later(&self, new: &Self) -> Vec<&'static str> {
         changed(&[
@@ -59,7 +60,7 @@ impl Config {
         ])
     }
 
-    /// The limits of `new` as they count while herder runs that was started with this: who judges is decided at the start.
+    /// Returns the limits of `new` as they apply to a herder started with `self`: the judge is fixed at the start.
     #[must_use]
     pub fn policy_with(&self, new: &Self) -> Policy {
         let judge = self.policy.evaluator.judge;
@@ -72,7 +73,7 @@ fn changed(sections: &[(&'static str, bool)]) -> Vec<&'static str> {
     sections.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect()
 }
 
-/// Whether two parts are written differently, but for their secrets, which show themselves to nobody.
+/// True if two parts differ, apart from their secrets, which `Debug` does not show.
 fn differ(one: &impl Debug, other: &impl Debug) -> bool {
     format!("{one:?}") != format!("{other:?}")
 }
@@ -106,7 +107,7 @@ fn secrets_of_deadman(config: &Config) -> Option<&str> {
     exposed(config.deadman.as_ref().map(|deadman| &deadman.url))
 }
 
-/// Those who have an account on herder's own server, where it is the only one.
+/// Returns the accounts on herder's own server, if it is the only network.
 fn own_accounts(config: &Config) -> Vec<&str> {
     let rules = &config.access;
     let all = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
@@ -123,7 +124,7 @@ fn own_accounts(config: &Config) -> Vec<&str> {
     accounts
 }
 
-/// What `[supervisor]` says: all that no other section does.
+/// Returns the part of the policy that `[supervisor]` sets, with defaults for other sections.
 fn supervisor(policy: &Policy) -> Policy {
     let other = Policy::default();
     Policy {
@@ -146,7 +147,7 @@ fn rhythm(evaluator: &Evaluator) -> (usize, u32, u32) {
     (evaluator.window, evaluator.interval, evaluator.threshold)
 }
 
-/// Whether another program is asked, or the same in another way.
+/// True if another program is asked, or the same with other settings.
 fn asks_otherwise(one: &Evaluator, other: &Evaluator) -> bool {
     let (window, interval, threshold) = rhythm(one);
     let alike = Evaluator { window, interval, threshold, ..other.clone() };
@@ -160,7 +161,8 @@ mod tests {
 
     use crate::config::{section, validate};
 
-    /// Names of what counts at once and from the next start on, if `new` is added to `old`.
+    /// Returns the names of sections that apply at once and of those that apply from the next start, if `new` is
+    /// added to `old`.
     fn changes(old: &str, new: &str) -> (Vec<&'static str>, Vec<&'static str>) {
         let read = |text: &str, password: &'static str| {
             let around = section::Surroundings {
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn every_section_is_named_that_has_changed_and_no_other() {
-        /// Before, after, and what is named: whether it counts at once.
+        /// For each case: the text before, the text after, the name, and whether it applies at once.
         type Row<'a> = (&'a str, &'a str, &'a [(&'a str, bool)]);
         const IRC: &str = "[[irc]]\nname = \"libera\"\nserver = \"irc.libera.chat\"\n";
         const HOOK: &str = "[[webhook]]\nurl = \"https://example.org/\"\n";
@@ -216,7 +218,7 @@ mod tests {
             ("", "data_dir = \"elsewhere\"\nlocale = \"de\"", &[("data_dir", later), ("locale", later)]),
             ("", IRC, &[("[[irc]]", later)]),
             (IRC, IRC, &[]),
-            // The same words, and another secret behind them.
+            // The same text, with another secret behind it.
             (&sasl, &sasl, &[("[[irc]]", later)]),
             (discord, discord, &[("[discord]", later)]),
             ("", "drain_timeout = \"5s\"", &[("drain_timeout", later)]),

@@ -7,69 +7,69 @@ use secrecy::SecretString;
 
 use super::section::Section;
 
-/// The longest name of a channel or category, in characters, as Discord has it.
+/// Maximum length of a channel's or category's name on Discord, in characters.
 const NAME_MAX: usize = 100;
 
-/// Where Discord's REST API is.
+/// Base URL of Discord's REST API.
 pub const API_URL: &str = "https://discord.com";
 
-/// Discord, as herder uses it.
+/// Settings of Discord.
 #[derive(Debug, Clone)]
 pub struct Discord {
     /// The bot's token.
     pub token: SecretString,
-    /// The guild that herder works in.
+    /// Id of the guild that herder works in.
     pub guild: u64,
     /// The category of the agents' channels.
     pub category: String,
-    /// Escalations.
+    /// Name of the channel for escalations.
     pub alerts_channel: String,
-    /// Task lines.
+    /// Name of the channel for task lines.
     pub work_channel: String,
-    /// Talk with herder itself.
+    /// Name of the channel for talking with herder itself.
     pub control_channel: String,
-    /// User ids of bots that are listened to; all others are ignored.
+    /// User ids of bots that are allowed to speak; all others are ignored.
     pub bots: Vec<String>,
-    /// Whom alerts call: nobody else is ever pinged.
+    /// The roles and people that alerts ping; nobody else is ever pinged.
     pub call: Call,
-    /// How the API is reached.
+    /// The way to reach the API.
     pub reach: Reach,
 }
 
-/// Whom an alert in `#alerts` pings, by id.
+/// The roles and people that an alert in `#alerts` pings, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
-    /// Everybody with one of these roles.
+    /// Ids of roles.
     pub roles: Vec<String>,
-    /// These people.
+    /// Ids of people.
     pub users: Vec<String>,
 }
 
 impl Call {
-    /// The most roles and people that are named: they stand below the alert, in the same message.
+    /// Maximum number of roles and people: they are listed below the alert, in the same message.
     const MAX: usize = 20;
 }
 
-/// How Discord's API is reached.
+/// The way to reach Discord's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// As everybody does.
+    /// The usual way.
     Internet,
-    /// Under this base URL, in the clear: a proxy with a rate limiter of its own, or a simulator.
+    /// This base URL, without encryption: a proxy with a rate limiter of its own, or a simulator.
     Plain(String),
-    /// As everybody does, but at this address, which shows a certificate of this authority (PEM).
+    /// The usual way, but at this address, with a certificate of this authority (PEM).
     At {
-        /// Instead of what the name server says.
+        /// Address in place of the name server's answer.
         address: SocketAddr,
-        /// One more trusted authority.
+        /// File of an additional trusted authority.
         ca: PathBuf,
     },
 }
 
-/// Reads `[discord]`; `None` if it is switched off.
+/// Parses `[discord]`; `None` if it is switched off.
 pub(super) fn discord(section: Section<'_>) -> Option<Discord> {
     let enabled = section.flag("enabled").unwrap_or(true);
-    // A section that is switched off is read all the same, for its mistakes; but its token need not be there.
+    // A section that is switched off is read for its mistakes, but its token may be missing.
     let token = if enabled { section.secret("token") } else { section.skip("token") };
     if enabled && token.is_none() && !section.has("token") {
         section.problem("token", "the bot needs its token, e.g. token = { env = \"DISCORD_TOKEN\" }");
@@ -99,7 +99,7 @@ pub(super) fn discord(section: Section<'_>) -> Option<Discord> {
     Some(Discord { token, guild, category, alerts_channel, work_channel, control_channel, bots, call, reach })
 }
 
-/// The name of a text channel, which Discord writes in small letters and without spaces.
+/// Parses the name of a text channel, which Discord writes in lower case and without spaces.
 fn channel(section: &Section<'_>, key: &'static str, default: &str) -> String {
     let Some(name) = section.filled(key) else { return default.to_owned() };
     let bare = name.value.trim_start_matches('#').to_lowercase();
@@ -195,7 +195,7 @@ fn reach(section: &Section<'_>) -> Reach {
     }
 }
 
-/// Whether a text is an id as Discord writes them.
+/// True if a text has the form of a Discord id.
 pub(super) fn is_id(text: &str) -> bool {
     (15..=20).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit())
 }

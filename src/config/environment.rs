@@ -1,4 +1,4 @@
-//! What a child gets of the environment: variables that are set for it, and those that are passed on.
+//! Environment of a child: variables that are set for it, and variables that it inherits.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,23 +9,23 @@ use secrecy::SecretString;
 use super::secrets;
 use super::section::{At, Section, TextOrFile};
 
-/// Parts of the names of variables whose values are secrets: they are blacked out wherever herder speaks.
+/// Parts of variables' names that mark the values as secrets, which are redacted in all of herder's output.
 const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
-/// Values shorter than this are no secrets, and blacking them out would make posts unreadable.
+/// Minimum length of a secret, in bytes. Redacting shorter values would make posts unreadable.
 const SECRET_MIN: usize = 8;
 
 /// `env` and `inherit_env` of a section.
 pub(super) struct Variables {
-    /// Set for the child.
+    /// Variables that are set.
     pub(super) env: BTreeMap<String, String>,
-    /// Set for the child to what stands in a file.
+    /// Variables that are set to the content of a file.
     pub(super) env_files: BTreeMap<String, PathBuf>,
-    /// Passed on, if it is said which.
+    /// Names of inherited variables, if they are given.
     pub(super) inherit_env: Option<Vec<String>>,
 }
 
-/// Reads `env` and `inherit_env`.
+/// Parses `env` and `inherit_env`.
 pub(super) fn variables(section: &Section<'_>) -> Variables {
     let reading = section.reading;
     let (mut env, mut env_files) = (BTreeMap::new(), BTreeMap::new());
@@ -54,7 +54,7 @@ pub(super) fn variables(section: &Section<'_>) -> Variables {
                 source.finish();
                 if let Some((path, secret)) = read {
                     reading.secrets.borrow_mut().push(secret);
-                    // A relative one means something else where the agent works.
+                    // A relative path would mean another folder in the agent's working directory.
                     env_files.insert(name, std::path::absolute(&path).unwrap_or(path));
                 }
             }
@@ -89,8 +89,8 @@ fn check_variable(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// An agent may repeat what is in its environment: a value that looks like a secret is blacked out in what herder says.
-/// Answers whether it does.
+/// Registers a variable's value for redaction if it looks like a secret, since an agent may repeat its environment.
+/// Returns true if it does.
 pub(super) fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsString>) -> bool {
     let upper = name.to_ascii_uppercase();
     let value = value.and_then(|value| value.into_string().ok()).filter(|value| value.len() >= SECRET_MIN);

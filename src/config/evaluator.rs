@@ -1,4 +1,4 @@
-//! `[evaluator]`: who judges the agents' turns, how often, and with which credential.
+//! `[evaluator]`: the judge of the agents' turns, its rhythm, and its credential.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,51 +10,51 @@ use super::environment;
 use super::section::Section;
 use crate::core::policy::{self, EvaluatorRules};
 
-/// The model that codex is asked for unless another one is named.
+/// Default model for codex.
 const CODEX_MODEL: &str = "gpt-5.4";
 
-/// The model that Claude Code is asked for unless another one is named: its own default is the dearest one, and a judge
-/// that is asked every few turns need not be that.
+/// Default model for Claude Code: its own default is the most expensive one, which a judge that is asked every few
+/// turns does not need.
 const CLAUDE_MODEL: &str = "sonnet";
 
-/// A window of fewer turns than this shows nothing that repeats.
+/// Minimum window, in turns; fewer show no repetition.
 const WINDOW_MIN: u64 = 3;
 
-/// More turns than this do not fit into what is sent, of which the newest are kept.
+/// Maximum window, in turns. More do not fit into the prompt, in which the newest are kept.
 const WINDOW_MAX: u64 = 50;
 
-/// A judge that is asked after so many turns is never asked.
+/// Maximum interval, in turns; a judge with a longer one is never asked.
 const INTERVAL_MAX: u64 = 1000;
 
-/// Nobody is escalated on a first observation.
+/// Minimum number of findings before a person is called; never on a first one.
 const THRESHOLD_MIN: u64 = 2;
 
-/// With more findings in a row than this a person would have been called never.
+/// Maximum number of findings in a row before a person is called.
 const THRESHOLD_MAX: u64 = 100;
 
-/// What is said of turns so long ago helps nobody.
+/// Maximum time of an evaluation; a later verdict is about turns that are long past.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
-/// More processes of a CLI at a time than this need a machine of their own.
+/// Maximum number of concurrent processes of the CLI.
 const AT_ONCE_MAX: u64 = 64;
 
-/// Who judges.
+/// The judge of the agents' turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
     /// The Codex CLI, `codex exec`.
     Codex,
     /// Claude Code, `claude -p`.
     Claude,
-    /// Any program: prompt and transcript in, one line back.
+    /// Any program: prompt and transcript on standard input, one line on standard output.
     Command,
     /// herder's own detector alone, without a model.
     Builtin,
-    /// Nobody.
+    /// No judge.
     Off,
 }
 
 impl Judge {
-    /// Its word in the file.
+    /// Returns its word in the file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -66,8 +66,8 @@ impl Judge {
         }
     }
 
-    /// Variables of herder's environment that hold its credential, the first one that is set counts. What stands after
-    /// the login file is looked at where there is no such file.
+    /// Returns the environment variables of herder that may hold its credential; the first one that is set counts.
+    /// The second list is used only if there is no login file.
     #[must_use]
     pub fn variables(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
@@ -94,32 +94,32 @@ impl Judge {
     }
 }
 
-/// `[evaluator]`.
+/// Settings of `[evaluator]`.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
-    /// Who judges.
+    /// The judge.
     pub judge: Judge,
-    /// The program and its first arguments; empty where no process is started.
+    /// The program and its first arguments; empty if no process is started.
     pub command: Vec<String>,
     /// The model; empty: the program's own default.
     pub model: String,
-    /// How many turns are looked at.
+    /// Number of turns that are examined.
     pub window: usize,
-    /// After how many turns an evaluation is due.
+    /// Number of turns between two evaluations.
     pub interval: u32,
-    /// How many findings in a row call a person.
+    /// Number of findings in a row that call a person.
     pub threshold: u32,
-    /// How long one evaluation may take.
+    /// Maximum time of one evaluation.
     pub timeout: Duration,
-    /// How many processes run at a time.
+    /// Maximum number of concurrent processes.
     pub at_once: usize,
     /// Its own credential, instead of the one that the CLI would find.
     pub key: Option<SecretString>,
     /// The login file of the CLI, instead of the one that the CLI would find.
     pub login: Option<PathBuf>,
-    /// Variables set for it.
+    /// Environment variables that are set for it.
     pub env: BTreeMap<String, String>,
-    /// Variables it gets from herder's own environment.
+    /// Environment variables that it inherits from herder.
     pub inherit_env: Vec<String>,
 }
 
@@ -143,26 +143,26 @@ impl Default for Evaluator {
 }
 
 impl Evaluator {
-    /// herder's own detector and nothing else: no process, no model, no cost.
+    /// Returns the settings for herder's own detector alone: no process, no model, no cost.
     #[must_use]
     pub fn builtin() -> Self {
         Self { judge: Judge::Builtin, command: Vec::new(), model: String::new(), ..Self::default() }
     }
 
-    /// Whether nobody has said anything about who judges: what is missing then is no mistake of anybody's.
+    /// True if no judge is configured: a missing program is no mistake then.
     #[must_use]
     pub fn is_default(&self) -> bool {
         let default = Self::default();
         self.judge == default.judge && self.command == default.command
     }
 
-    /// Whether a process is started for an evaluation.
+    /// True if an evaluation starts a process.
     #[must_use]
     pub fn asks(&self) -> bool {
         matches!(self.judge, Judge::Codex | Judge::Claude | Judge::Command)
     }
 
-    /// The rhythm, as the core keeps it.
+    /// Returns the rules for the core.
     #[must_use]
     pub fn rules(&self) -> EvaluatorRules {
         let judge = match self.judge {
@@ -174,7 +174,7 @@ impl Evaluator {
     }
 }
 
-/// Reads the section.
+/// Parses the section.
 pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
     let default = Evaluator::default();
     let judges =
@@ -216,7 +216,7 @@ pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
     evaluator
 }
 
-/// What is known of the section before it is read: a credential that the judge finds by itself is blacked out as well.
+/// Registers the credentials that the judge finds by itself for redaction, before the section is read.
 pub(super) fn hide_credentials(top: &Section<'_>, judge: Judge) {
     let (before, after) = judge.variables();
     for name in before.iter().chain(after) {

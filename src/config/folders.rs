@@ -1,5 +1,5 @@
-//! Whether the agents' folders are there: the one thing about a file that is asked outside of it, and so only where nobody
-//! waits for the answer. A network mount whose server is gone answers nothing.
+//! Checks of the agents' folders. They need the file system, so that they run only where no caller waits: a network
+//! mount whose server is gone never answers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::problems::Problem;
 use crate::runtime::folder;
 
-/// What all of them together get to answer.
+/// Maximum time for all of the checks together.
 const ANSWERS: Duration = Duration::from_secs(6);
 
 /// A folder that the file names for an agent.
@@ -17,12 +17,12 @@ const ANSWERS: Duration = Duration::from_secs(6);
 pub struct Folder {
     /// The folder.
     pub path: PathBuf,
-    /// Where it is written, for what there may be to say about it.
+    /// Position in the file, for problems with it.
     pub(super) at: Problem,
 }
 
 impl Folder {
-    /// What is wrong with it, if anything.
+    /// Returns the problem with the folder, if there is one.
     async fn look(&self) -> Option<Problem> {
         let shown = self.path.display();
         let text = match folder::ask(&self.path, ANSWERS, |path| std::fs::metadata(path)).await {
@@ -37,9 +37,9 @@ impl Folder {
     }
 }
 
-/// What is wrong with those that cannot be worked in, in the order of the file; all are asked at once.
+/// Returns the problems with folders that cannot be used, in the order of the file; all are checked at once.
 ///
-/// A disk that is not mounted yet is that agent's trouble alone: it waits for a person then, and the others work.
+/// A disk that is not mounted yet concerns that agent alone: it waits for a person, and the others work.
 pub async fn unusable(folders: &[Folder]) -> Vec<Problem> {
     join_all(folders.iter().map(Folder::look)).await.into_iter().flatten().collect()
 }

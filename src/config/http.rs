@@ -1,4 +1,4 @@
-//! `[http]` and `[[http.token]]`: the listener of the page and the API.
+//! `[http]` and `[[http.token]]`: the listener of the web page and the API.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -11,32 +11,32 @@ use super::section::Section;
 use super::validate;
 use crate::access::Role;
 
-/// The address without a `listen`.
+/// Default of `listen`.
 const LISTEN: &str = "127.0.0.1:7700";
 
-/// The shortest secret of a token, in bytes.
+/// Minimum length of a token's secret, in bytes.
 const SECRET_MIN: usize = 16;
 
-/// The longest name of a token.
+/// Maximum length of a token's name, in bytes.
 const NAME_MAX: usize = 40;
 
-/// The listener of the page and the API.
+/// Settings of the listener of the web page and the API.
 #[derive(Debug, Clone)]
 pub struct Http {
-    /// Where it listens.
+    /// Address of the listener.
     pub listen: Listen,
-    /// What links to the page begin with, without a final slash; `None`: the listener's own address.
+    /// Prefix of links to the page, without a final slash; `None`: the listener's own address.
     pub public_url: Option<String>,
-    /// Names that requests may ask for beside the listener's own, in small letters and without a port.
+    /// Host names that requests may use beside the listener's own, in lower case and without a port.
     pub hosts: BTreeSet<String>,
-    /// Whether connections are encrypted by a proxy in front: cookies are `Secure` then.
+    /// True if a proxy in front encrypts the connections: cookies are `Secure` then.
     pub behind_proxy: bool,
-    /// Programs that may ask.
+    /// Tokens of programs.
     pub tokens: Vec<Token>,
 }
 
 impl Http {
-    /// A listener on loopback at any free port, without tokens: for people with a link.
+    /// Returns settings for a listener on loopback at any free port, without tokens: for people with a link.
     #[must_use]
     pub fn on_loopback() -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Http {
     }
 }
 
-/// An address to listen at.
+/// Address of the listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
     /// A TCP port.
@@ -58,18 +58,18 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
-/// A program that may ask.
+/// A token of a program.
 #[derive(Debug, Clone)]
 pub struct Token {
-    /// What the audit trail calls it: `http:` and its name.
+    /// Name in the audit trail: `http:` and the token's name.
     pub name: String,
-    /// What it may do.
+    /// Role of its requests.
     pub role: Role,
-    /// What it shows.
+    /// The secret that the program sends.
     pub secret: SecretString,
 }
 
-/// Reads `[http]`.
+/// Parses `[http]`.
 pub(super) fn http(section: Section<'_>) -> Http {
     let behind_proxy = section.flag("behind_proxy").unwrap_or(false);
     let listen = listen(&section, behind_proxy);

@@ -1,4 +1,4 @@
-//! `[[irc]]`: the networks.
+//! `[[irc]]`: the IRC networks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,19 +11,19 @@ use crate::core::id::NetworkName;
 use super::section::{At, Section};
 use super::{DISCORD_NETWORK, EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
 
-/// Authors that are not networks: a network of that name could pass for them in the audit trail.
+/// Names of authors that are no networks; a network of that name could pass for them in the audit trail.
 const RESERVED: [&str; 6] = ["local", "console", "http", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
 
-/// The longest nick that is asked for; servers cut further, and the link copes with that.
+/// Maximum length of a nick, in bytes; servers cut further, which the link handles.
 const NICK_MAX: usize = 30;
 
-/// The longest channel name that every server takes.
+/// Maximum length of a channel's name that every server accepts, in bytes.
 const CHANNEL_MAX: usize = 50;
 
-/// The usual ports, with TLS and without.
+/// The usual ports with TLS and without.
 const PORTS: (u16, u16) = (6697, 6667);
 
-/// Reads every `[[irc]]`.
+/// Parses every `[[irc]]`.
 pub(super) fn networks(top: &Section<'_>, bot: &str) -> Vec<IrcNetwork> {
     let sections = top.tables("irc");
     let networks: Vec<IrcNetwork> = sections.iter().map(|section| network(section, bot)).collect();
@@ -121,7 +121,7 @@ fn nick(section: &Section<'_>, bot: &str) -> String {
     nick
 }
 
-/// Whether every server takes a text as a nick.
+/// Checks that every server accepts a text as a nick.
 pub(super) fn check_nick(nick: &str) -> Result<(), String> {
     let special = |c: char| "[]\\`_^{|}".contains(c);
     let first = |c: char| c.is_ascii_alphabetic() || special(c);
@@ -200,7 +200,7 @@ fn read_fingerprint(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// A PEM file: it is looked into now, because the link would find out only when it first connects.
+/// Checks a PEM file now, because the link would find out only when it first connects.
 fn pem(section: &Section<'_>, key: &'static str, name: &str) -> PathBuf {
     let path = section.path(name);
     match fs::read(&path) {
@@ -250,7 +250,7 @@ fn plain(section: &Section<'_>, account: Option<At<String>>, password: Option<Se
     if account.value.contains('\0') {
         section.problem("account", "an account has no NUL in it");
     }
-    // A password that could not be read has been reported already.
+    // An unreadable password has been reported already.
     if password.is_none() && !section.has("password") {
         section.problem(
             "password",

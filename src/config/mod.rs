@@ -1,9 +1,9 @@
-//! Configuration: a file becomes a checked [`Config`], or every problem in it at once, with line numbers.
+//! Configuration: parses a file into a checked [`Config`], or returns every problem in it at once, with line numbers.
 //!
-//! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`discord`],
-//! [`irc`], [`access`], [`agents`], [`spending`], [`evaluator`], [`webhook`], [`quota`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
-//! programs exist is not asked here but by `herder check`; whether folders are there is asked beside everything else ([`unusable`]). What a file that is read again says otherwise, and what of that
-//! counts at once, is in [`changes`].
+//! [`load`] reads the TOML with the position of every value ([`section`]), section by section ([`discord`], [`irc`],
+//! [`access`], [`agents`], [`spending`], [`evaluator`], [`webhook`], [`quota`], the rest in [`validate`]). A mistake
+//! becomes a [`Problem`] and reading continues. Servers and programs are checked by `herder check`; folders are
+//! checked in the background ([`unusable`]). The differences of a file that is read again are in [`changes`].
 
 mod access;
 mod agents;
@@ -44,10 +44,10 @@ pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 pub use webhook::{DeadMan, Webhook};
 
-/// The file that is read when no other is named.
+/// The default configuration file.
 pub const FILE: &str = "bot.toml";
 
-/// The data folder when the file names none.
+/// The default data folder.
 pub const DATA_DIR: &str = "data";
 
 /// The name of the embedded server's network in `[access]` and in posts.
@@ -56,13 +56,13 @@ pub const EMBEDDED_NETWORK: &str = "embedded";
 /// The name of Discord as a network, in posts and in the audit trail.
 pub const DISCORD_NETWORK: &str = "discord";
 
-/// The example, which is also the manual: every key with its default.
+/// The example file, which is also the manual: every key with its default.
 pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
 
-/// The largest file that is read: a fleet of thousands of agents fits.
+/// Maximum size of the file, in bytes; a fleet of thousands of agents fits.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
-/// Reads and checks a file, with the environment that secrets come from.
+/// Reads and checks a file, with secrets from the environment.
 ///
 /// # Errors
 /// Every problem of the file at once.
@@ -70,7 +70,7 @@ pub fn load(path: &Path) -> Result<Config, Problems> {
     read_file(path, |_| None)
 }
 
-/// Reads and checks a file, unless there is something about its text as a whole.
+/// Reads and checks a file, unless `amiss` refuses its text as a whole.
 fn read_file(path: &Path, amiss: impl Fn(&str) -> Option<&'static str>) -> Result<Config, Problems> {
     let file = path.display().to_string();
     let text = text_of(path).and_then(|text| match amiss(&text) {
@@ -85,7 +85,7 @@ fn read_file(path: &Path, amiss: impl Fn(&str) -> Option<&'static str>) -> Resul
     validate::read(&text, &file, &around).map(|read| read.config)
 }
 
-/// [`load`] for a herder that runs: a file with nothing in it is one that is being written, and no wish to stop everything.
+/// Does the same as [`load`] for a running herder: an empty file is being written, and must not remove every agent.
 ///
 /// # Errors
 /// Every problem of the file at once.
@@ -94,7 +94,7 @@ pub fn load_again(path: &Path) -> Result<Config, Problems> {
     read_file(path, |text| text.trim().is_empty().then_some(empty))
 }
 
-/// Checks a text that is to become a file in the current folder. Variables with secrets need not be set yet.
+/// Checks a text that is to become a file in the current folder. Variables with secrets may be unset.
 ///
 /// # Errors
 /// Every problem of the text at once.
@@ -106,8 +106,8 @@ pub fn try_text(text: &str) -> Result<(), Problems> {
     validate::read(text, FILE, &around).map(|_| ())
 }
 
-/// The data folder that a file names, for commands that talk to a running herder: they need nothing else of the file, and
-/// whoever types them may lack its secrets.
+/// Returns the data folder that a file names, for commands that talk to a running herder. They need nothing else of
+/// the file, and their caller may lack its secrets.
 #[must_use]
 pub fn data_dir(path: &Path) -> PathBuf {
     let text = text_of(path).unwrap_or_default();
@@ -142,9 +142,9 @@ fn text_of(path: &Path) -> Result<String, String> {
 /// A configuration that has been checked.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Display name; the IRC nick unless a network says otherwise.
+    /// Display name; also the IRC nick unless a network sets another.
     pub name: String,
-    /// Database, sockets, per-agent state.
+    /// Folder for the database, sockets and per-agent state.
     pub data_dir: PathBuf,
     /// Language of posts.
     pub locale: String,
@@ -152,43 +152,43 @@ pub struct Config {
     pub discord: Option<Discord>,
     /// IRC networks.
     pub irc: Vec<IrcNetwork>,
-    /// Who may command.
+    /// The access rules.
     pub access: AccessRules,
     /// The supervisor's limits.
     pub policy: Policy,
-    /// What is kept, and for how long.
+    /// Retention of the history.
     pub history: History,
-    /// How long going down may take in all.
+    /// Maximum time of a shutdown.
     pub drain_timeout: Duration,
-    /// What holds for every chat network.
+    /// Settings of all chat networks.
     pub networks: Networks,
     /// The agents' own tools.
     pub tools: Tools,
-    /// Who judges their turns.
+    /// Settings of the evaluator.
     pub evaluator: Evaluator,
-    /// Who outside is told of agents.
+    /// Webhooks for agents' events.
     pub webhooks: Vec<Webhook>,
-    /// Which page is asked for while herder is well.
+    /// The dead man's switch, if it is configured.
     pub deadman: Option<DeadMan>,
-    /// The listener of the page and the API, if there is one.
+    /// The listener of the web page and the API, if it is configured.
     pub http: Option<Http>,
-    /// Agents written in the file.
+    /// Agents in the file.
     pub agents: Vec<AgentSpec>,
-    /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
+    /// Every secret of the file, and every variable of an agent that looks like one, for redaction.
     pub secrets: Vec<SecretString>,
-    /// Knows them, and what is learnt while herder runs.
+    /// Redactor that knows them, and learns further secrets while herder runs.
     pub redactor: Redactor,
-    /// Variables of the environment that herder's own secrets come from: no agent ever inherits them.
+    /// Environment variables that herder's own secrets come from: no agent inherits them.
     pub secret_variables: BTreeSet<String>,
-    /// No network is configured: the embedded server on loopback is the only one.
+    /// True if no network is configured: the embedded server on loopback is the only one.
     pub embedded: bool,
-    /// The agents' folders. Whether they are there is for [`unusable`] to find out.
+    /// The agents' folders, which [`unusable`] checks.
     pub folders: Vec<Folder>,
-    /// What should be known but keeps nothing from running: readable secrets, nobody in `[access]`.
+    /// Problems that do not prevent a start: readable secrets, nobody in `[access]`.
     pub warnings: Vec<Problem>,
 }
 
-/// One IRC network.
+/// Settings of one IRC network.
 #[derive(Debug, Clone)]
 pub struct IrcNetwork {
     /// Its name in `[access]` and in posts.
@@ -197,40 +197,40 @@ pub struct IrcNetwork {
     pub server: String,
     /// Port.
     pub port: u16,
-    /// How the link is protected.
+    /// Protection of the link.
     pub tls: Tls,
     /// The nick to ask for.
     pub nick: String,
     /// A server password (`PASS`), if one is needed.
     pub server_password: Option<SecretString>,
-    /// How to log in to services.
+    /// Login to services.
     pub sasl: Option<Sasl>,
-    /// The password for NickServ, where the server has no SASL.
+    /// Password for NickServ, for a server without SASL.
     pub nickserv_password: Option<SecretString>,
-    /// Escalations.
+    /// Channel for escalations.
     pub alerts_channel: String,
-    /// Task lines.
+    /// Channel for task lines.
     pub work_channel: String,
-    /// Talk with herder itself.
+    /// Channel for talking with herder itself.
     pub control_channel: String,
-    /// Nicks of bots that are listened to; all others are ignored.
+    /// Nicks of bots that are allowed to speak; all others are ignored.
     pub bots: Vec<String>,
 }
 
-/// How an IRC link is protected.
+/// Protection of an IRC link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
-    /// Not at all.
+    /// None.
     Off,
-    /// By the system's certificate authorities.
+    /// TLS with the system's certificate authorities.
     SystemRoots,
-    /// By the authorities or the certificate in this PEM file, beside the system's.
+    /// TLS with the authorities or the certificate in this PEM file, beside the system's.
     CaFile(PathBuf),
-    /// By the SHA-256 of the server's certificate, whoever signed it.
+    /// TLS with the SHA-256 of the server's certificate, regardless of its issuer.
     Fingerprint([u8; 32]),
 }
 
-/// How to log in to an IRC network's services.
+/// Login to an IRC network's services.
 #[derive(Debug, Clone)]
 pub enum Sasl {
     /// Account and password.
@@ -240,30 +240,30 @@ pub enum Sasl {
         /// Its password.
         password: SecretString,
     },
-    /// A client certificate.
+    /// SASL EXTERNAL with a client certificate.
     External {
-        /// PEM chain.
+        /// File with the PEM chain.
         certificate: PathBuf,
-        /// PEM private key.
+        /// File with the PEM private key.
         key: PathBuf,
     },
 }
 
-/// Who may command.
+/// The people who may command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessRules {
-    /// Everything.
+    /// People who may do everything.
     pub admins: Vec<Subject>,
-    /// Pause, resume, abort, tasks, work.
+    /// People who may pause, resume, abort, and give tasks and work.
     pub operators: Vec<Subject>,
-    /// Status, log, help.
+    /// People who may look: status, log, help.
     pub viewers: Vec<Subject>,
 }
 
-/// Somebody named in `[access]`.
+/// A subject named in `[access]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// `*`: everybody; viewers alone may be that.
+    /// `*`: everyone; for viewers alone.
     Everyone,
     /// `discord:<user id>`.
     DiscordUser(String),
@@ -285,39 +285,39 @@ pub enum Subject {
     },
 }
 
-/// What is kept, and for how long.
+/// Retention of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
-    /// Older events move to archives.
+    /// Age from which events move to archives.
     pub keep: Duration,
-    /// So do those beyond this many.
+    /// Number of events beyond which older ones move to archives.
     pub keep_events: u64,
-    /// Whether a logical export is written every day.
+    /// True if a logical export is written every day.
     pub daily_export: bool,
-    /// A second place for it.
+    /// A second folder for the export.
     pub export_copy: Option<PathBuf>,
-    /// Warn when less is free on the disk, in bytes.
+    /// Free disk space below which a warning is posted, in bytes.
     pub warn_free: u64,
 }
 
-/// How long going down may take in all, where the configuration does not say otherwise (contract, section 14).
+/// Default of the maximum time of a shutdown (contract, section 14).
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What holds for every chat network.
+/// Settings of all chat networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Networks {
-    /// The longest wait between two attempts to connect.
+    /// Maximum wait between two attempts to connect.
     pub reconnect_max: Duration,
-    /// Failed attempts after which the others are told and the adapter is restarted clean.
+    /// Number of failed attempts after which the other networks are told and the adapter is restarted clean.
     pub attempts: u32,
-    /// A backlog of more lines for one channel is collapsed.
+    /// Number of lines for one channel beyond which a backlog is collapsed.
     pub backlog_lines: u32,
-    /// Exchanges of another bot with one agent in an hour, unless a person speaks.
+    /// Maximum number of exchanges per hour between another bot and one agent without a person.
     pub bot_exchanges: usize,
 }
 
 impl Networks {
-    /// The longest wait in seconds, which is in first waits as well.
+    /// Returns the maximum wait in seconds, which is also its multiple of the first wait of 1 s.
     #[must_use]
     pub fn longest_wait(&self) -> u32 {
         u32::try_from(self.reconnect_max.as_secs()).unwrap_or(u32::MAX)
@@ -325,7 +325,7 @@ impl Networks {
 }
 
 impl Default for Networks {
-    /// The contract's, section 6 and 2.
+    /// The defaults of the contract, sections 6 and 2.
     fn default() -> Self {
         Self {
             reconnect_max: Duration::from_secs(30),
@@ -336,14 +336,14 @@ impl Default for Networks {
     }
 }
 
-/// The agents' own tools.
+/// Settings of the agents' own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tools {
-    /// Whether agents are given them.
+    /// True if agents get them.
     pub enabled: bool,
-    /// What an agent may say in a minute.
+    /// Maximum number of posts of an agent per minute.
     pub sends_per_minute: usize,
-    /// How often an agent may call for people in an hour.
+    /// Maximum number of an agent's calls for people per hour.
     pub notices_per_hour: usize,
 }
 

@@ -1,30 +1,30 @@
-//! What is wrong with a file, in sentences that say where, what, and what to do.
+//! Problems of a file, in sentences that say where, what, and what to do.
 
 use std::fmt;
 
 use crate::core::ask::is_hidden;
 
-/// What stands in a file, for a terminal: nothing of it moves the cursor, or cannot be seen.
+/// Returns text of a file for a terminal: characters that control the terminal or are invisible are escaped.
 pub(crate) fn printable(text: &str) -> String {
     let shown = |c: char| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
 }
 
-/// One thing that is wrong, or that should be known.
+/// A problem, or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, counted from 1; none for the file as a whole.
+    /// The line, counted from 1; `None` for the file as a whole.
     pub line: Option<usize>,
-    /// The section as it is written in the file, e.g. `[irc.libera]`; empty at the top.
+    /// The section as written in the file, e.g. `[irc.libera]`; empty at the top.
     pub place: String,
     /// The key; empty for the section as a whole.
     pub key: String,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub text: String,
 }
 
 impl Problem {
-    /// The sentence with the place in `file`: `bot.toml:12: [irc.libera] port: …`.
+    /// Returns the sentence with the position in `file`: `bot.toml:12: [irc.libera] port: …`.
     #[must_use]
     pub fn sentence(&self, file: &str) -> String {
         let mut sentence = file.to_owned();
@@ -47,10 +47,10 @@ impl Problem {
     }
 }
 
-/// Everything that is wrong with a file, in the order of its lines. Never empty.
+/// All problems of a file, in the order of its lines. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
-    /// The file, as it was named.
+    /// The file as it was named.
     pub file: String,
     /// The problems.
     pub list: Vec<Problem>,

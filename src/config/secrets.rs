@@ -1,4 +1,4 @@
-//! Secrets: named in the file, never written in it. They come from a variable of the environment or from a file.
+//! Secrets: named in the file, never written in it. They come from an environment variable or from a file.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -10,13 +10,14 @@ use secrecy::SecretString;
 
 use super::section::Section;
 
-/// How a secret is written in the file.
+/// The form of a secret in the file.
 pub(super) const FORM: &str = "{ env = \"NAME\" } or { file = \"path\" }";
 
-/// Somebody wrote the secret itself. It is not repeated: problems are printed and logged.
+/// Reply to a secret that is written in the file. The secret is not repeated, because problems are printed and
+/// logged.
 pub(super) const LITERAL: &str = "a secret does not belong in this file; put it into a variable of the environment or a file of mode 0600, and write { env = \"NAME\" } or { file = \"path\" } here";
 
-/// The longest secret that is read from a file: a private token, not a data set.
+/// Maximum size of a secret's file, in bytes: a private token, not a data set.
 const LONGEST: u64 = 64 * 1024;
 
 /// Reads the secret that `{ env = … }` or `{ file = … }` names.
@@ -50,7 +51,7 @@ fn from_variable(source: &Section<'_>, name: &str) -> Option<SecretString> {
     usable(source, "env", &format!("the variable {name}"), &value)
 }
 
-/// Reads the secret that `{ file = … }` names, and where it is.
+/// Reads the secret that `{ file = … }` names, and returns it with its path.
 pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
     let Some(file) = source.filled("file") else {
         source
@@ -63,7 +64,7 @@ pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
 fn from_file(source: &Section<'_>, name: &str) -> Option<SecretString> {
     let path = source.path(name);
     let shown = path.display();
-    // Opening a pipe would wait for whoever writes into it, perhaps for ever.
+    // Opening a pipe would wait for its writer, perhaps for ever.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(&path, flags, Mode::empty()).map_err(io::Error::from);
     let read = opened.map(fs::File::from).and_then(|file| {

@@ -1,8 +1,8 @@
-//! Reading one section of the file, key by key, so that every mistake is found in one go.
+//! Parses one section of the file key by key, so that every mistake is found at once.
 //!
-//! A derived deserialiser stops at the first mistake. Here each key is asked for by name and type; what does not fit
-//! becomes a [`Problem`] with its line, the default stands in, and reading goes on. What was never asked for is a
-//! mistyped key, and the nearest key that was asked for is its suggestion.
+//! A derived deserialiser stops at the first mistake. Here each key is requested by name and type; a wrong value
+//! becomes a [`Problem`] with its line, the default stands in, and reading continues. A key that was never requested
+//! is mistyped, and the most similar requested key is suggested.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,18 +19,18 @@ use super::folders::Folder;
 use super::problems::Problem;
 use super::{secrets, units};
 
-/// How alike (0 to 1) a mistyped word must be to a known one before it is suggested.
+/// Minimum similarity (0 to 1) of a mistyped word to a known one for a suggestion.
 const ALIKE: f64 = 0.66;
 
-/// What a file is read against: a folder for relative paths, and the environment's variables.
+/// Context of a file: a folder for relative paths, and the environment's variables.
 pub(super) struct Surroundings<'a> {
     /// The folder of the file.
     pub(super) folder: &'a Path,
-    /// Looks a variable up.
+    /// Looks up an environment variable.
     pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
-/// What one reading of a file collects.
+/// State of one reading of a file.
 pub(super) struct Reading<'a> {
     text: &'a str,
     pub(super) around: &'a Surroundings<'a>,
@@ -41,7 +41,7 @@ pub(super) struct Reading<'a> {
     pub(super) secrets: RefCell<Vec<SecretString>>,
     /// Names of the variables that herder's own secrets come from: no agent may inherit them.
     pub(super) secret_variables: RefCell<BTreeSet<String>>,
-    /// Every `section.key` that was asked for, whether it was there or not.
+    /// Every `section.key` that was requested, whether or not it was present.
     pub(super) asked: RefCell<BTreeSet<String>>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The line of a place in the text, counted from 1.
+    /// Returns the line of an offset in the text, counted from 1.
     pub(super) fn line(&self, offset: usize) -> usize {
         let before = self.text.as_bytes().iter().take(offset);
         1 + before.filter(|byte| **byte == b'\n').count()
@@ -73,7 +73,7 @@ pub(super) struct At<T> {
     pub(super) line: usize,
 }
 
-/// A text, or the table that says in which file it is.
+/// A text, or the table that names the file with the text.
 pub(super) enum TextOrFile<'a> {
     Text(String),
     File(Section<'a>),
@@ -82,9 +82,9 @@ pub(super) enum TextOrFile<'a> {
 /// One table of the file.
 pub(super) struct Section<'a> {
     pub(super) reading: &'a Reading<'a>,
-    /// As people see it: `[irc.libera]`.
+    /// Its name for people: `[irc.libera]`.
     place: String,
-    /// As the example is checked against: `irc`.
+    /// Its name for the check of the example: `irc`.
     path: String,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
         Self { reading, place, path, table, span, asked: RefCell::default() }
     }
 
-    /// The value of a key, which from now on is a known one.
+    /// Returns the value of a key, which is a known one from now on.
     fn value(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.asked.borrow_mut().push(key);
         let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
@@ -114,12 +114,12 @@ impl<'a> Section<'a> {
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// Whether a key is there, whatever it says.
+    /// True if a key is present, with any value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.iter().any(|(name, _)| name.get_ref() == key)
     }
 
-    /// The section's own line.
+    /// Returns the section's own line.
     pub(super) fn line(&self) -> usize {
         self.reading.line(self.span.start)
     }
@@ -134,25 +134,25 @@ impl<'a> Section<'a> {
         Problem { line, place: self.place.clone(), key: key.to_owned(), text }
     }
 
-    /// Something is wrong with a key.
+    /// Records a problem with a key.
     pub(super) fn problem(&self, key: &str, text: impl Into<String>) {
         let problem = self.note(self.line_of(key), key, text.into());
         self.reading.problems.borrow_mut().push(problem);
     }
 
-    /// Something is wrong with one of a key's values.
+    /// Records a problem with one of a key's values.
     pub(super) fn problem_at(&self, line: usize, key: &str, text: impl Into<String>) {
         let problem = self.note(Some(line), key, text.into());
         self.reading.problems.borrow_mut().push(problem);
     }
 
-    /// Something about a key should be known, but does not keep herder from running.
+    /// Records a warning about a key, which does not prevent a start.
     pub(super) fn warn(&self, key: &str, text: impl Into<String>) {
         let warning = self.note(self.line_of(key), key, text.into());
         self.reading.warnings.borrow_mut().push(warning);
     }
 
-    /// A key names the folder of an agent.
+    /// Records a key that names the folder of an agent.
     pub(super) fn folder(&self, key: &str, path: PathBuf) {
         let at = self.note(self.line_of(key), key, String::new());
         self.reading.folders.borrow_mut().push(Folder { path, at });
@@ -174,7 +174,7 @@ impl<'a> Section<'a> {
         );
     }
 
-    /// A text, e.g. `"libera"`.
+    /// Parses a text, e.g. `"libera"`.
     pub(super) fn text(&self, key: &'static str) -> Option<At<String>> {
         let value = self.value(key)?;
         let line = self.reading.line(value.span().start);
@@ -185,12 +185,12 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// A text that means nothing when it is empty.
+    /// Parses a text; an empty one counts as missing.
     pub(super) fn filled(&self, key: &'static str) -> Option<At<String>> {
         self.text(key).filter(|text| !text.value.is_empty())
     }
 
-    /// `true` or `false`.
+    /// Parses `true` or `false`.
     pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
         let value = self.value(key)?;
         let flag = value.get_ref().as_bool();
@@ -200,7 +200,7 @@ impl<'a> Section<'a> {
         flag
     }
 
-    /// A whole number within bounds.
+    /// Parses a whole number within bounds.
     pub(super) fn number(&self, key: &'static str, bounds: RangeInclusive<u64>) -> Option<u64> {
         let value = self.value(key)?;
         let (low, high) = (bounds.start(), bounds.end());
@@ -217,7 +217,7 @@ impl<'a> Section<'a> {
         number
     }
 
-    /// An amount of money: not negative.
+    /// Parses an amount of money that is not negative.
     pub(super) fn amount(&self, key: &'static str) -> Option<f64> {
         let value = self.value(key)?;
         let text = match value.get_ref() {
@@ -239,13 +239,13 @@ impl<'a> Section<'a> {
         amount
     }
 
-    /// A duration of at least `shortest`.
+    /// Parses a duration of at least `shortest`.
     pub(super) fn duration(&self, key: &'static str, shortest: Duration) -> Option<Duration> {
         let text = self.text(key)?;
         self.read_duration(key, &text, shortest)
     }
 
-    /// A list of durations of at least `shortest`, and not an empty one.
+    /// Parses a list, not empty, of durations of at least `shortest`.
     pub(super) fn durations(&self, key: &'static str, shortest: Duration) -> Option<Vec<Duration>> {
         let texts = self.texts(key)?;
         if texts.is_empty() {
@@ -264,13 +264,13 @@ impl<'a> Section<'a> {
         read.map_err(|why| self.problem_at(text.line, key, why)).ok()
     }
 
-    /// A size in bytes.
+    /// Parses a size in bytes.
     pub(super) fn size(&self, key: &'static str) -> Option<u64> {
         let text = self.text(key)?;
         units::size(&text.value).map_err(|why| self.problem_at(text.line, key, why)).ok()
     }
 
-    /// A list of texts.
+    /// Parses a list of texts.
     pub(super) fn texts(&self, key: &'static str) -> Option<Vec<At<String>>> {
         let value = self.value(key)?;
         let Some(list) = value.get_ref().as_array() else {
@@ -290,7 +290,8 @@ impl<'a> Section<'a> {
         Some(texts)
     }
 
-    /// A table of texts or of files that hold one each, e.g. `{ RUST_LOG = "warn", API_KEY = { file = "key" } }`.
+    /// Parses a table of texts, or of files with one text each, e.g. `{ RUST_LOG = "warn", API_KEY = { file = "key" }
+    /// }`.
     pub(super) fn texts_by_name(&self, key: &'static str) -> Option<BTreeMap<String, At<TextOrFile<'a>>>> {
         let value = self.value(key)?;
         let Some(table) = value.get_ref().as_table() else {
@@ -321,7 +322,7 @@ impl<'a> Section<'a> {
         Some(texts)
     }
 
-    /// One of a few words.
+    /// Parses one of a few words.
     pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let text = self.text(key)?;
         let found = choices.iter().find(|(word, _)| *word == text.value);
@@ -334,7 +335,7 @@ impl<'a> Section<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// A secret, from the environment or a file.
+    /// Reads a secret from the environment or a file.
     pub(super) fn secret(&self, key: &'static str) -> Option<SecretString> {
         self.value(key)?;
         let source = self.subsection(key)?;
@@ -346,10 +347,10 @@ impl<'a> Section<'a> {
         secret
     }
 
-    /// An address that may be a secret itself: a text, or where the secret is. What is longer than a host is blacked out
-    /// wherever herder speaks.
+    /// Parses an address that may be a secret itself: a text, or the source of a secret. An address with a path is
+    /// redacted in all of herder's output.
     pub(super) fn address(&self, key: &'static str) -> Option<SecretString> {
-        /// A shorter path is nobody's password.
+        /// Minimum length of a path that may be a password, in bytes.
         const PATH_MIN: usize = 8;
         if self.value(key)?.get_ref().as_str().is_none() {
             return self.secret(key);
@@ -363,7 +364,7 @@ impl<'a> Section<'a> {
         Some(secret)
     }
 
-    /// A secret that agents may be given as well, if they ask for the variable it comes from.
+    /// Reads a secret that agents may get as well, if they ask for its variable.
     pub(super) fn shared_secret(&self, key: &'static str) -> Option<SecretString> {
         let withheld = self.reading.secret_variables.borrow().clone();
         let secret = self.secret(key);
@@ -371,7 +372,7 @@ impl<'a> Section<'a> {
         secret
     }
 
-    /// A key that may stand there and is not looked at.
+    /// Accepts a key without reading it.
     pub(super) fn skip<T>(&self, key: &'static str) -> Option<T> {
         let _ = self.value(key);
         None
@@ -401,7 +402,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A table inside this one: `key = { … }` or `[key]`.
+    /// Parses a table inside this one: `key = { … }` or `[key]`.
     pub(super) fn table(&self, key: &'static str) -> Option<Self> {
         let value = self.value(key)?;
         let Some(table) = value.get_ref().as_table() else {
@@ -416,7 +417,7 @@ impl<'a> Section<'a> {
         Some(Self::new(self.reading, place, path, table, value.span()))
     }
 
-    /// The tables of a table, by names that people choose: `[key.name]`, or `key = { name = { … } }`.
+    /// Parses the tables of a table, by freely chosen names: `[key.name]`, or `key = { name = { … } }`.
     pub(super) fn named(&self, key: &'static str) -> Vec<(String, Self)> {
         let Some(group) = self.table(key) else { return Vec::new() };
         let mut sections = Vec::new();
@@ -437,7 +438,7 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// The tables of a list: `[[key]]`, or `key = [ { … } ]` inside a section.
+    /// Parses the tables of a list: `[[key]]`, or `key = [ { … } ]` inside a section.
     pub(super) fn tables(&self, key: &'static str) -> Vec<Self> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let wanted = if self.path.is_empty() {
@@ -467,7 +468,7 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// A part that this version does not have: `rest` says whether what is written there asks for nothing.
+    /// Accepts a part that this version does not have; `rest` tells whether its content requests nothing.
     pub(super) fn unsupported(&self, key: &'static str, what: &str, rest: impl Fn(&DeTable<'_>) -> bool) {
         self.asked.borrow_mut().push(key);
         let Some((name, value)) = self.table.iter().find(|(name, _)| name.get_ref() == key) else { return };
@@ -491,12 +492,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A path, relative ones from the file's own folder.
+    /// Returns a path; relative ones start at the file's own folder.
     pub(super) fn path(&self, text: &str) -> PathBuf {
         self.reading.around.folder.join(text)
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was never requested.
     pub(super) fn finish(self) {
         let asked = self.asked.borrow();
         for (name, _) in self.table {
@@ -511,7 +512,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// `; did you mean "…"?` for the nearest word, or nothing.
+/// Returns `; did you mean "…"?` for the most similar word, or nothing.
 pub(super) fn meant(found: &str, known: &[&str]) -> String {
     let found = found.to_lowercase();
     let alike = |word: &&str| {
@@ -523,7 +524,7 @@ pub(super) fn meant(found: &str, known: &[&str]) -> String {
         .map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
 }
 
-/// `a, b or c`.
+/// Formats a list: `a, b or c`.
 pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),

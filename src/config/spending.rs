@@ -1,4 +1,4 @@
-//! `[limits]` and `[prices]`: what may be spent, and what models cost whose runtimes do not say.
+//! `[limits]` and `[prices]`: caps, and prices of models whose runtimes report no cost.
 
 use crate::core::id::AccountName;
 use crate::core::policy::Policy;
@@ -8,10 +8,10 @@ use crate::runtime::acp::quirks::Quirks;
 
 use super::section::Section;
 
-/// More tokens than anybody can pay for.
+/// Maximum of a cap in tokens.
 const TOKENS_MAX: u64 = 1_000_000_000_000_000;
 
-/// `[limits]`: all agents together, and the agents of each account together.
+/// Parses `[limits]`: caps of all agents together, and of the agents of each account together.
 pub(super) fn limits(section: Section<'_>) -> SharedCaps {
     let fleet = shared(&section);
     let mut accounts = std::collections::BTreeMap::new();
@@ -33,7 +33,7 @@ fn shared(section: &Section<'_>) -> Caps {
     }
 }
 
-/// The caps of one agent, beside its budget per session.
+/// Parses the caps of one agent, beside its budget per session.
 pub(super) fn of_agent(section: &Section<'_>) -> Caps {
     Caps { tokens_per_session: tokens(section, "tokens_per_session"), ..shared(section) }
 }
@@ -42,7 +42,7 @@ fn tokens(section: &Section<'_>, key: &'static str) -> u64 {
     section.number(key, 0..=TOKENS_MAX).unwrap_or_default()
 }
 
-/// `[prices]`: dollars for a million tokens, by model.
+/// Parses `[prices]`: dollars per million tokens, by model.
 pub(super) fn prices(top: &Section<'_>) -> Prices {
     let mut prices = Prices::default();
     for (model, section) in top.named("prices") {
@@ -60,7 +60,7 @@ pub(super) fn prices(top: &Section<'_>) -> Prices {
     prices
 }
 
-/// Caps that cannot hold as they are meant.
+/// Warns of caps that cannot be enforced as intended.
 pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
     for agent in agents {
         let own = agent.max_budget_usd > 0.0 || agent.caps.in_dollars();
@@ -85,7 +85,7 @@ pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
             (Runtime::Command, Output::Gemini) if unpriced && policy.prices.0.is_empty() => {
                 no_dollars(top, "gemini", agent);
             }
-            // It does not name its model.
+            // It does not report its model.
             (Runtime::Command, Output::Codex) if unpriced => no_dollars(top, "codex", agent),
             (Runtime::Acp, _) if tokens && Quirks::of_program(program).counts_last_call => top.warn(
                 "limits",

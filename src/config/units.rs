@@ -1,13 +1,13 @@
-//! Durations (`"10s"`, `"1h30m"`) and sizes (`"1GB"`), as people write them in the file.
+//! Durations (`"10s"`, `"1h30m"`) and sizes (`"1GB"`) as written in the file.
 
 use std::time::Duration;
 
 use crate::core::detail::brief;
 
-/// The longest duration that is taken: deadlines are wall-clock times and must stay within what a calendar can show.
+/// Maximum duration: deadlines are wall-clock times and must stay within a calendar's range.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// A duration as it is written in the file.
+/// Formats a duration as it is written in the file.
 pub(super) fn written(duration: Duration) -> String {
     if duration.subsec_millis() == 0 {
         brief(duration).replace(' ', "")
@@ -16,7 +16,7 @@ pub(super) fn written(duration: Duration) -> String {
     }
 }
 
-/// Reads a duration: numbers with a unit, largest first, e.g. `"10s"`, `"5m"`, `"1h30m"`, `"30d"`, `"500ms"`.
+/// Parses a duration: numbers with a unit, largest first, e.g. `"10s"`, `"5m"`, `"1h30m"`, `"30d"`, `"500ms"`.
 ///
 /// # Errors
 /// A sentence that says what is wrong and what would be right.
@@ -51,7 +51,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     if sum > LONGEST { Err(format!("\"{text}\" is too long; at most ten years are taken")) } else { Ok(sum) }
 }
 
-/// Reads a size in bytes: a number with a unit, e.g. `"1GB"`, `"512MiB"`, `"0"`.
+/// Parses a size in bytes: a number with a unit, e.g. `"1GB"`, `"512MiB"`, `"0"`.
 ///
 /// # Errors
 /// A sentence that says what is wrong and what would be right.

@@ -1,4 +1,4 @@
-//! From the file's text to a [`Config`]: the sections in the order of the example, then what holds between them.
+//! From the file's text to a [`Config`]: the sections in the order of the example, then the rules between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::{
     evaluator, http, irc, quota, spending, webhook,
 };
 
-/// What a file that was read leaves behind.
+/// The result of reading a file.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) config: Config,
@@ -27,21 +27,21 @@ pub(super) struct Read {
     pub(super) known: BTreeSet<String>,
 }
 
-/// Languages that `locales/` has.
+/// Languages in `locales/`.
 const LOCALES: [(&str, &str); 3] = [("en-US", "en-US"), ("de", "de"), ("ja", "ja")];
 
-/// The longest path that the kernel takes for a Unix socket, less the zero at its end.
+/// Maximum length of a Unix socket's path, without the zero at its end.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// Limits below this make no sense: a clock that fires before a process can have said anything.
+/// Minimum of a clock: a shorter one would fire before a process can have said anything.
 const SHORTEST_CLOCK: Duration = Duration::from_secs(1);
 
-/// Reads `text`, which came from a file that problems are to call `file`.
+/// Parses `text`; problems name its file `file`.
 pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<Read, Problems> {
     let reading = Reading::new(text, around);
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        // What follows a mistake in the notation itself would be guesswork: these alone are reported.
+        // After a mistake in the TOML syntax everything else would be a guess: only these are reported.
         let list = errors.iter().map(|error| notation(&reading, error)).collect();
         return Err(in_order(file, list));
     }
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<
     }
 }
 
-/// Finds texts with a U+0000, which no program, path or server can be given. A line that has a mistake already has one.
+/// Finds texts with a U+0000, which no program, path or server accepts. A line with another mistake is left out.
 fn find_nul(reading: &Reading<'_>, table: &DeTable<'_>, problems: &mut Vec<Problem>) {
     for (name, item) in table {
         find_nul_in(reading, (name.get_ref(), item), problems);
@@ -109,7 +109,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let discord = top.table("discord").and_then(discord::discord);
     let irc = irc::networks(&top, &name);
     if let Err(why) = irc::check_nick(&name) {
-        // On the embedded server there is no other nick than this.
+        // On the embedded server this is the only nick.
         if irc.is_empty() && discord.is_none() {
             top.problem("name", why);
         }
@@ -179,7 +179,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
 }
 
-/// Sections whose parts are not built yet: they may stand there switched off.
+/// Accepts sections of parts that do not exist yet, if they are switched off.
 fn later_parts(top: &Section<'_>) {
     let says = |table: &DeTable<'_>, key: &str, word: &dyn Fn(&DeValue<'_>) -> bool| {
         table.is_empty() || table.iter().any(|(name, value)| name.get_ref() == key && word(value.get_ref()))
@@ -188,13 +188,13 @@ fn later_parts(top: &Section<'_>) {
     top.unsupported("web", "the web page and API are", disabled);
 }
 
-/// Whoever is reminded more often than this has no time to answer.
+/// Minimum time before a reminder, so that there is time to answer.
 const REMIND_AFTER_MIN: Duration = Duration::from_secs(60);
 
-/// A call that is repeated more often than this is read by nobody.
+/// Maximum number of reminders; more are not read.
 const REMIND_TIMES_MAX: u64 = 100;
 
-/// Nobody has so many agents; more is a slip of the hand.
+/// Maximum of `max_active`; more is a typing mistake.
 const ACTIVE_MAX: u64 = 100_000;
 
 fn supervisor(section: Section<'_>) -> Policy {
@@ -248,7 +248,7 @@ fn approvals(section: Section<'_>, policy: &mut Policy) {
     section.finish();
 }
 
-/// `[escalation]`: how people are called.
+/// Parses `[escalation]`: the rules for calling people.
 fn escalation(section: Section<'_>, default: EscalationRules) -> EscalationRules {
     let after = section.duration("remind_after", REMIND_AFTER_MIN).unwrap_or(default.after);
     let times = section.number("remind_times", 0..=REMIND_TIMES_MAX);
@@ -260,7 +260,7 @@ fn escalation(section: Section<'_>, default: EscalationRules) -> EscalationRules
 }
 
 fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
-    // Without any wait the breaker alone ends a crash loop.
+    // Without any wait only the breaker ends a crash loop.
     let base = section.duration("base", Duration::ZERO).unwrap_or(default.base);
     let cap = section.duration("cap", Duration::ZERO).unwrap_or(default.cap);
     if cap < base {
@@ -271,7 +271,7 @@ fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
     Exponential { base, cap }
 }
 
-/// More failures than this in a window are not remembered.
+/// Maximum number of failures in a window, as more are not kept.
 const INTENSITY_MAX: u64 = crate::core::breaker::RING as u64 - 1;
 
 fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> Intensity {
@@ -281,13 +281,13 @@ fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> I
     Intensity { count: number.unwrap_or(default.count), window }
 }
 
-/// A longer wait than this leaves a network alone that has long been back.
+/// Maximum of `reconnect_max`; a longer wait would ignore a network that is back.
 const RECONNECT_LONGEST: Duration = Duration::from_secs(3600);
 
-/// Fewer lines than a collapsed backlog keeps would be nothing to collapse.
+/// Minimum of `backlog_lines`, below which there would be nothing to collapse.
 const BACKLOG_LEAST: u64 = crate::outbox::BACKLOG_KEPT as u64;
 
-/// More than this in its window and a channel is nobody else's any more.
+/// Maximum number of posts per window; more would fill a channel.
 const SAYINGS_MAX: u64 = 1000;
 
 fn networks(section: Section<'_>) -> Networks {
@@ -331,7 +331,7 @@ fn tools(section: Section<'_>) -> Tools {
     tools
 }
 
-/// Fewer events than this would leave nothing for `history` and `log` to show.
+/// Minimum of `keep_events`, so that `history` and `log` have something to show.
 const KEEP_EVENTS_MIN: u64 = 1000;
 
 fn history(section: Section<'_>) -> History {

@@ -1,4 +1,4 @@
-//! `[[webhook]]` and `[deadman]`: who outside is told of agents, and of herder's being well.
+//! `[[webhook]]` and `[deadman]`: programs that are told of agents' events, and the dead man's switch.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,41 +12,41 @@ use crate::core::hook::HookEvent;
 use crate::core::id::NetworkName;
 use crate::webhook::{Format, SigningKey, address};
 
-/// The longest name.
+/// Maximum length of a name, in bytes.
 const NAME_MAX: usize = 60;
 
-/// Nobody's page is asked for more often than this.
+/// Minimum interval of requests to a page.
 const EVERY_MIN: Duration = Duration::from_secs(1);
 
-/// Who is told of agents by HTTP.
+/// A webhook: an HTTP endpoint that is told of agents' events.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    /// What it is called in `status`, alerts and logs: `webhook:` and its name.
+    /// Name in `status`, alerts and logs: `webhook:` and the configured name.
     pub name: NetworkName,
-    /// Where. It may be a secret.
+    /// The URL, which may be a secret.
     pub url: SecretString,
-    /// In which form.
+    /// Form of the requests.
     pub format: Format,
-    /// What events are signed with.
+    /// Key that signs requests.
     pub secret: Option<SigningKey>,
-    /// Of what.
+    /// The events that it subscribes to.
     pub events: BTreeSet<HookEvent>,
-    /// Whether it may be at an address that is not public.
+    /// True if its address may be private.
     pub allow_private: bool,
 }
 
-/// A page that is asked for while herder is well.
+/// The dead man's switch: a page that is requested as long as herder is well.
 #[derive(Debug, Clone)]
 pub struct DeadMan {
-    /// Where. It may be a secret.
+    /// The URL, which may be a secret.
     pub url: SecretString,
-    /// How often.
+    /// Interval of the requests.
     pub every: Duration,
-    /// Whether it may be at an address that is not public.
+    /// True if its address may be private.
     pub allow_private: bool,
 }
 
-/// Reads every `[[webhook]]`.
+/// Parses every `[[webhook]]`.
 pub(super) fn webhooks(top: &Section<'_>) -> Vec<Webhook> {
     let sections = top.tables("webhook");
     let read: Vec<(String, Option<Webhook>)> = sections.iter().map(webhook).collect();
@@ -81,7 +81,7 @@ fn webhook(section: &Section<'_>) -> (String, Option<Webhook>) {
     (name, webhook)
 }
 
-/// Reads `[deadman]`.
+/// Parses `[deadman]`.
 pub(super) fn deadman(section: Section<'_>) -> Option<DeadMan> {
     let allow_private = section.flag("allow_private").unwrap_or(false);
     let address = address(&section, allow_private, "which page is asked for");
@@ -90,7 +90,7 @@ pub(super) fn deadman(section: Section<'_>) -> Option<DeadMan> {
     address.map(|(url, _)| DeadMan { url, every, allow_private })
 }
 
-/// The URL and its host.
+/// Parses the URL; returns it with its host.
 fn address(section: &Section<'_>, allow_private: bool, what: &str) -> Option<(SecretString, String)> {
     let Some(text) = section.address("url") else {
         if !section.has("url") {
@@ -98,7 +98,7 @@ fn address(section: &Section<'_>, allow_private: bool, what: &str) -> Option<(Se
         }
         return None;
     };
-    // What is wrong with it is said without it: the path of many of them is a password.
+    // Problems are reported without the URL: the path of many URLs is a password.
     let parsed = Url::parse(text.expose_secret()).ok();
     let parsed = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some((url, host)) = parsed.and_then(|url| Some((url.clone(), url.host_str()?.to_owned()))) else {
