@@ -1,4 +1,4 @@
-//! Which channels herder wants to be in, and their topics: one per agent, following the fleet.
+//! Channels that herder joins, and their topics: one per agent, following the fleet.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::outbox::{Redactor, Target};
 use crate::supervisor::Fleet;
 use crate::tools::{Rooms, places};
 
-/// Topics follow the fleet at most so often: people read them, servers limit them.
+/// Minimum time between two updates of topics: people read them, and servers limit them.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// The agents' channels as they should be now, given what was wanted `before`.
+/// Returns the agents' channels as they should be now, given the ones `before`.
 pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWanted> {
     let agents = around.fleet.agents();
     let own = agents.iter().map(|view| {
         let target = Target::Agent(view.name.clone());
-        // A session that is being stopped is gone in a moment: what follows it is worth a topic, the moment is not.
+        // A session that is being stopped ends soon: the state after it is worth a topic, the stop is not.
         let stopping = matches!(view.agent.phase, Phase::Stopping { .. });
         let kept = before.iter().find(|channel| stopping && channel.target == target);
         let topic = kept.and_then(|channel| channel.topic.clone());
@@ -29,11 +29,11 @@ pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWa
             .unwrap_or_else(|| topic_of(&view.agent, view.hold.as_ref(), &around.locale, &around.redactor));
         ChannelWanted { target, topic: Some(topic), network: None }
     });
-    // What they were at cannot be read; where people talk with them stays, with the topic that it has.
+    // The state of unreadable agents is unknown; their channels stay, with their topics.
     let unreadable = around.fleet.unreadable().into_iter();
     let unreadable =
         unreadable.map(|agent| ChannelWanted { target: Target::Agent(agent), topic: None, network: None });
-    // Channels of an agent's list, as long as it has joined them and they are on the list.
+    // Channels in an agent's configuration, if the agent has joined them.
     let extra = agents.iter().flat_map(|view| {
         let places = places::all(&view.name, view.agent.spec.as_ref(), &around.networks);
         places.into_iter().filter(|place| place.extra && around.rooms.has_joined(&view.name, place))
@@ -43,7 +43,7 @@ pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWa
     own.chain(unreadable).chain(extra).collect()
 }
 
-/// What it depends on which channels are wanted.
+/// The sources that the channels depend on.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
     pub(super) fleet: Fleet,
@@ -53,31 +53,31 @@ pub(super) struct Around {
     pub(super) networks: Vec<places::Network>,
 }
 
-/// `<phase> · <task> · <since>`.
+/// Returns an agent's topic: `<phase> · <task> · <since>`.
 fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Redactor) -> String {
-    /// A topic has some hundred bytes on every server.
+    /// Maximum length of the work's text, in characters; a topic has some hundred bytes on every server.
     const WORK_MAX: usize = 80;
-    // Nobody renews a topic by the second: a moment stays true, what is left until then does not.
+    // A point in time stays true, but a remaining time would need updates.
     let hold = hold.filter(|_| agent.wants().is_some());
     let phase = match &agent.phase {
-        // Neither how many are at work: others come and go.
+        // The number of agents at work is left out, as it changes often.
         Phase::Idle if matches!(hold, Some(Hold::Turn { .. })) => locale.text("phase-held", &[]),
         Phase::Idle if hold.is_some() => hold.map(|hold| locale.hold(hold)).unwrap_or_default(),
         Phase::Waiting { until, reason } => locale.waiting_until(*until, *reason),
         phase => locale.phase(phase, agent.since),
     };
     let work = agent.current.as_ref().or_else(|| agent.queue.front());
-    // A topic is read by whoever joins: it is as clean of secrets and control codes as a post.
+    // Everyone who joins reads a topic: it is as free of secrets and control codes as a post.
     let work =
         work.map_or_else(|| "-".to_owned(), |work| redactor.redact(&clean(&work.text)).replace('\n', " "));
     let work: String = work.chars().take(WORK_MAX).collect();
     format!("{phase} · {work} · {}", locale.clock_time(agent.since))
 }
 
-/// Keeps `channels` as the fleet is, until dropped.
+/// Updates `channels` from the fleet, until dropped.
 pub(super) async fn follow(around: Around, channels: watch::Sender<Vec<ChannelWanted>>) {
     let (mut changes, mut wishes) = (around.fleet.changes(), around.rooms.wishes());
-    // What changed before this task began counts too.
+    // Changes before this task started count too.
     changes.mark_changed();
     loop {
         let wished = tokio::select! {
@@ -93,7 +93,7 @@ pub(super) async fn follow(around: Around, channels: watch::Sender<Vec<ChannelWa
             *channels = now;
             changed
         });
-        // An agent that has asked for a channel waits for it.
+        // An agent that has requested a channel waits for it.
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
             _ = wishes.changed() => wishes.mark_changed(),

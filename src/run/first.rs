@@ -1,4 +1,4 @@
-//! What is said before anything else.
+//! Posts that come before all others.
 
 use tracing::error;
 
@@ -8,7 +8,7 @@ use crate::core::notice::Notice;
 use crate::journal::{Aside, Batch, Journal, Opening};
 use crate::outbox::{Body, Lane, Markup, Post, Target};
 
-/// A notice that goes ahead of others and is worth nothing after a restart, unless it is put on disk.
+/// Returns an urgent notice, which is of no use after a restart unless it is stored.
 pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {
     Post {
         id: PostId::default(),
@@ -23,8 +23,8 @@ pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Pos
     }
 }
 
-/// Alerts every network of acknowledged revisions that are not there, and of archives that are not of the database. That is owed by the first transaction of all, because
-/// whatever is written notes that from now on they are missed by nobody.
+/// Posts alerts about missing acknowledged revisions and about foreign archives. They belong to the very first
+/// transaction, because any later one notes that they are not missing any more.
 pub(super) async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
     let mut posts = Vec::new();
     for missing in &opening.missing {

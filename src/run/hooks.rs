@@ -1,4 +1,4 @@
-//! Programs outside: one task per endpoint that is told of events, and the dead man's switch.
+//! Tasks for webhooks, one per endpoint, and for the dead man's switch.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::outbox::{Markup, NetworkQueue, Redactor};
 use crate::supervisor::{Fleet, Listener};
 use crate::webhook::{self, Client, Format};
 
-/// What all of them need.
+/// The services that all of them need.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
     pub(super) fleet: Fleet,
@@ -23,7 +23,7 @@ pub(super) struct Around {
     pub(super) speaking: CancellationToken,
 }
 
-/// All endpoints, and how what they are told is marked up.
+/// Returns all endpoints with the markup of their posts.
 pub(super) fn all(config: &Config) -> impl Iterator<Item = (NetworkName, Markup)> {
     config.webhooks.iter().map(|webhook| {
         let markup = match webhook.format {
@@ -34,14 +34,14 @@ pub(super) fn all(config: &Config) -> impl Iterator<Item = (NetworkName, Markup)
     })
 }
 
-/// Of what each of them is told.
+/// Returns the events that each endpoint subscribes to.
 pub(super) fn listeners(config: &Config) -> Vec<Listener> {
     let listener =
         |webhook: &Webhook| Listener { name: webhook.name.clone(), events: webhook.events.clone() };
     config.webhooks.iter().map(listener).collect()
 }
 
-/// Tells an endpoint what it is owed, until herder ends.
+/// Sends an endpoint its events, until herder ends.
 pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Around) {
     let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
         Ok(client) => client,
@@ -60,7 +60,7 @@ pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Ar
     };
     let (ended, shutdown) = (around.speaking.clone(), around.speaking);
     let told = keep_up("webhook", move || webhook::run(ports.clone(), shutdown.clone()));
-    // A task that ended because herder does has nothing left to do; one that panicked waits to be started again.
+    // A task that ended because herder does has nothing left to do; one that panicked is started again.
     tokio::select! {
         biased;
         () = told => {}
@@ -68,7 +68,7 @@ pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Ar
     }
 }
 
-/// Asks for the page of the dead man's switch, until dropped.
+/// Requests the page of the dead man's switch, until dropped.
 pub(super) async fn watch(settings: DeadMan, networks: Vec<NetworkName>, around: Around) {
     let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
         Ok(client) => client,

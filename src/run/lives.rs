@@ -1,5 +1,5 @@
-//! A note of this herder on disk, from before its first agent until its orderly end: the next one tells by it which processes
-//! a killed herder may have set free. What they prove is in [`crate::runtime::process::descent`].
+//! The record of this run on disk, from before its first agent until its orderly end. From it the next herder learns
+//! which processes a killed herder may have set free; the proof is in [`crate::runtime::process::descent`].
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,24 +13,24 @@ use crate::runtime::ProcessTrees;
 use crate::runtime::process::Identity;
 use crate::runtime::process::descent::{Record, nobody_left};
 
-/// The key of the note.
+/// Key of the record.
 const KEY: &str = "herder/record";
 
-/// This herder's note, and what it found of earlier ones.
+/// The record of this run, and of earlier runs.
 #[derive(Debug)]
 pub(super) struct Life {
     journal: Journal,
-    /// `None` where `/proc` says too little.
+    /// `None` if `/proc` lacks the information.
     own: Option<Record>,
-    /// Of herders of this boot that did not end in order.
+    /// Record of herders of this boot that did not end in order.
     past: Mutex<Option<Arc<Record>>>,
     adopted: watch::Receiver<BTreeSet<Identity>>,
     trees: ProcessTrees,
 }
 
 impl Life {
-    /// Notes that a herder runs, and has the service of processes know what an earlier one had adopted. `own` was made before
-    /// `trees` was.
+    /// Stores the record of this run, and passes the processes that an earlier one had adopted to the process service.
+    /// `own` was made before `trees`.
     pub(super) async fn begin(own: Option<Record>, journal: &Journal, trees: &ProcessTrees) -> Self {
         let noted = journal.reading(|journal| journal.memos(KEY)).await;
         let noted = noted.ok().and_then(Result::ok).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Life {
         life
     }
 
-    /// What is left of earlier herders, after what was known of it was ended.
+    /// Returns the record of earlier herders if processes of theirs are left, after the known ones were ended.
     pub(super) async fn past(&self) -> Option<Arc<Record>> {
         let past = self.earlier()?;
         let looked_at = Arc::clone(&past);
@@ -65,7 +65,7 @@ impl Life {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what is adopted, as soon as it is seen.
+    /// Stores adopted processes as soon as they are seen.
     pub(super) async fn keep(self: Arc<Self>, token: CancellationToken) {
         let mut adopted = self.adopted.clone();
         loop {
@@ -79,7 +79,7 @@ impl Life {
         }
     }
 
-    /// Takes the note back, unless a process is left.
+    /// Removes the record, unless a process is left.
     pub(super) async fn end(&self) {
         if !self.trees.is_childless() {
             return;

@@ -1,4 +1,4 @@
-//! How far the channels of IRC networks are done: read at the start, and noted a little after it moves.
+//! Read marks of channels on IRC networks: loaded at the start, and stored shortly after they move.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::config::Config;
 use crate::core::id::NetworkName;
 use crate::journal::{Journal, ReadError};
 
-/// Between a mark that moved and its note. What was decided meanwhile is on disk with the decision; a channel that was never
-/// followed before is noted at once.
+/// Time between a mark's move and its storage. Decisions made meanwhile are on disk anyway; a channel that is
+/// followed for the first time is stored at once.
 const NOTE_AFTER: Duration = Duration::from_secs(5);
 
-/// The marks of all networks, as they are on disk.
+/// Loads the marks of all networks.
 pub(super) async fn load(
     journal: &Journal,
     config: &Config,
@@ -33,7 +33,7 @@ pub(super) async fn load(
     Ok(tokio::task::spawn_blocking(read).await??)
 }
 
-/// Notes the marks of a network until no more speech is taken in.
+/// Stores the marks of a network until no more speech is accepted.
 pub(super) async fn keep(marks: Marks, journal: Journal, token: CancellationToken) {
     loop {
         tokio::select! {

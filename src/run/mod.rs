@@ -1,12 +1,12 @@
-//! `herder run`: what is started, in which order, and how it ends.
+//! `herder run`: the parts that are started, their order, and the shutdown.
 //!
 //! ```text
 //!  journal ─► outbox queues ─► fleet (orphans ended, supervisors) ─► networks, local socket, upkeep
 //! ```
 //!
-//! It ends in the opposite order: no more speech is taken in, the agents' processes are ended, what is owed is posted,
-//! the networks say goodbye, the journal is closed. When the journal can no longer be written the same happens, and
-//! people are told why first.
+//! It ends in the opposite order: no more speech is accepted, the agents' processes are ended, pending posts are
+//! sent, the networks say goodbye, the journal is closed. The same happens if the journal cannot be written any more,
+//! after people are told why.
 
 mod channels;
 mod first;
@@ -57,44 +57,43 @@ use first::{owe_missing, urgent};
 use lives::Life;
 use tasks::{evaluator, keep_up, stop_with, tool_server};
 
-/// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
+/// Share of `drain_timeout` for the agents' processes to end; the rest are killed.
 const FOR_AGENTS: f64 = 0.5;
 
-/// What of it posts get to leave after that.
+/// Share of `drain_timeout` for pending posts after that.
 const FOR_POSTS: f64 = 0.2;
 
-/// What of it the networks get to say goodbye.
+/// Share of `drain_timeout` for the networks to say goodbye.
 const FOR_NETWORKS: f64 = 0.1;
 
-/// What of it the journal gets to finish what waits.
+/// Share of `drain_timeout` for the journal to finish its pending writes.
 const FOR_JOURNAL: f64 = 0.1;
 
-/// Lines of people waiting for the dispatcher. A network stops reading when it is full, and the server waits.
+/// Capacity for people's lines on their way to the dispatcher. A network stops reading when it is full.
 const INBOUND_CAPACITY: usize = 256;
 
-/// What a herder is started with, beside its configuration.
+/// Options of a herder beside its configuration.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// How to reach a network, where it is not by TCP or TLS as the configuration says.
+    /// Connectors for networks that are not reached by TCP or TLS as configured.
     pub connectors: BTreeMap<NetworkName, Connector>,
-    /// How long the networks are waited for; tests have less time.
+    /// Waits of the networks; shorter in tests.
     pub patience: Patience,
-    /// How long a line of somebody is waited for before it is told that it takes longer; `None`: [`dispatch::PATIENCE`]. Tests
-    /// have less time.
+    /// Time after which a line's author is told that it takes longer; `None`: [`dispatch::PATIENCE`].
     pub line_patience: Option<Duration>,
-    /// Told how to join the embedded server, where it is the only network.
+    /// Called with the way to join the embedded server, if it is the only network.
     pub welcome: Option<fn(&str)>,
-    /// The program that agents' CLIs start as their tool server; `None`: this one.
+    /// Program that agents' CLIs start as their tool server; `None`: this one.
     pub program: Option<PathBuf>,
-    /// Where the configuration came from, so that it can be read again.
+    /// Source of the configuration, to read it again.
     pub source: Option<Source>,
-    /// Rings when it is to be.
+    /// Notified to read the configuration again.
     pub reload: Arc<Notify>,
-    /// A seam for tests.
+    /// Hooks for tests.
     pub fault: FaultInjection,
 }
 
-/// Why herder could not be started.
+/// Reason why herder could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The journal cannot be opened.
@@ -106,16 +105,16 @@ pub enum RunError {
     /// The fleet cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is no such language.
+    /// The language does not exist.
     #[error(transparent)]
     Locale(#[from] UnknownLocale),
     /// The journal cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The local socket cannot be made.
+    /// The local socket cannot be created.
     #[error(transparent)]
     Socket(#[from] BindError),
-    /// The listener of the page and the API cannot be opened.
+    /// The listener of the web page and the API cannot be opened.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The process-tree service cannot be started.
@@ -126,14 +125,14 @@ pub enum RunError {
     Join(#[from] tokio::task::JoinError),
 }
 
-/// How a herder ended.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Processes of agents that could not be ended.
+    /// Number of agents' processes that could not be ended.
     pub processes_left: usize,
-    /// Why the journal could not be written, if that was the end.
+    /// Reason why the journal could not be written, if that ended the run.
     pub storage_failure: Option<String>,
-    /// Why the only network refuses herder for good, if that was the end.
+    /// Reason why the only network refuses herder for good, if that ended the run.
     pub refused: Option<Detail>,
 }
 
@@ -143,29 +142,30 @@ pub struct Herder {
     fleet: Fleet,
     journal: Journal,
     queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
-    /// What programs outside are owed: nothing is ever said there but events.
+    /// Queues of webhooks, which contain only events.
     hooks: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     tasks: TaskTracker,
-    /// Cancelled first: no more speech is taken in.
+    /// Cancelled first: no more speech is accepted.
     hearing: CancellationToken,
     /// Cancelled last: the networks say goodbye.
     speaking: CancellationToken,
     trees: ProcessTrees,
-    /// Its note on disk.
+    /// Its record on disk.
     life: Arc<Life>,
-    /// The embedded server, where it is the only network.
+    /// The embedded server, if it is the only network.
     home: Option<Home>,
-    /// Why the only network refuses herder for good: nobody can reach it then.
+    /// Set if the only network refuses herder for good: nobody can reach it then.
     refused: watch::Sender<Option<Detail>>,
-    /// For how long nothing was sent to Discord.
+    /// Time for which nothing was sent to Discord.
     silence: discord::Silence,
-    /// How long going down may take.
+    /// Maximum time of the shutdown.
     drain: Duration,
-    /// What links to the page begin with, and who gives them, if there is one.
+    /// Prefix of links to the page, and the logins, if the page is enabled.
     page: Option<(String, Logins)>,
 }
 
-/// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for good.
+/// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for
+/// good.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -176,7 +176,7 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
         patience: drain.mul_f64(FOR_AGENTS),
         begun: CancellationToken::new(),
     };
-    // Whatever hangs in a start, a disk or processes of an earlier herder: it is not waited for longer than the end may take.
+    // A start may hang, on a disk or on earlier processes: it is not waited for longer than a shutdown may take.
     let enough = async {
         shutdown.cancelled().await;
         if cut.begun.is_cancelled() {
@@ -210,7 +210,7 @@ impl Herder {
         Self::start_unless(config, options, &CutShort::default()).await
     }
 
-    /// Starts everything, unless it is cut short before an agent has begun.
+    /// Starts everything, unless it is ended before an agent has started.
     async fn start_unless(
         mut config: Config,
         mut options: Options,
@@ -218,7 +218,7 @@ impl Herder {
     ) -> Result<Self, RunError> {
         let record = tokio::task::spawn_blocking(Record::own).await?;
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
-        // First, because only one herder has the folder from here on.
+        // This comes first, because from here on only one herder has the folder.
         let (journal, opening) = open_journal(&config).await?;
         let read = config.clone();
         let home = Home::of(&mut config).await?;
@@ -230,7 +230,7 @@ impl Herder {
         }
         let config = Arc::new(config);
         let locale = Locale::load(&config.locale)?;
-        // The server of its own has brought passwords along.
+        // The embedded server has added passwords.
         config.redactor.learn(&config.secrets);
         let redactor = config.redactor.clone();
         let networks = networks::all(&config);
@@ -261,7 +261,7 @@ impl Herder {
             attempts: config.networks.attempts,
             fault: options.fault.clone(),
         };
-        // Made before any process is started: nothing after this can fail.
+        // It is created before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let http = page::open(&config, &journal).await?;
         let life = Arc::new(Life::begin(record, &journal, &trees).await);
@@ -302,7 +302,7 @@ impl Herder {
             trees,
             home,
             refused: watch::Sender::default(),
-            // What the last sign of life says of a herder that never was, nobody waits for.
+            // A herder without a last sign of life has nothing to wait for.
             silence: opening
                 .last_commit
                 .map(|last| discord::Silence::after(clock::now().since(last)))
@@ -326,13 +326,13 @@ impl Herder {
         Ok(herder)
     }
 
-    /// The handle to the fleet.
+    /// Returns the handle to the fleet.
     #[must_use]
     pub fn fleet(&self) -> &Fleet {
         &self.fleet
     }
 
-    /// Networks, local socket and upkeep.
+    /// Starts networks, local socket and upkeep.
     fn start_edges(
         &self,
         config: &Arc<Config>,
@@ -345,7 +345,7 @@ impl Herder {
         let (channels, wanted) = watch::channel(channels::wanted(&around, &[]));
         let (locale, redactor) = (&around.locale, &around.redactor);
         let (redactor_of_hooks, locale_of_page) = (redactor.clone(), locale.clone());
-        // A new adapter is no reason to wait longer than what is the longest wait otherwise.
+        // A restarted adapter must not wait longer than the configured maximum.
         let anew = options.patience.anew.min(config.networks.reconnect_max);
         let attempts = config.networks.attempts;
         for network in &config.irc {
@@ -420,7 +420,7 @@ impl Herder {
         self.start_hooks(config, redactor_of_hooks);
     }
 
-    /// Reads the configuration again whenever somebody sends a signal.
+    /// Reads the configuration again at every signal.
     fn reload_on(&self, rings: Arc<Notify>, reloader: Reloader) {
         let rung = async move {
             loop {
@@ -433,7 +433,7 @@ impl Herder {
         self.tasks.spawn(stop_with(self.hearing.clone(), rung));
     }
 
-    /// Programs outside.
+    /// Starts the tasks for webhooks.
     fn start_hooks(&self, config: &Config, redactor: Redactor) {
         let around = hooks::Around {
             fleet: self.fleet.clone(),
@@ -455,7 +455,7 @@ impl Herder {
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration, attempts: u32) {
         let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
-        // IRC lets herder in again when a ban is over; what Discord refuses for good has to be mended in its settings.
+        // An IRC network lets herder in again after a ban; a final refusal of Discord needs a change of its settings.
         let is_only = self.queues.len() == 1 && matches!(adapter, networks::Adapter::Discord(_));
         self.tasks.spawn(networks::keep(networks::Link {
             refused: is_only.then(|| self.refused.clone()),
@@ -468,15 +468,15 @@ impl Herder {
         }));
     }
 
-    /// What has to be said at once: since when herder was away, that nobody may command.
+    /// Posts first notices: since when herder was away, and that nobody may command.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
         if let Some(from) = opening.last_commit {
-            // The last sign of life: what was said to herder since then did not reach it.
+            // The time of the last sign of life: messages since then did not reach herder.
             notices.push((Target::Control, Notice::Away { from, to: clock::now() }));
         }
         if Access::new(&config.access).nobody() {
-            // The log has it from the configuration already.
+            // The log has it already, from the configuration.
             notices.push((Target::Control, Notice::NobodyConfigured));
         }
         let Unreadable { events, posts, version } = self.journal.unreadable();
@@ -493,15 +493,15 @@ impl Herder {
         }
     }
 
-    /// Says something on every network that is worth nothing after a restart, so it is not stored.
+    /// Posts a notice on every network that is of no use after a restart, so that it is not stored.
     fn say(&self, to: &Target, notice: &Notice) {
         for (network, queue) in &self.queues {
             queue.push(urgent(network, to, notice));
         }
     }
 
-    /// Works until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for
-    /// good; then ends everything in order.
+    /// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder
+    /// for good; then ends everything in order.
     pub async fn wait(self, shutdown: CancellationToken) -> Ended {
         let (mut failed, mut refused) = (self.journal.failed(), self.refused.subscribe());
         let (storage_failure, refused) = tokio::select! {
@@ -534,7 +534,7 @@ impl Herder {
         let prefix = format!("{}/", self.journal.id());
         self.trees.end_marked(&prefix, Duration::ZERO).await;
         let processes_left = self.trees.count_marked(&prefix).await;
-        // A disk that hangs must not keep the process: the next start takes the note for that of a herder that was killed.
+        // A hanging disk must not delay the exit: the next start takes the record as that of a killed herder.
         if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.life.end()).await.is_err() {
             warn!("the note of this run could not be taken back in time");
         }
@@ -554,7 +554,7 @@ impl Herder {
         if let Some(home) = self.home {
             home.server.stop().await;
         }
-        // A disk that hangs must not keep the process: everything acknowledged is on it already.
+        // A hanging disk must not delay the exit: everything acknowledged is on it already.
         if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.journal.close()).await.is_err() {
             warn!("the journal did not close in time");
         }
@@ -562,14 +562,14 @@ impl Herder {
     }
 }
 
-/// Where others come in: the shell, and the agents' tool servers; and who may, on the networks.
+/// The entry points for others: the shell and the agents' tool servers; and the access rules for the networks.
 struct Doors {
     socket: Bound,
     calls: Option<(Bound, Grants)>,
     access: Access,
-    /// How far each network's channels are done.
+    /// Read marks of each network's channels.
     marks: BTreeMap<NetworkName, irc::Marks>,
-    /// The page and the API.
+    /// The web page and the API.
     http: Option<page::Opened>,
 }
 
@@ -578,7 +578,7 @@ async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {
     Ok(tokio::task::spawn_blocking(move || Journal::open(&settings)).await??)
 }
 
-/// One queue per network, with what is still owed to it.
+/// Opens one queue per network, with its pending posts.
 async fn open_queues(
     journal: &Journal,
     networks: &[(NetworkName, Markup)],

@@ -1,5 +1,5 @@
-//! One task per network that keeps its adapter alive: a panic or a return is followed by a clean new one, and so is a
-//! link that failed too often in a row.
+//! One task per network that keeps its adapter running: after a panic, a return, or too many failures of its link in
+//! a row a clean new one is started.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,30 +19,30 @@ use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
 use crate::tools::{Rooms, places};
 
-/// Reports are few: one per change of a link.
+/// Capacity for reports, which are few: one per change of a link.
 const REPORTS_CAPACITY: usize = 16;
 
-/// A network and what is needed to keep its adapter.
+/// A network and the means to keep its adapter running.
 pub(super) struct Link {
     pub(super) network: NetworkName,
     pub(super) adapter: Adapter,
-    /// Between the end of an adapter and its successor.
+    /// Time between the end of an adapter and its successor.
     pub(super) anew: Duration,
-    /// Failed attempts after which the adapter is restarted clean.
+    /// Number of failed attempts after which the adapter is restarted clean.
     pub(super) attempts: u32,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
-    /// Told why the network refuses herder for good, if nobody can reach herder without it.
+    /// Told the reason of a final refusal, if nobody can reach herder without this network.
     pub(super) refused: Option<watch::Sender<Option<Detail>>>,
 }
 
-/// Which adapter, and what it is started with.
+/// An adapter with its settings.
 pub(super) enum Adapter {
     Irc(Box<Irc>),
     Discord(Box<discord::Ports>),
 }
 
-/// What an adapter for IRC is started with.
+/// Settings of an adapter for IRC.
 pub(super) struct Irc {
     pub(super) settings: irc::Settings,
     pub(super) queue: Arc<NetworkQueue>,
@@ -69,17 +69,17 @@ impl Adapter {
     }
 }
 
-/// An adapter at work.
+/// The future of a running adapter.
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// All networks, and how posts are marked up there.
+/// Returns all networks with the markup of their posts.
 pub(super) fn all(config: &Config) -> Vec<(NetworkName, Markup)> {
     let irc = config.irc.iter().map(|network| (network.name.clone(), Markup::Irc));
     let discord = config.discord.iter().map(|_| (NetworkName::from(DISCORD_NETWORK), Markup::Discord));
     irc.chain(discord).collect()
 }
 
-/// Where people talk with herder itself.
+/// Returns the channels for talking with herder itself.
 pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     let irc = config.irc.iter().map(|network| (network.name.clone(), network.control_channel.clone()));
     let discord = config
@@ -89,7 +89,7 @@ pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
-/// The names of the fleet's own channels, on whatever network.
+/// Returns the names of the fleet's own channels, on any network.
 pub(super) fn own_channels(config: &Config) -> Vec<String> {
     let irc = config.irc.iter().flat_map(|network| {
         [&network.alerts_channel, &network.work_channel, &network.control_channel].map(String::clone)
@@ -100,7 +100,7 @@ pub(super) fn own_channels(config: &Config) -> Vec<String> {
     irc.chain(discord).collect()
 }
 
-/// The channels that every agent has on each network.
+/// Returns the channels that every agent has on each network.
 pub(super) fn places(config: &Config) -> Vec<places::Network> {
     let irc = config.irc.iter().map(|network| places::Network {
         name: network.name.clone(),
@@ -115,7 +115,7 @@ pub(super) fn places(config: &Config) -> Vec<places::Network> {
     irc.chain(discord).collect()
 }
 
-/// Other bots that are listened to, by what each network vouches for: nick or user id.
+/// Returns other bots that are allowed to speak, by the identity that each network confirms: nick or user id.
 pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
     let of = |name: &NetworkName, bots: &[String]| {
         let name = name.clone();
@@ -127,7 +127,7 @@ pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
-/// An adapter's settings for `network`.
+/// Returns an adapter's settings for `network`.
 pub(super) fn settings(
     network: &IrcNetwork,
     config: &Config,
@@ -140,7 +140,7 @@ pub(super) fn settings(
     irc::Settings {
         network: network.clone(),
         name: config.name.clone(),
-        // An account may also be tied to somebody on Discord.
+        // An account may also be linked to a Discord user.
         needs_account: Arc::new(move || on_discord || known.names_accounts_of(&name)),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
         patience: Patience { most: config.networks.longest_wait(), ..patience },
@@ -150,17 +150,17 @@ pub(super) fn settings(
     }
 }
 
-/// How one adapter ended.
+/// The end of an adapter.
 enum End {
     Shutdown,
     Refused(Detail),
-    /// It died, or gave up without a word.
+    /// It panicked, or returned without a report.
     Died,
-    /// Its link failed too often.
+    /// Its link failed too often in a row.
     FailedOften,
 }
 
-/// Runs a network's adapter until shutdown, or for good if the network refuses herder.
+/// Runs a network's adapter until shutdown, or until the network refuses herder for good.
 pub(super) async fn keep(link: Link) {
     loop {
         match once(&link).await {
@@ -171,7 +171,7 @@ pub(super) async fn keep(link: Link) {
                 }
                 return;
             }
-            // Its posts go another way than its link, which goes on with the waits of the one before.
+            // Its posts do not depend on its link, which continues with the waits of the one before.
             End::FailedOften if matches!(link.adapter, Adapter::Discord(_)) => {}
             End::Died | End::FailedOften => {
                 tokio::select! {
@@ -195,7 +195,7 @@ async fn once(link: &Link) -> End {
     let (mut refused, mut failed_often) = (None, false);
     loop {
         tokio::select! {
-            // What an adapter said last counts, so its reports come before its end.
+            // An adapter's last report counts, so reports are read before its end.
             biased;
             report = reported.recv() => {
                 let Some(report) = report else { continue_after(&mut adapter).await; break };
@@ -236,7 +236,7 @@ async fn continue_after(adapter: &mut tokio::task::JoinHandle<()>) {
 fn attempts(report: &LinkReport) -> u32 {
     match report.state {
         LinkState::Connecting { attempts, .. } => attempts,
-        // An adapter that begins anew would change nothing about a ban.
+        // A new adapter would change nothing about a ban.
         LinkState::Up { .. } | LinkState::Barred { .. } | LinkState::Refused { .. } => 0,
     }
 }

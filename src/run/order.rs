@@ -1,18 +1,19 @@
-//! Whose answer comes when: in each place in the order the lines were said there, whatever other places wait for.
+//! Order of replies: in each place the order in which the lines were said, independent of other places.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::chat::Place;
 use crate::core::id::NetworkName;
 
-/// Lines of one place that are under way at once: enough that one commit carries many of them, so that a burst is not
-/// answered one disk write at a time. What is said there beyond that waits for its turn.
+/// Maximum number of lines of one place under way at once: enough for one commit to carry many of them, so that a
+/// burst is not answered one disk write at a time. Further lines wait.
 const HERE: usize = 64;
 
-/// Lines of all places that are held. Beyond it nobody is listened to; a few places whose lines take long do not get there.
+/// Maximum number of lines of all places that are held, beyond which no more lines are read; a few slow places do not
+/// reach it.
 const HELD: usize = 512;
 
-/// Where a line was said.
+/// The place of a line.
 pub(super) type Spot = (NetworkName, Place);
 
 /// A line that is under way.
@@ -22,7 +23,7 @@ pub(super) struct Turn {
     number: usize,
 }
 
-/// Lines of type `L` and the answers of type `A` to them.
+/// Lines of type `L` and their answers of type `A`.
 #[derive(Debug)]
 pub(super) struct Order<L, A> {
     places: HashMap<Spot, Line<L, A>>,
@@ -31,11 +32,11 @@ pub(super) struct Order<L, A> {
 
 #[derive(Debug)]
 struct Line<L, A> {
-    /// From the oldest that is not answered on; `None`: it is under way.
+    /// Answers from the oldest missing one on; `None`: the line is under way.
     answers: VecDeque<Option<A>>,
-    /// How many were answered before those.
+    /// Number of lines answered before those.
     answered: usize,
-    /// Not yet begun.
+    /// Lines that are not started.
     waiting: VecDeque<L>,
 }
 
@@ -46,12 +47,12 @@ impl<L, A> Default for Order<L, A> {
 }
 
 impl<L, A> Order<L, A> {
-    /// Whether there is room for another line.
+    /// True if there is room for another line.
     pub(super) fn have_room(&self) -> bool {
         self.held < HELD
     }
 
-    /// A line was said: hands it back if it is to begin now.
+    /// Adds a line; returns it if it can start now.
     pub(super) fn said(&mut self, spot: Spot, said: L) -> Option<(Turn, L)> {
         self.held += 1;
         let line = self.places.entry(spot.clone()).or_insert_with(|| Line {
@@ -63,7 +64,8 @@ impl<L, A> Order<L, A> {
         line.begin(&spot)
     }
 
-    /// The answer to a line: hands back what can be said now, in its order, and the lines that are to begin now.
+    /// Records the answer to a line; returns the answers that can be said now, in order, and the lines that can start
+    /// now.
     pub(super) fn answered(&mut self, turn: Turn, answer: A) -> (Vec<A>, Vec<(Turn, L)>) {
         let Turn { spot, number } = turn;
         let Some(line) = self.places.get_mut(&spot) else { return (Vec::new(), Vec::new()) };

@@ -1,4 +1,4 @@
-//! The page and the API: opened before any agent begins, answering once everything else is there.
+//! The web page and the API: opened before any agent starts, answering once everything else is ready.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::Redactor;
 
-/// A listener that is open, and who logs in there.
+/// An open listener and its logins.
 pub(super) struct Opened {
     bound: Bound,
     pub(super) url: String,
     pub(super) logins: Logins,
 }
 
-/// Opens the listener of `[http]`, if there is one.
+/// Opens the listener of `[http]`, if it is configured.
 pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Opened>, HttpError> {
     let Some(settings) = &config.http else { return Ok(None) };
     let bound = http::bind(settings).await?;
@@ -55,13 +55,13 @@ impl Herder {
         self.tasks.spawn(opened.bound.serve(setup, self.hearing.clone()));
     }
 
-    /// What links to the page begin with, if there is one.
+    /// Returns the prefix of links to the page, if it is enabled.
     #[must_use]
     pub fn page_url(&self) -> Option<&str> {
         self.page.as_ref().map(|(url, _)| url.as_str())
     }
 
-    /// A link that logs the user herder runs as in to the page, once within `good_for`.
+    /// Returns a link that logs in to the page as the user that herder runs as, once within `good_for`.
     #[must_use]
     pub fn page_link(&self, nick: &str, good_for: Duration) -> Option<String> {
         let (_, logins) = self.page.as_ref()?;

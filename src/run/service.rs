@@ -1,4 +1,4 @@
-//! What the system's service manager is told of herder (`Type=notify`). Without one, nothing is sent.
+//! Notifications to the system's service manager (`Type=notify`). Without one, nothing is sent.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::core::agent::Phase;
 use crate::journal::{Journal, Memo};
 use crate::supervisor::{Fleet, View};
 
-/// How long the root supervisor may take to answer before herder counts as hung.
+/// Maximum time for the root supervisor to answer before herder counts as hung.
 const ROOT_MAX: Duration = Duration::from_secs(1);
 
-/// Changes within this are one status line.
+/// Time within which changes are combined to one status line.
 const GATHER: Duration = Duration::from_secs(1);
 
-/// How often a start that takes long asks for more time, and for how much.
+/// Interval at which a long start asks for more time, and the time that it asks for.
 const EXTEND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 
-/// The memo that a sign of life writes.
+/// Key of the memo that a sign of life writes.
 const PROBE: &str = "service/probe";
 
-/// Whether there is a service manager that wants to be told.
+/// True if there is a service manager to notify.
 pub(super) fn is_wanted() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some()
 }
@@ -41,7 +41,7 @@ fn microseconds(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Asks for more time again and again: a recovery of a large journal is no hang.
+/// Asks for more time repeatedly: the recovery of a large journal is no hang.
 pub(super) async fn starting() -> Infallible {
     if !is_wanted() {
         return std::future::pending().await;
@@ -52,24 +52,24 @@ pub(super) async fn starting() -> Infallible {
     }
 }
 
-/// The journal is open and networks are being joined.
+/// Reports that the journal is open and networks are being joined.
 pub(super) fn ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// herder goes down, which takes at most `drain`.
+/// Reports the shutdown, which takes at most `drain`.
 pub(super) fn stopping(drain: Duration) {
     tell(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(microseconds(drain.saturating_mul(2)))]);
 }
 
-/// The configuration is being read again; [`ready`] says that it was.
+/// Reports that the configuration is being read again; [`ready`] ends it.
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);
     }
 }
 
-/// Tells how the fleet stands whenever that changes.
+/// Reports the state of the fleet whenever it changes.
 pub(super) async fn keep_status(fleet: Fleet) {
     if !is_wanted() {
         return;
@@ -89,7 +89,7 @@ pub(super) async fn keep_status(fleet: Fleet) {
     }
 }
 
-/// `12 agents, 3 at work, 1 needs a person; libera up, discord up`.
+/// Formats the fleet's state: `12 agents, 3 at work, 1 needs a person; libera up, discord up`.
 fn status(fleet: &Fleet) -> String {
     let agents = fleet.agents();
     let busy = agents.iter().filter(|view| view.agent.session().is_some()).count();
@@ -116,7 +116,7 @@ fn needs_a_person(view: &View) -> bool {
         || matches!(agent.phase, Phase::NeedsIntervention | Phase::Degraded)
 }
 
-/// Signs of life at half of the time that the service manager waits: each after a commit and an answer of the root.
+/// Sends signs of life at half of the service manager's limit, each after a commit and an answer of the root.
 pub(super) async fn keep_alive(fleet: Fleet, journal: Journal) {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|_| is_wanted()) else { return };
     let every = limit / 2;
@@ -135,7 +135,7 @@ pub(super) async fn keep_alive(fleet: Fleet, journal: Journal) {
 }
 
 impl Herder {
-    /// Says that herder is ready, how it stands, and that it lives.
+    /// Reports readiness, and starts the tasks for status and signs of life.
     pub(super) fn tell_the_service_manager(&self) {
         ready();
         self.tasks.spawn(stop_with(self.hearing.clone(), keep_status(self.fleet.clone())));

@@ -1,5 +1,5 @@
-//! From what people say to answers: lines are dispatched in the order they were said, several at a time, and answered
-//! in that order in each place.
+//! From people's lines to replies: lines are dispatched in the order in which they were said, several at a time, and
+//! answered in that order in each place.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -23,13 +23,13 @@ use crate::tools::Rooms;
 
 use super::order::{Order, Turn};
 
-/// What one line came to.
+/// The result of one line.
 struct Handled {
     network: NetworkName,
     to: Target,
     nick: String,
     answer: Option<Body>,
-    /// The channel and the id, where lines have ids.
+    /// The channel and the message id, if lines have ids.
     message: Option<(String, String)>,
 }
 
@@ -38,19 +38,19 @@ pub(super) struct Speech {
     pub(super) dispatcher: Dispatcher,
     pub(super) queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     pub(super) fault: FaultInjection,
-    /// What agents may read of it.
+    /// The channels' speech that agents may read.
     pub(super) rooms: Rooms,
-    /// Told what was worked on.
+    /// Read marks, told of finished lines.
     pub(super) marks: BTreeMap<NetworkName, Marks>,
 }
 
 impl Speech {
-    /// Dispatches what is heard until the networks are gone or `token` is cancelled.
+    /// Dispatches lines until the networks are gone or `token` is cancelled.
     ///
-    /// Futures are first polled in the order in which they begin, and a dispatcher reaches the supervisor's mailbox before
-    /// it first waits; so two lines to one agent are decided in the order they were said. An edit that has to ask for a folder first keeps
-    /// those that come after it back for as long. A line that takes long is answered by that it does: see
-    /// [`Dispatcher::handle_at`].
+    /// Futures are first polled in the order in which they start, and a dispatcher reaches the supervisor's mailbox
+    /// before it first waits; so two lines to one agent are decided in the order in which they were said. An edit
+    /// that has to check a folder first delays the lines after it. A line that takes long is answered by saying so:
+    /// see [`Dispatcher::handle_at`].
     pub(super) async fn hear(self, mut heard: mpsc::Receiver<Inbound>, token: CancellationToken) {
         let mut order = Order::default();
         let mut under_way = FuturesUnordered::new();
@@ -99,7 +99,7 @@ impl Speech {
                 }
             };
             let handled = AssertUnwindSafe(handling).catch_unwind().await;
-            // One line that herder cannot take must not make it deaf.
+            // A line that makes herder panic must not make it deaf.
             let answer = handled.unwrap_or_else(|_| {
                 error!(%network, nick, "a line made the dispatcher panic");
                 Some(Body::Lines(vec![FAULT.to_owned()]))

@@ -1,4 +1,4 @@
-//! How the tasks of a run are kept up and ended, and its evaluator is made.
+//! Helpers for the tasks of a run: restarting, ending, and making the evaluator.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::outbox::Redactor;
 use crate::runtime::ProcessTrees;
 use crate::tools::Grants;
 
-/// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
+/// Runs the future that `make` makes, and again when it panics: a fault must not end a task for good in silence.
 pub(super) async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
-    /// So that something that panics at once does not spin.
+    /// Wait before the restart, so that something that panics at once does not spin.
     const AGAIN: Duration = Duration::from_secs(60);
     while AssertUnwindSafe(make()).catch_unwind().await.is_err() {
         error!(what, "panicked; it is started again");
@@ -33,7 +33,7 @@ pub(super) async fn stop_with(token: CancellationToken, task: impl Future<Output
     }
 }
 
-/// Who judges the agents' turns, where a program is asked; what is left of it is removed in any case.
+/// Makes the evaluator. It is made even if no program is asked, to remove leftovers of earlier ones.
 pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redactor) -> Evaluator {
     Evaluator::new(evaluator::Setup {
         settings: config.evaluator.clone(),
@@ -45,7 +45,7 @@ pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redact
     })
 }
 
-/// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.
+/// Opens the socket of the agents' tool servers; without it agents work as before, and the log says why.
 pub(super) async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
     if !config.tools.enabled {
         return None;

@@ -1,4 +1,4 @@
-//! What has to be done now and then: a sign of life, retention, the daily export, the warning before the disk is full.
+//! Periodic work: a sign of life, retention, the daily export, the warning before the disk is full.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::core::notice::Notice;
 use crate::journal::{ExportError, Journal, MaintainError, Maintained, NoRoom, Span, listed};
 use crate::supervisor::Fleet;
 
-/// How often the journal is given a sign of life, so that a start after a kill can say since when herder was away.
+/// Interval of signs of life in the journal, from which a start after a kill learns since when herder was away.
 const LIVE: Duration = Duration::from_secs(60);
 
-/// How often retention and export are looked at.
+/// Interval of retention and export.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
-/// What keeps upkeep from its work: said once, until it does not any more.
+/// Obstacles to the upkeep; each is reported once until it is gone.
 #[derive(Debug, Default)]
 struct Troubles {
     left_out: bool,
@@ -28,7 +28,7 @@ struct Troubles {
 }
 
 impl Troubles {
-    /// What there is to say after a look.
+    /// Returns the notice to post after one run.
     fn after(&mut self, done: &Result<Maintained, MaintainError>) -> Option<Notice> {
         match done {
             Ok(done) => {
@@ -45,7 +45,7 @@ impl Troubles {
             Err(reason) => {
                 error!(%reason, "the journal's upkeep failed; it is tried again");
                 match reason {
-                    // A journal that cannot be written ends herder, which is said where that is decided.
+                    // A journal that cannot be written ends herder, which is reported elsewhere.
                     MaintainError::Commit(_) | MaintainError::Export(ExportError::Commit(_)) => None,
                     MaintainError::Read(_) | MaintainError::Export(_) => {
                         let told = std::mem::replace(&mut self.failed, true);
@@ -56,7 +56,7 @@ impl Troubles {
         }
     }
 
-    /// Events that are missed: told of those that were not told of yet.
+    /// Returns the notice about missing events that were not reported yet.
     fn lacking(&mut self, lacks: &[Span]) -> Option<Notice> {
         if lacks.iter().all(|span| self.lacks.contains(span)) {
             return None;
@@ -75,7 +75,7 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
     let mut next = Instant::now();
     let mut live = Instant::now() + LIVE;
     let mut troubles = Troubles::default();
-    // Beside everything else: it reads and writes files, and takes as long as the disk does.
+    // It runs beside everything else, because it takes as long as the disk does.
     let mut maintaining = pin!(Fuse::terminated());
     loop {
         let low = *free.borrow_and_update();
