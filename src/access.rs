@@ -1,8 +1,8 @@
-//! Who may do what: the one place where it is checked.
+//! Access control: the one place where roles are checked.
 //!
-//! An [`Author`] carries only what a network vouches for. [`Access`] compares that with the people named in `[access]`
-//! and says which [`Role`] they have, if any. A nick never counts: it is free to take on every network. Whatever is in
-//! doubt gives no role:
+//! An [`Author`] carries only what a network confirms. [`Access`] compares that with the people named in `[access]`
+//! and returns their [`Role`], if any. A nick never counts: it is free to take on every network. In doubt there is no
+//! role:
 //!
 //! * letters are compared without case in ASCII alone. A network on which `[` and `{` are one letter would let a person
 //!   write their name in two ways; taking that into account everywhere would let a stranger in on every other network.
@@ -10,11 +10,11 @@
 //!   `mask`.
 //! * `*` (everybody) makes viewers alone, wherever it is written.
 //!
-//! A person who has shown to be a Discord user and the owner of a services account ([`Ties`]) has the higher of the roles
-//! of both, wherever they speak.
+//! A person who has proven to be a Discord user and the owner of a services account ([`Ties`]) has the higher role of
+//! both, on either network.
 //!
-//! Establishing who is speaking (account tags, WHOX, replayed lines) is the networks' part, `crate::chat`. What each
-//! command needs is in the commands' table, `crate::commands`.
+//! Establishing the speaker's identity (account tags, WHOX, replayed lines) is the networks' part, `crate::chat`. The
+//! roles that commands need are in the commands' table, `crate::commands`.
 
 mod mask;
 mod proof;
@@ -35,39 +35,39 @@ use proof::{is_account, known_as, on_discord, proof, vouched};
 pub use role::Role;
 pub use ties::Ties;
 
-/// Stands between the names that one person has on several networks, in the record of who gave a command.
+/// Separator of the names that one person has on several networks, in the record of a command.
 const SAME_PERSON: &str = " = ";
 
-/// Who somebody is on Discord, by what they are called in the record ([`Standing::identity`]): their user id. Whoever has
-/// used `link` is called by all their names.
+/// Returns the Discord user id from a person's identity in the record ([`Standing::identity`]). A person who has used
+/// `link` is recorded with all names.
 #[must_use]
 pub fn discord_user(identity: &str) -> Option<&str> {
     identity.split(SAME_PERSON).find_map(|name| name.strip_prefix("discord:"))
 }
 
-/// A role and what it was given for.
+/// A role and the proof that it was given for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// The role.
     pub role: Role,
-    /// The proof they were known by, for the record: `account:alice`, `mask:…`, `local`.
+    /// The identity for the record: `account:alice`, `mask:…`, `local`.
     pub identity: Option<String>,
 }
 
-/// The people named in `[access]`, ready for comparing. Cheap to clone; all clones say the same, also after the file was
-/// read again.
+/// The people named in `[access]`, prepared for comparison. Cheap to clone; all clones share the rules, also after
+/// the file was read again.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     named: Arc<RwLock<Named>>,
     ties: Ties,
 }
 
-/// Who is named, as the file was read last.
+/// The rules of the last reading of the file.
 #[derive(Debug, Default)]
 struct Named {
-    /// Highest role first.
+    /// The rules, highest role first.
     rules: Vec<(Role, Subject)>,
-    /// Subjects that were left out because they would have named too many.
+    /// Subjects that were left out because they would match too many people.
     left_out: Vec<(Role, Subject)>,
 }
 
@@ -96,13 +96,13 @@ impl Named {
 }
 
 impl Access {
-    /// Takes the rules as they are configured. Subjects that name nobody in particular are left out: [`Access::left_out`].
+    /// Takes the configured rules. Subjects that name nobody in particular are left out: [`Access::left_out`].
     #[must_use]
     pub fn new(rules: &AccessRules) -> Self {
         Self { named: Arc::new(RwLock::new(Named::new(rules))), ties: Ties::default() }
     }
 
-    /// From now on these are all who are named: with this line somebody may, or may not any more.
+    /// Replaces the rules, for every check from now on.
     pub fn set(&self, rules: &AccessRules) {
         *self.named.write().unwrap_or_else(PoisonError::into_inner) = Named::new(rules);
     }
@@ -111,7 +111,7 @@ impl Access {
         self.named.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody on an IRC network is known by services account.
+    /// True if a rule names services accounts of an IRC network.
     #[must_use]
     pub fn names_accounts_of(&self, network: &NetworkName) -> bool {
         let is_of =
@@ -119,7 +119,7 @@ impl Access {
         self.named().rules.iter().any(|(_, subject)| is_of(subject))
     }
 
-    /// The ids of everybody on Discord who is named by theirs.
+    /// Returns the ids of all Discord users that the rules name by id.
     #[must_use]
     pub fn discord_users(&self) -> BTreeSet<String> {
         let id = |(_, subject): &(Role, Subject)| match subject {
@@ -129,31 +129,31 @@ impl Access {
         self.named().rules.iter().filter_map(id).collect()
     }
 
-    /// With what people have shown to be elsewhere.
+    /// Adds the links between people's accounts.
     #[must_use]
     pub fn with(self, ties: Ties) -> Self {
         Self { ties, ..self }
     }
 
-    /// Whether nobody at all can command: said at start. Viewers only look, so that they do not count.
+    /// True if nobody at all can command, which is reported at start. Viewers do not count, as they only look.
     #[must_use]
     pub fn nobody(&self) -> bool {
         !self.named().rules.iter().any(|(role, _)| *role >= Role::Operator)
     }
 
-    /// Subjects that were left out, because they name nobody or everybody; said at start.
+    /// Returns the subjects that were left out because they match nobody or everybody, for the report at start.
     #[must_use]
     pub fn left_out(&self) -> Vec<(Role, Subject)> {
         self.named().left_out.clone()
     }
 
-    /// The highest role of `author`, if they have one.
+    /// Returns the highest role of `author`, if they have one.
     #[must_use]
     pub fn role(&self, author: &Author) -> Option<Role> {
         self.standing(author).map(|standing| standing.role)
     }
 
-    /// The highest role of `author` and the proof of it.
+    /// Returns the highest role of `author` and its proof.
     #[must_use]
     pub fn standing(&self, author: &Author) -> Option<Standing> {
         match author.origin {
@@ -174,15 +174,15 @@ impl Access {
         }
     }
 
-    /// What somebody is who may be nobody: good for what anybody may.
+    /// Returns the standing of any author, at least as [`Role::Anybody`].
     #[must_use]
     pub fn anybody(&self, author: &Author) -> Standing {
         let unknown = || Standing { role: Role::Anybody, identity: vouched(author) };
         self.standing(author).unwrap_or_else(unknown)
     }
 
-    /// The name for `[access]` that the network proves of somebody: their user id on Discord, else their services account, else
-    /// the mask of their address, whose nick anybody can take. `None`: it proves nothing that can be named.
+    /// Returns the entry for `[access]` that the network proves: the user id on Discord, else the services account,
+    /// else the mask of the address, whose nick anybody can take. Returns `None` if nothing is proven.
     #[must_use]
     pub fn name_of(author: &Author) -> Option<String> {
         let account = author.account.as_deref().filter(|account| is_account(account));
@@ -197,7 +197,7 @@ impl Access {
         }
     }
 
-    /// The highest role that somebody has on the network where they speak.
+    /// Returns the highest role that an author has on their own network.
     fn here(&self, author: &Author) -> Option<Standing> {
         self.named().rules.iter().find_map(|(role, subject)| {
             let identity = proof(subject, author)?;

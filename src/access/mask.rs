@@ -1,7 +1,7 @@
 //! Masks of people on IRC, `nick!user@host` with `*` and `?`.
 
-/// What is wrong with a mask in `irc-mask:<network>:<mask>`, if anything: a mask must have the form `nick!user@host`
-/// and say something about the host, because nick and user are the client's own words.
+/// Returns the problem with a mask in `irc-mask:<network>:<mask>`: it must have the form `nick!user@host` and name a
+/// part of the host, because nick and user are chosen by the client.
 pub(super) fn mask_problem(mask: &str) -> Option<&'static str> {
     let Some(parts) = Mask::of(mask) else {
         return Some("a mask has the form nick!user@host, e.g. *!bob@bob.example.org");
@@ -12,7 +12,7 @@ pub(super) fn mask_problem(mask: &str) -> Option<&'static str> {
     None
 }
 
-/// The three parts of `nick!user@host`, so that a `*` in one of them can never reach into the next.
+/// The three parts of `nick!user@host`, kept apart so that a `*` in one of them cannot match into the next.
 struct Mask<'a> {
     nick: &'a str,
     user: &'a str,
@@ -21,7 +21,7 @@ struct Mask<'a> {
 
 impl<'a> Mask<'a> {
     fn of(text: &'a str) -> Option<Self> {
-        // A nick has no `!`, a host no `@`; what is odd about the user stays in the user.
+        // A nick has no `!`, a host no `@`; odd characters can only be in the user.
         let (nick, rest) = text.split_once('!')?;
         let (user, host) = rest.rsplit_once('@')?;
         let whole = !nick.is_empty() && !user.is_empty() && !host.is_empty();
@@ -33,14 +33,14 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Whether `shown`, a full `nick!user@host` from the network, matches `mask` with its `*` and `?`.
+/// True if `shown`, a full `nick!user@host` from the network, matches `mask` with its `*` and `?`.
 pub(super) fn mask_matches(mask: &str, shown: &str) -> bool {
     let (Some(mask), Some(shown)) = (Mask::of(mask), Mask::of(shown)) else { return false };
     glob(mask.nick, shown.nick) && glob(mask.user, shown.user) && glob(mask.host, shown.host)
 }
 
-/// Glob with `*` and `?`, without case in ASCII. Greedy with one point to come back to, so that no pattern takes more
-/// than pattern times text steps, however hostile.
+/// Matches a glob with `*` and `?`, ignoring ASCII case. It is greedy with a single backtracking point, so that even
+/// a hostile pattern takes at most pattern times text steps.
 fn glob(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
@@ -57,7 +57,7 @@ fn glob(pattern: &str, text: &str) -> bool {
                 t += 1;
             }
             Some(_) | None => match back {
-                // The last `*` takes one character more. Earlier ones need never be tried again.
+                // The last `*` takes one character more. Earlier ones never have to be tried again.
                 Some((star, from)) => {
                     back = Some((star, from + 1));
                     p = star + 1;
@@ -83,7 +83,7 @@ mod tests {
         assert!(!mask_matches(&pattern, &shown));
     }
 
-    /// The obvious way, by trying every split, for comparison.
+    /// Matches by trying every split, for comparison.
     fn slow_glob(pattern: &[char], text: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -1,11 +1,11 @@
-//! What a network vouches for: what proves that somebody is one of those who are named, and what they are called in the
-//! records.
+//! Proof of identity: what a network confirms about a person, and the name of the person in the records.
 
 use super::mask::mask_matches;
 use crate::chat::Author;
 use crate::config::{DISCORD_NETWORK, Subject};
 
-/// What proves that `author` is `subject`; `None`: nothing does. The inner `None` is everybody who shows no proof.
+/// Returns the proof that `author` is `subject`, `None` if there is none. The inner `None` is the proof of `*`
+/// without an identity.
 pub(super) fn proof(subject: &Subject, author: &Author) -> Option<Option<String>> {
     match subject {
         Subject::Everyone => Some(vouched(author)),
@@ -29,12 +29,13 @@ pub(super) fn proof(subject: &Subject, author: &Author) -> Option<Option<String>
     }
 }
 
-/// Ids are Discord's only on Discord: an account of that name elsewhere is somebody else.
+/// True if the author speaks on Discord. Ids are valid only there: an account of that name elsewhere is another
+/// person.
 pub(super) fn on_discord(author: &Author) -> bool {
     author.network.as_str() == DISCORD_NETWORK
 }
 
-/// The best the network says about somebody, for the record alone.
+/// Returns the strongest identity that the network confirms, for the record alone.
 pub(super) fn vouched(author: &Author) -> Option<String> {
     if on_discord(author) {
         return author.account.as_ref().map(|user| format!("discord:{user}"));
@@ -46,7 +47,7 @@ pub(super) fn vouched(author: &Author) -> Option<String> {
     )
 }
 
-/// What somebody is known as elsewhere, with the network, since several can have accounts.
+/// Returns the person's name on other networks, with the network, since several networks have accounts.
 pub(super) fn known_as(author: &Author) -> Option<String> {
     let account = author.account.as_deref()?;
     Some(if on_discord(author) {
@@ -56,7 +57,7 @@ pub(super) fn known_as(author: &Author) -> Option<String> {
     })
 }
 
-/// Whether a text can be a services account. Servers write `*` and `0` for "not logged in".
+/// True if a text can be a services account. Servers write `*` and `0` for "not logged in".
 pub(super) fn is_account(text: &str) -> bool {
     !matches!(text, "" | "*" | "0") && !text.contains(|c: char| c.is_whitespace() || c.is_control())
 }

@@ -1,25 +1,25 @@
-//! What a person may do.
+//! Roles of people.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a person may do; each role includes the ones before it.
+/// The role of a person; each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Nothing that shows or changes anything of the agents: what everybody may, known or not.
+    /// Neither shows nor changes anything about agents: for everyone, known or not.
     Anybody,
-    /// Look: status, log, help.
+    /// May look: status, log, help.
     Viewer,
-    /// Steer: pause, resume, abort, tasks, work.
+    /// May steer: pause, resume, abort, tasks, work.
     Operator,
-    /// Change the fleet: add, edit and remove agents.
+    /// May change the fleet: add, edit and remove agents.
     Admin,
 }
 
 impl Role {
-    /// The role's name as it is written in `bot.toml` and in answers.
+    /// Returns the role's name, as in `bot.toml` and in replies.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Who has which role, by what their network vouches for.
+//! Tests of roles by the identity that a network confirms.
 
 use proptest::prelude::*;
 
@@ -43,14 +43,14 @@ fn roles_follow_from_what_the_network_vouches_for() {
         ("libera", None, Some("WHOEVER!BOB@A.EXAMPLE.ORG"), Some(Role::Operator)),
         ("oftc", Some("carol"), None, Some(Role::Operator)),
         ("home", None, Some("dan1!d@10.0.0.7"), Some(Role::Viewer)),
-        // The nick is alice in every row, and that alone is never anything.
+        // The nick is alice in every row, and proves nothing by itself.
         ("libera", None, None, None),
         ("libera", None, Some("alice!alice@elsewhere.example.net"), None),
         // Somebody else's account, or the right one on the wrong network.
         ("libera", Some("alice2"), None, None),
         ("oftc", Some("alice"), None, None),
         ("libera", Some("carol"), None, None),
-        // What servers write for "not logged in", and what no account can be.
+        // Texts by which servers mean "not logged in", and texts that no account can be.
         ("libera", Some("*"), None, None),
         ("libera", Some("0"), None, None),
         ("libera", Some(""), None, None),
@@ -62,7 +62,7 @@ fn roles_follow_from_what_the_network_vouches_for() {
         // An account that carries a whole mask, and the other way round.
         ("libera", Some("x!bob@a.example.org"), None, None),
         ("libera", None, Some("alice"), None),
-        // The user's own words (nick, user) dressed up as a host.
+        // Text chosen by the user (nick, user) that imitates a host.
         ("libera", None, Some("x!bob@a.example.org!y@evil.example.net"), None),
         ("libera", None, Some("x!bob@a.example.org@evil.example.net"), None),
         ("libera", None, Some("bob@a.example.org!y@evil.example.net"), None),
@@ -94,7 +94,7 @@ fn on_discord_ids_count_and_only_there() {
         ("discord", "1", "998877665544332211", Some(Role::Operator)),
         ("discord", "998877665544332211", "112233445566778899", None),
         ("discord", "alice", "1", None),
-        // Whoever registers such an account on an IRC network is nobody on Discord.
+        // The owner of such an account on an IRC network is nobody on Discord.
         ("libera", "112233445566778899", "998877665544332211", None),
     ];
     for (network, user, role, expected) in cases {

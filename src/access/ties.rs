@@ -1,4 +1,4 @@
-//! Who is who on Discord and elsewhere, as people have shown by `link`.
+//! Links between Discord users and services accounts, as proven with `link`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,35 +12,35 @@ use crate::config::DISCORD_NETWORK;
 use crate::core::id::NetworkName;
 use crate::journal::Tie;
 
-/// How long roles count elsewhere after Discord last told them, whether or not anybody is left to ask.
+/// Time after which roles from Discord expire elsewhere, whether or not Discord can still be asked.
 const STALE: Duration = Duration::from_secs(600);
 
-/// Who is who on Discord and elsewhere. Cheap to clone; all clones say the same.
+/// Links between Discord users and services accounts. Cheap to clone; all clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Ties(Arc<RwLock<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     ties: BTreeSet<Tie>,
-    /// Ids of the roles that tied users have on Discord, and when it told them.
+    /// Role ids of linked Discord users, with the time at which Discord reported them.
     roles: BTreeMap<String, (Instant, Vec<String>)>,
 }
 
 impl Ties {
-    /// From now on these are all.
+    /// Replaces all links.
     pub fn set(&self, ties: BTreeSet<Tie>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.roles.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
         known.ties = ties;
     }
 
-    /// All there are.
+    /// Returns all links.
     #[must_use]
     pub fn all(&self) -> BTreeSet<Tie> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).ties.clone()
     }
 
-    /// The roles that a tied user has on Discord now. They count until they are told anew, or for ten minutes.
+    /// Sets a linked user's present roles on Discord. They are valid until the next report, for at most ten minutes.
     pub fn set_roles(&self, user: &str, roles: Vec<String>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.ties.iter().any(|tie| tie.user == user) {
@@ -48,7 +48,7 @@ impl Ties {
         }
     }
 
-    /// Who `author` is elsewhere.
+    /// Returns the author's identities on other networks.
     pub(super) fn others(&self, author: &Author) -> Vec<Author> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let Some(shown) = author.account.as_deref().filter(|shown| is_account(shown)) else {
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(shown.as_deref().and_then(discord_user), Some(BOB));
         assert_eq!(discord_user("account:discord:1"), None);
 
-        // Roles of Discord count elsewhere while it is known that they are had.
+        // Roles from Discord are valid elsewhere as long as they are known to be held.
         ties.set([tie("33", "oftc", "carl")].into());
         let carl = author("oftc", Some("carl"), None);
         assert_eq!(access.role(&carl), None);
@@ -166,7 +166,7 @@ mod tests {
         ties.set_roles("33", vec!["7".to_owned()]);
         tokio::time::advance(STALE - Duration::from_secs(1)).await;
         assert_eq!(access.role(&carl), Some(Role::Operator));
-        // Whoever asked is gone, as with a token that Discord refuses.
+        // Discord cannot be asked any more, as with a revoked token.
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(access.role(&carl), None);
         ties.set_roles("33", vec!["7".to_owned()]);

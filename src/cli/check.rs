@@ -1,4 +1,4 @@
-//! `herder check`: the file first, then whether what it names is there. Everything is reported, whatever fails.
+//! `herder check`: checks the file, then everything that it names. All problems are reported, whichever check fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -21,13 +21,13 @@ use crate::runtime::isolation::PUSH;
 use crate::runtime::{codex, environment};
 use crate::webhook;
 
-/// How long a server may take to let herder in: some look up names for half a minute first.
+/// Maximum time for a server to let herder in; some look up names for half a minute first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a folder may take to say whether it can be worked in.
+/// Maximum time for a folder to answer whether it can be used.
 const FOLDER_WITHIN: Duration = Duration::from_secs(6);
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     verdict: Verdict,
@@ -37,7 +37,7 @@ pub(super) struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Good,
-    /// herder works with it, but not all of it.
+    /// herder works with it, but not completely.
     Note,
     Bad,
 }
@@ -66,7 +66,7 @@ impl From<discord::Finding> for Finding {
     }
 }
 
-/// Checks, reports, and says by the exit code how it went.
+/// Runs all checks, reports them, and returns the exit code.
 pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode {
     let file = global.config.display().to_string();
     let config = match config::load(&global.config) {
@@ -121,8 +121,8 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Whether the agents can be run where they are to work; all are looked at at the same time, and one whose folder does not
-/// answer keeps nobody.
+/// Checks that the agents can be run in their workspaces. All are checked at the same time, so that a folder that
+/// does not answer delays no other.
 fn of_agents(specs: &[AgentSpec]) -> Vec<Finding> {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
@@ -153,7 +153,8 @@ fn agent(agent: &AgentSpec) -> Vec<Finding> {
     findings
 }
 
-/// Whether files can be made in a folder; one that is not there yet is made by `run`, if its nearest parent lets it.
+/// Checks that files can be created in a folder. A missing folder is created by `run`, if its nearest parent permits
+/// it.
 fn folder(what: &str, path: &Path) -> Finding {
     let shown = path.display();
     let mut place = path;
@@ -175,7 +176,7 @@ fn folder(what: &str, path: &Path) -> Finding {
     }
 }
 
-/// Whether an agent's folder is there, and can be worked in. herder makes none.
+/// Checks that an agent's workspace exists and can be used; herder never creates one.
 fn workspace(agent: &AgentSpec) -> Option<Finding> {
     let (name, path) = (&agent.name, &agent.workspace);
     if !path.is_dir() {
@@ -186,7 +187,7 @@ fn workspace(agent: &AgentSpec) -> Option<Finding> {
     (agent.permissions != Permissions::ReadOnly).then(|| folder(&format!("{name}: workspace"), path))
 }
 
-/// Whether an agent's program can be run with the environment the agent gets.
+/// Checks that an agent's program can be run with the agent's environment.
 fn program(agent: &AgentSpec) -> Finding {
     let default = match agent.runtime {
         Runtime::Claude => "claude",
@@ -201,7 +202,7 @@ fn program(agent: &AgentSpec) -> Finding {
     )
 }
 
-/// Whether what encloses an agent can be run.
+/// Checks that an agent's sandbox program can be run.
 fn sandbox(agent: &AgentSpec) -> Option<Finding> {
     let program = agent.sandbox.first()?;
     let found = runnable(program, "sandbox", &agent.workspace, &agent.env, &agent.inherit_env);
@@ -211,7 +212,7 @@ fn sandbox(agent: &AgentSpec) -> Option<Finding> {
     ))
 }
 
-/// Whether a sandbox is told of a HOME that is not the agent's own: what it binds is open to the agent.
+/// Checks whether a sandbox binds a HOME that is not the agent's own, which the agent can then read.
 fn shared_home(agent: &AgentSpec) -> Option<Finding> {
     let named = agent.sandbox.iter().any(|word| word.contains("{home}"));
     (named && !agent.own_home).then(|| Finding {
@@ -223,7 +224,7 @@ fn shared_home(agent: &AgentSpec) -> Option<Finding> {
     })
 }
 
-/// Whether the files are there that are linked into an agent's own HOME.
+/// Checks that the files exist that are linked into an agent's own HOME.
 fn credentials(agent: &AgentSpec, home: Option<&Path>) -> Vec<Finding> {
     let files = agent.credentials.iter().filter(|entry| !PUSH.contains(&entry.as_str()));
     let look = |entry: &String| {
@@ -244,7 +245,7 @@ fn credentials(agent: &AgentSpec, home: Option<&Path>) -> Vec<Finding> {
     files.map(look).collect()
 }
 
-/// Whether the HOME that an agent shares has passwords that tools find in it by themselves.
+/// Checks whether the HOME that an agent shares contains passwords that tools find by themselves.
 fn netrc(agent: &AgentSpec, home: Option<&Path>) -> Option<Finding> {
     let inherited = || home.filter(|_| agent.inherit_env.iter().any(|name| name == "HOME"));
     let home = agent.env.get("HOME").map(Path::new).or_else(inherited)?;
@@ -260,7 +261,7 @@ fn netrc(agent: &AgentSpec, home: Option<&Path>) -> Option<Finding> {
     })
 }
 
-/// Whether the evaluator's program can be run. Without the default one herder does with less.
+/// Checks that the evaluator's program can be run. If the default one is missing, herder works with less.
 fn evaluator(settings: &Evaluator) -> Option<Finding> {
     let program = settings.command.first().filter(|_| settings.asks())?;
     let finding = match runnable(program, "command", Path::new("/"), &settings.env, &settings.inherit_env) {
@@ -277,7 +278,7 @@ fn evaluator(settings: &Evaluator) -> Option<Finding> {
     Some(finding)
 }
 
-/// Whether the evaluator has a credential. Whether that is a good one is seen when it is used.
+/// Checks that the evaluator has a credential. Its validity shows only when it is used.
 fn logged_in(settings: &Evaluator, path: &str) -> Finding {
     let own = environment::own_without(&BTreeSet::new());
     let credential = Credential::find(settings, &own);
@@ -288,7 +289,8 @@ fn logged_in(settings: &Evaluator, path: &str) -> Finding {
     }
 }
 
-/// Where a program is that is started in `folder` with this environment, or what is wrong with it. `setting` names it.
+/// Returns the location of a program that is started in `folder` with this environment, or the problem with it.
+/// `setting` is the key to name.
 fn runnable(
     program: &str,
     setting: &str,
@@ -319,7 +321,7 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the webhooks take a test event, all at the same time.
+/// Checks that the webhooks accept a test event, all at the same time.
 fn endpoints(config: &Config) -> Vec<Finding> {
     if config.webhooks.is_empty() {
         return vec![Finding::bad("no [[webhook]] is configured, so that no test event was sent".to_owned())];
@@ -333,7 +335,7 @@ fn endpoints(config: &Config) -> Vec<Finding> {
     tried.into_iter().map(|tried| tried.map_or_else(Finding::bad, Finding::good)).collect()
 }
 
-/// Whether the networks let herder in, all at the same time.
+/// Checks that the networks let herder in, all at the same time.
 fn servers(config: &Config) -> Vec<Finding> {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
@@ -353,7 +355,7 @@ fn servers(config: &Config) -> Vec<Finding> {
     })
 }
 
-/// Whether a network lets herder in. A herder that runs has the nick, so that another one is fine.
+/// Checks that a network lets herder in. A running herder has the nick, so that another nick is fine.
 async fn server(network: &IrcNetwork) -> Finding {
     let IrcNetwork { name, server, port, .. } = network;
     let shown = format!("{name}: {server} port {port}");

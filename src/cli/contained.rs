@@ -1,4 +1,4 @@
-//! Whether agents are kept apart from people: a service of its own for herder, with a user of its own.
+//! Containment of agents: whether they run separately from people, as a service with a user of its own.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::check::Finding;
 use crate::core::spec::AgentSpec;
 use crate::runtime::process::can_group;
 
-/// A service in which no agent is anybody else, as systemd takes it.
+/// A systemd unit that contains agents: they run as no other user.
 pub(super) const UNIT: &str = "\
 [Unit]
 Description=herder
@@ -32,7 +32,7 @@ NoNewPrivileges=yes
 WantedBy=multi-user.target
 ";
 
-/// Whether the user and the place that `check` runs with contain agents.
+/// Reports whether the user and the place that `check` runs with contain agents.
 pub(super) fn contained(config: &Path) -> Finding {
     let user = rustix::process::geteuid().as_raw();
     let shell = fs::read_to_string("/etc/passwd").ok().and_then(|users| login_shell(&users, user));
@@ -61,8 +61,7 @@ pub(super) fn contained(config: &Path) -> Finding {
     ))
 }
 
-/// The data folder, where agents can change what is in it: they run as the user who writes it, unless something is put before
-/// their command.
+/// Reports a data folder that agents can change, because they run as the user who owns it and have no sandbox.
 pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<String> {
     let open: Vec<&str> =
         agents.iter().filter(|agent| agent.sandbox.is_empty()).map(|agent| agent.name.as_str()).collect();
@@ -77,7 +76,7 @@ pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<Stri
     ))
 }
 
-/// Of the configuration and the program, what this user may write or put another in place of.
+/// Returns the files among the configuration and the program that this user may write or replace.
 pub(super) fn writable(config: &Path) -> Vec<String> {
     let can = |path: &Path| rustix::fs::access(path, Access::WRITE_OK).is_ok();
     let replaceable = |path: &Path| can(path) || path.parent().is_some_and(can);
@@ -87,7 +86,7 @@ pub(super) fn writable(config: &Path) -> Vec<String> {
     own.map(|path| path.display().to_string()).collect()
 }
 
-/// The name and the shell of a user who can log in.
+/// Returns the name and the shell of a user who can log in.
 fn login_shell(users: &str, user: u32) -> Option<(String, String)> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();

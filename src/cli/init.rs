@@ -1,7 +1,7 @@
-//! `herder init`: a few questions, and a configuration that is known to be right.
+//! `herder init`: asks a few questions and writes a valid configuration.
 //!
-//! The file so far is checked after every answer, so that a wrong answer is told at once and asked again, in the words
-//! that `herder check` would use.
+//! The text is checked after every answer, so that a wrong answer is reported at once, in the words of `herder
+//! check`, and asked again.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -14,7 +14,7 @@ use super::{complain, failed, say};
 use crate::commands::words::split_quoted;
 use crate::config::{self, Problems};
 
-/// Asks, and writes `path`, which must not exist.
+/// Asks the questions and writes `path`, which must not exist.
 pub(super) fn init(path: &Path) -> ExitCode {
     let shown = path.display();
     if path.symlink_metadata().is_ok() {
@@ -53,7 +53,7 @@ pub(super) fn init(path: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints a service in which agents are contained.
+/// Prints a systemd unit that contains agents.
 pub(super) fn service() -> ExitCode {
     say(UNIT.trim_end());
     ExitCode::SUCCESS
@@ -61,12 +61,12 @@ pub(super) fn service() -> ExitCode {
 
 struct Questions<R> {
     input: R,
-    /// The file so far. It is always one that could be run.
+    /// The file so far; it is valid at all times.
     text: String,
 }
 
 impl<R: BufRead> Questions<R> {
-    /// Asks everything. The agent's folder, which is to be made.
+    /// Asks all questions. Returns the agent's folder, if it has to be created.
     fn all(&mut self) -> io::Result<Option<PathBuf>> {
         self.setting("What is the bot called?", "herder", |answer| format!("name = {}\n", quoted(answer)))?;
         let discord = self.discord()?;
@@ -181,7 +181,8 @@ impl<R: BufRead> Questions<R> {
             return Ok(());
         };
         let (question, usual) = if network == config::EMBEDDED_NETWORK {
-            // Whoever herder's own server gives a password to is known by the name it was drawn for.
+            // A person with a password on herder's own server is identified by the name that the password was made
+            // for.
             ("Who commands there? You get a password of your own at the first start. Your name:", "you")
         } else {
             ("Who commands: your services account on that network? Leave it empty for nobody.", "")
@@ -193,7 +194,7 @@ impl<R: BufRead> Questions<R> {
         Ok(())
     }
 
-    /// Asks about the first agent and returns the folder it needs, if it is not there.
+    /// Asks about the first agent and returns its folder, if it does not exist.
     fn agent(&mut self) -> io::Result<Option<PathBuf>> {
         let here = env::current_dir()?;
         let anywhere = env::temp_dir().display().to_string();
@@ -233,7 +234,7 @@ impl<R: BufRead> Questions<R> {
         let folder = self.setting(
             "In which folder does it work? One that is not there is made.",
             &usual,
-            // A folder that is there stands in for one that will be.
+            // An existing folder stands for one that will be created.
             |answer| agent(&name, &runtime, if is_new(answer) { &anywhere } else { answer }, &command),
         )?;
         if is_new(&folder) {
@@ -243,7 +244,7 @@ impl<R: BufRead> Questions<R> {
         Ok(None)
     }
 
-    /// Asks for a program with its arguments until they can be used; as a line of the file.
+    /// Asks for a program with its arguments until they are valid; returns the line of the file.
     fn command(&mut self, usual: &str, check: impl Fn(&str) -> Result<(), Problems>) -> io::Result<String> {
         loop {
             let line =
@@ -264,7 +265,7 @@ impl<R: BufRead> Questions<R> {
         }
     }
 
-    /// Asks until the answer makes a file that can be run, and takes it in.
+    /// Asks until the answer makes a valid file, and appends it.
     fn setting(
         &mut self,
         question: &str,
@@ -284,7 +285,7 @@ impl<R: BufRead> Questions<R> {
         }
     }
 
-    /// Asks once.
+    /// Asks one question.
     fn ask(&mut self, question: &str, default: &str) -> io::Result<String> {
         let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         let _ = write!(io::stdout().lock(), "{question}{shown} ");
@@ -301,7 +302,7 @@ impl<R: BufRead> Questions<R> {
     }
 }
 
-/// `[access]` with an IRC account and a Discord user as admins, where they are given.
+/// Returns `[access]` with an IRC account and a Discord user as admins, if they are given.
 fn access(irc: Option<(&str, &str)>, user: &str) -> String {
     let account = irc.filter(|(_, account)| !account.is_empty());
     let account = account.map(|(network, account)| quoted(&format!("irc:{network}:{account}")));
@@ -318,7 +319,7 @@ fn sasl(account: &str, variable: &str) -> String {
     format!("sasl = {{ mechanism = \"plain\", account = {account}, password = {{ env = {variable} }} }}\n")
 }
 
-/// Whether the runtime has no program of its own.
+/// True if the runtime has no program of its own.
 fn has_command(runtime: &str) -> bool {
     matches!(runtime, "acp" | "command")
 }
@@ -329,13 +330,13 @@ fn told(problems: &Problems) {
     }
 }
 
-/// Whether a folder of this name has to be made.
+/// True if a folder of this name has to be created.
 fn is_new(folder: &str) -> bool {
     let path = Path::new(folder);
     path.is_absolute() && path.symlink_metadata().is_err()
 }
 
-/// `irc.libera.chat` is called `libera` by everybody.
+/// Guesses a network's common name: `irc.libera.chat` is `libera`.
 fn network_name(server: &str) -> String {
     let parts: Vec<&str> = server.split('.').collect();
     let word = if parts.len() >= 2 { parts[parts.len() - 2] } else { server };
@@ -343,7 +344,7 @@ fn network_name(server: &str) -> String {
     if letters > 1 { word.to_ascii_lowercase() } else { "irc".to_owned() }
 }
 
-/// A text as TOML takes it.
+/// Returns a text as a TOML string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,6 +1,6 @@
-//! The command line: what `herder` is asked to be, and the exit codes that say how it went.
+//! The command line of `herder`, and its exit codes.
 //!
-//! This room and `console` are the only ones that print. Everything is written through [`say`], because a reader that
+//! This room and `console` are the only ones that print. Everything is written with [`say`], because a reader that
 //! went away (`herder status | head`) is no failure.
 
 mod check;
@@ -30,10 +30,10 @@ use crate::reload::Source;
 use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};
 
-/// It did not work.
+/// The command failed.
 const FAILED: u8 = 1;
 
-/// It was done, and something is lacking in what came of it.
+/// The command was carried out, but its result is incomplete.
 const LACKING: u8 = 3;
 
 /// herder is not running (`EX_UNAVAILABLE`).
@@ -42,13 +42,13 @@ const NOT_RUNNING: u8 = 69;
 /// The configuration is wrong (`EX_CONFIG`).
 const MISCONFIGURED: u8 = 78;
 
-/// Two workers: what is slow (sled, the disk, waiting for children) has threads of its own, so that a worker only ever
-/// parses, decides and renders. One would let a burst of agents' output delay an answer in chat; each further one costs
-/// memory and, when a socket wakes it, a wakeup that finds nothing to do.
+/// Number of worker threads. Slow work (sled, the disk, waiting for children) has threads of its own, so that workers
+/// only parse, decide and render. A single one would let a burst of agents' output delay a reply in chat; each
+/// further one costs memory and useless wake-ups.
 const WORKERS: usize = 2;
 
-/// Threads for blocking calls: reads of the journal and the spawning of children, which come in bursts at a start. Idle
-/// ones end by themselves.
+/// Maximum number of threads for blocking calls: reads of the journal and spawning of children, which come in bursts
+/// at a start. Idle ones end by themselves.
 const BLOCKING_THREADS: usize = 16;
 
 /// A chat bot that runs AI coding agents and keeps them honest.
@@ -83,18 +83,18 @@ struct Logs {
 }
 
 impl Global {
-    /// Where the configuration comes from.
+    /// Returns the source of the configuration.
     fn source(&self) -> Source {
         Source { file: self.config.clone(), data_dir: self.data_dir.clone() }
     }
 
-    /// The data folder, for what needs nothing else of the configuration.
+    /// Returns the data folder, for commands that need nothing else of the configuration.
     fn data_dir(&self) -> PathBuf {
         self.data_dir.clone().unwrap_or_else(|| config::data_dir(&self.config))
     }
 }
 
-/// What herder does itself. The chat commands join them from their own table, see [`shell`].
+/// herder's own commands. The chat commands are added from their table, see [`shell`].
 #[derive(Debug, Subcommand)]
 enum Own {
     /// Run the bot
@@ -159,10 +159,10 @@ enum Own {
     },
 }
 
-/// Runs what the process was started for.
+/// Runs the command that the process was started for.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Several crates bring rustls; without a choice made here the first connection would panic.
+    // Several crates bring rustls; without this choice the first connection would panic.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let command = shell::add_to(Cli::command());
     let matches = command.get_matches();
@@ -194,12 +194,12 @@ fn perform(cli: Cli) -> ExitCode {
     }
 }
 
-/// Writes lines for the person who typed the command.
+/// Prints lines for the person who typed the command.
 fn say(text: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// Writes what is wrong.
+/// Prints problems.
 fn complain(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -216,8 +216,8 @@ fn load(global: &Global) -> Result<Config, ExitCode> {
     })
 }
 
-/// How long work on threads of its own (an export that is being written, a look-up of a name that hangs) may keep the
-/// process once everything else has ended.
+/// Maximum time that work on threads of its own (an export, a hanging name look-up) may delay the exit once
+/// everything else has ended.
 const LAST_WAIT: Duration = Duration::from_millis(500);
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
@@ -229,8 +229,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// Keeps agents, which run as the same user, from reading herder's environment and memory, where passwords may be, through
-/// `/proc`. Before any agent is started.
+/// Prevents agents, which run as the same user, from reading herder's environment and memory through `/proc`, where
+/// passwords may be. It is called before any agent is started.
 fn close_to_agents() {
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {
@@ -303,18 +303,18 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     }
 }
 
-/// What whoever starts herder without a network has to know.
+/// Prints how to join, for a person who starts herder without a network.
 fn welcome(how_to_join: &str) {
     say(format_args!("No network is configured; join herder's own IRC server:\n{how_to_join}"));
 }
 
-/// SIGTERM, SIGINT and SIGHUP, listened for before anything is started.
+/// Returns listeners for SIGTERM, SIGINT and SIGHUP, installed before anything is started.
 fn signals() -> io::Result<[Signal; 3]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?])
 }
 
-/// Cancels `shutdown` at SIGTERM, SIGINT, or when the terminal is closed; a second one changes nothing, because the drain has
-/// a bound of its own. Any other SIGHUP rings `reload`.
+/// Cancels `shutdown` at SIGTERM, SIGINT, or when the terminal is closed; a second signal changes nothing, because
+/// the drain is bounded. Any other SIGHUP notifies `reload`.
 async fn heed(
     [mut terminate, mut interrupt, mut hangup]: [Signal; 3],
     began_in_a_terminal: bool,
@@ -336,14 +336,14 @@ async fn heed(
     shutdown.cancel();
 }
 
-/// Whether the process has a terminal that could be closed: the kernel takes it away from all its processes before it
-/// sends them SIGHUP for that.
+/// True if the process has a terminal that could be closed. The kernel detaches it from all its processes before it
+/// sends SIGHUP for that.
 fn has_terminal() -> bool {
     File::open("/dev/tty").is_ok()
 }
 
 fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {
-    // Logs would run through the console; whoever asks for them sends them elsewhere.
+    // Logs would appear in the console; a person who wants them redirects them.
     if telemetry::asked_for()
         && let Err(error) = telemetry::start(logs.log_format, Redactor::new(&[]))
     {

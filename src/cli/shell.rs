@@ -1,4 +1,5 @@
-//! The chat commands from the shell: `herder pause spark` asks the herder that runs on the same data, over its socket.
+//! The chat commands from the shell: `herder pause spark` asks the herder that runs on the same data, over its
+//! socket.
 //!
 //! They come from the table of commands; this file knows none of them.
 
@@ -13,20 +14,21 @@ use crate::local::{self, Answer, AskError, Request};
 use crate::outbox::clean::clean;
 use crate::outbox::markup::{self, Markup};
 
-/// The arguments of a chat command; what they mean is decided where it is for everybody.
+/// Name of the argument that holds a chat command's words, which are parsed like those of every other line.
 const WORDS: &str = "words";
 
-/// The flag that asks for JSON.
+/// The flag that prints JSON.
 const JSON: &str = "json";
 
-/// What a person typed, to be asked of the running herder.
+/// A chat command that was typed, for the running herder.
 #[derive(Debug)]
 pub(super) struct Typed {
     request: Request,
     json: bool,
 }
 
-/// The commands of the table that the shell has. `help` is the command line's own: `herder help pause` needs no herder that runs.
+/// Yields the commands that the shell has. `help` is the command line's own: `herder help pause` needs no running
+/// herder.
 fn table() -> impl Iterator<Item = &'static commands::Command> {
     COMMANDS.iter().copied().filter(|command| command.name != "help")
 }
@@ -66,13 +68,13 @@ fn subcommand(name: &'static str, entry: &'static commands::Command, locale: &Lo
         .arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print the answer as JSON"))
 }
 
-/// As the other entries of the help begin.
+/// Returns a text with an upper-case first letter, like the other entries of the help.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The chat command that was typed, if it was one.
+/// Returns the chat command that was typed, if it was one.
 pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
     let (first, inner) = matches.subcommand()?;
     let (name, inner) = if GROUPS.contains(&first) {
@@ -87,7 +89,7 @@ pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
     Some(Typed { request, json: inner.get_flag(JSON) })
 }
 
-/// Asks, and prints the answer.
+/// Asks the running herder, and prints the reply.
 pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     let path = global.data_dir().join(local::FILE_NAME);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -127,7 +129,7 @@ fn print(answer: &Answer, json: bool) -> ExitCode {
         }
     } else {
         for line in &answer.lines {
-            // An agent's words can be among them: nothing in them may act on the terminal.
+            // An agent's words may be among them, which must not control the terminal.
             let line = markup::sentence(&clean(line), Markup::Plain);
             if answer.ok { say(line) } else { complain(line) }
         }

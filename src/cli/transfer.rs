@@ -1,4 +1,4 @@
-//! `herder export` and `herder import`: everything herder knows, as JSON lines.
+//! `herder export` and `herder import`: all of herder's data as JSON lines.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -9,16 +9,16 @@ use crate::clock;
 use crate::config::History;
 use crate::journal::{self, Aside, ExportError, Journal, OpenError, Salvaged, Settings, Span, listed};
 
-/// Where the database of a journal is in its folder.
+/// Name of the database's folder in a journal.
 const DATABASE: &str = "sled";
 
-/// Where it is while one that was built anew takes its place.
+/// Name of that folder while a rebuilt database takes its place.
 const DATABASE_BEFORE: &str = "sled-before";
 
-/// Writes everything in `data_dir` to `output`, or to standard output.
+/// Exports everything in `data_dir` to `output`, or to standard output.
 pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> ExitCode {
     let shown = data_dir.display();
-    // Opening would make a journal where there is none.
+    // Opening a journal would create a missing one.
     if ![DATABASE, DATABASE_BEFORE].iter().any(|name| data_dir.join(name).is_dir()) {
         return failed(format_args!(
             "there is nothing to export in {shown}; name another folder with --data-dir"
@@ -31,11 +31,11 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
         ));
     }
     say_nothing_of_sleds_panics();
-    // Whoever exports may do it because the disk is full: nothing is made in the folder.
+    // The disk may be full, so that nothing is created in the folder.
     let settings =
         Settings { ballast: 0, compact_from: u64::MAX, ..Settings::new(data_dir, History::default()) };
     if salvage {
-        // It did what it was asked for, and says what is lacking; the line that brought people here goes on.
+        // It did what was asked and reports the gaps, so that a command chain continues.
         return match self::salvage(&settings, output) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => failed(error),
@@ -89,7 +89,7 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
     }
 }
 
-/// sled panics on some damage, which is caught and said in plain words. Its own are for those who work on it.
+/// Suppresses sled's panic messages: sled panics on some damage, which is caught and reported in plain words.
 fn say_nothing_of_sleds_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -99,8 +99,8 @@ fn say_nothing_of_sleds_panics() {
     }));
 }
 
-/// Writes what can be read without sled: of a database that it refuses, or on a disk that cannot be written. Says whether that is
-/// everything.
+/// Exports what can be read without sled: of a database that sled refuses, or on a disk that cannot be written.
+/// Returns true if the export is complete.
 fn salvage(settings: &Settings, output: Option<&Path>) -> Result<bool, ExportError> {
     let Salvaged { exported, damaged } = journal::salvage(settings, output, clock::now())?;
     let (events, posts) = (exported.events, exported.posts);
@@ -115,7 +115,7 @@ fn salvage(settings: &Settings, output: Option<&Path>) -> Result<bool, ExportErr
     Ok(damaged == 0 && exported.lacks.is_empty())
 }
 
-/// Says what is in no archive, if anything.
+/// Reports the events that are in no archive.
 fn lacking(lacks: &[Span]) {
     if !lacks.is_empty() {
         complain(format_args!(
@@ -125,7 +125,7 @@ fn lacking(lacks: &[Span]) {
     }
 }
 
-/// Gives the events that are lacking in what it has written.
+/// Writes the export; returns the events that are missing in it.
 fn write(journal: &Journal, output: Option<&Path>) -> Result<Vec<Span>, Box<dyn std::error::Error>> {
     let runtime = super::runtime()?;
     let exported = runtime.block_on(async {
@@ -147,7 +147,7 @@ fn write(journal: &Journal, output: Option<&Path>) -> Result<Vec<Span>, Box<dyn 
     Ok(exported.lacks)
 }
 
-/// Makes a journal in `data_dir` out of an export.
+/// Creates a journal in `data_dir` from an export.
 pub(super) fn import(file: &Path, data_dir: &Path) -> ExitCode {
     match journal::import(&Settings::new(data_dir, History::default()), file) {
         Ok(imported) => {
