@@ -46,7 +46,7 @@ pub(super) fn is_short(dir: &Path) -> bool {
     free(dir).is_ok_and(|free| free < ROOM)
 }
 
-/// Makes the ballast unless it is there or would itself bring the disk below `keep_free`. Says whether it is there.
+/// Creates the ballast unless it exists or would itself bring the disk below `keep_free`. Returns true if it exists.
 pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result<bool> {
     if bytes == 0 {
         return Ok(false);
@@ -65,7 +65,7 @@ pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result
     made.map(|()| true)
 }
 
-/// Blocks that are really there: not every file system can reserve them, then they are written.
+/// Creates a file of allocated blocks; where the file system cannot reserve them, they are written.
 fn fill(path: &Path, bytes: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     if rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes).is_err() {
@@ -80,7 +80,7 @@ fn fill(path: &Path, bytes: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the ballast up. Says whether there was any.
+/// Deletes the ballast. Returns true if there was one.
 pub(super) fn release(file: &Path) -> io::Result<bool> {
     match fs::remove_file(file) {
         Ok(()) => Ok(true),
@@ -89,12 +89,12 @@ pub(super) fn release(file: &Path) -> io::Result<bool> {
     }
 }
 
-/// Puts a folder's entries on the disk.
+/// Syncs a folder's entries to disk.
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Whether this is what a full disk, quota or size limit answers.
+/// True if the error is that of a full disk, quota or size limit.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -133,7 +133,7 @@ mod tests {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("it is ours");
         assert_eq!(stranger(folder.path()).expect("it is there"), None);
         assert_eq!(folder.path().metadata().expect("it is there").permissions().mode() & 0o777, 0o755);
-        // Only root can give a folder away.
+        // Only root can change a folder's owner.
         if std::os::unix::fs::chown(folder.path(), Some(12_345), None).is_ok() {
             assert_eq!(stranger(folder.path()).expect("it is there"), Some(12_345));
         }

@@ -1,13 +1,13 @@
-//! The versioned JSON of what is stored: `{"v":1,…}`.
+//! The versioned JSON of stored values: `{"v":1,…}`.
 //!
-//! The version counts shapes that are on disk for good. A version that is known is read for ever; `tests/golden/` holds
-//! one of every kind of each. A newer one is refused with a sentence, never guessed at.
+//! A version stands for shapes that are on disk permanently: a known version stays readable forever; `tests/golden/`
+//! has one of every kind of each. A newer one is refused with a sentence, never guessed at.
 //!
-//! An event's head (its revision, time and stream) is the same in every version and is read without the rest: whoever moves
-//! events about need not understand them, and one that cannot be read holds up nothing but its own stream.
+//! An event's head (its revision, time and stream) is the same in every version and is read without the rest: code
+//! that moves events does not need to understand them, and an unreadable event affects only its own stream.
 //!
-//! The seq of an event is its key; its revision is put in by the writer, who alone knows it. Everything else of the
-//! text is made by the caller, so that JSON is not written on the writer's thread.
+//! The seq of an event is its key; its revision is inserted by the writer, which alone knows it. The caller builds
+//! the rest of the text, so that no JSON is written on the writer's thread.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,22 +23,22 @@ use super::{Entry, FleetEvent, Recorded, Stream};
 /// The version that is written.
 pub const VERSION: u32 = 1;
 
-/// Why stored text cannot be read.
+/// The reason why stored text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A later herder wrote it.
+    /// A newer herder wrote it.
     #[error("it has encoding {found} and this herder reads up to {VERSION}; start the newer herder again")]
     Newer {
         /// Its version.
         found: u32,
     },
-    /// A later herder wrote it, in the encoding that is known.
+    /// A newer herder wrote it, in the known encoding.
     #[error("it is of a kind that this herder does not know ({kind}); start the newer herder again")]
     Unknown {
-        /// What it calls itself.
+        /// The name of its kind.
         kind: String,
     },
-    /// It is not what was written.
+    /// It is not valid.
     #[error("{0}")]
     Malformed(String),
 }
@@ -46,7 +46,7 @@ pub enum DecodeError {
 impl DecodeError {
     fn json(error: &serde_json::Error) -> Self {
         let text = error.to_string();
-        // serde names every kind there is; what helps is the one that is not known.
+        // serde lists all known kinds; only the unknown one is useful.
         let unknown = text.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`'));
         match unknown {
             Some((kind, _)) => Self::Unknown { kind: kind.chars().take(60).collect() },
@@ -88,7 +88,7 @@ pub(super) fn event_head(text: &[u8]) -> Result<EventHead, DecodeError> {
     serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
 }
 
-/// An event's text without its head: made where the event is, finished by [`event`].
+/// Builds an event's text without its head, on the caller's thread; [`event`] completes it.
 pub(super) fn event_body(
     at: Timestamp,
     stream: &Stream,
@@ -97,7 +97,7 @@ pub(super) fn event_body(
     serde_json::to_vec(&EventBodyRef { at, stream, entry })
 }
 
-/// Finishes an event's text.
+/// Completes an event's text.
 pub(super) fn event(rev: u64, body: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut text = Vec::with_capacity(body.len() + 32);
@@ -106,37 +106,37 @@ pub(super) fn event(rev: u64, body: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The text of a recorded event, as it is stored.
+/// Returns the stored text of a recorded event.
 ///
 /// # Errors
-/// A value that JSON cannot hold.
+/// A value cannot be represented in JSON.
 pub fn encode_event(recorded: &Recorded) -> Result<Vec<u8>, DecodeError> {
     let body =
         event_body(recorded.at, &recorded.stream, &recorded.entry).map_err(|e| DecodeError::json(&e))?;
     Ok(event(recorded.rev, &body))
 }
 
-/// Reads an event.
+/// Parses an event.
 ///
 /// # Errors
-/// A newer version, or text that is not an event.
+/// A newer version, or text that is no event.
 pub fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, DecodeError> {
     let StoredEvent { rev, at, stream, entry } = versioned(text)?;
     Ok(Recorded { seq, stream, rev, at, entry })
 }
 
-/// The text of a post, as it is stored.
+/// Returns the stored text of a post.
 ///
 /// # Errors
-/// A value that JSON cannot hold.
+/// A value cannot be represented in JSON.
 pub fn encode_post(post: &Post) -> Result<Vec<u8>, DecodeError> {
     encode(post)
 }
 
-/// Reads a post.
+/// Parses a post.
 ///
 /// # Errors
-/// A newer version, or text that is not a post.
+/// A newer version, or text that is no post.
 pub fn decode_post(text: &[u8]) -> Result<Post, DecodeError> {
     versioned(text)
 }
@@ -148,12 +148,12 @@ struct Versioned<'a, T> {
     value: &'a T,
 }
 
-/// The versioned text of any value that is an object.
+/// Returns the versioned text of any value that is an object.
 pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, DecodeError> {
     serde_json::to_vec(&Versioned { v: VERSION, value }).map_err(|e| DecodeError::json(&e))
 }
 
-/// Reads any versioned value. The version is looked at alone only when the value cannot be read or is not ours.
+/// Parses any versioned value. The version is parsed separately only if the value is not in the current one.
 pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeError> {
     let current = text.starts_with(b"{\"v\":1,");
     if !current {
@@ -165,7 +165,7 @@ pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeErr
     serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
 }
 
-/// The greatest work id an entry names, so that ids are not drawn twice.
+/// Returns the greatest work id in an entry, so that ids are not assigned twice.
 pub(super) fn work_id(entry: &Entry) -> u64 {
     match entry {
         Entry::Agent(
@@ -180,7 +180,7 @@ pub(super) fn work_id(entry: &Entry) -> u64 {
         Entry::Fleet(FleetEvent::Board { event: BoardEvent::Split { parts, .. } }) => {
             parts.iter().map(|part| part.id.0).max().unwrap_or_default()
         }
-        // One sequence for both: people name either by its number alone.
+        // One sequence for all of them: people refer to any by its number alone.
         Entry::Agent(Event::Asked { ask }) => ask.id.0,
         Entry::Agent(Event::Whispered { whisper }) => whisper.id.0,
         Entry::Agent(Event::Escalated { escalation }) => escalation.id.0,

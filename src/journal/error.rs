@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person who has to do something about it.
+//! Errors of the journal, worded for the person who has to act.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,18 +7,18 @@ use super::Stream;
 use super::encoding::DecodeError;
 use super::room::NoRoom;
 
-/// Why a journal cannot be opened.
+/// The reason why a journal cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another herder has it.
+    /// Another herder holds the lock.
     #[error("{} is in use by {holder}; stop that one first, or give this one another data_dir", dir.display())]
     Held {
         /// The folder.
         dir: PathBuf,
-        /// Who: process id, host and since when.
+        /// The holder: process id, host and start time.
         holder: String,
     },
-    /// The folder is another user's, who could put anything into it.
+    /// The folder belongs to another user, who could put anything into it.
     #[error(
         "{} belongs to another user (id {owner}); run herder as that user, change its owner (chown), or set another data_dir",
         dir.display()
@@ -29,7 +29,7 @@ pub enum OpenError {
         /// Its owner's id.
         owner: u32,
     },
-    /// The folder held a journal once, and now there is none.
+    /// The folder contained a journal before, and now there is none.
     #[error(
         "{} held a journal, but its database is gone or empty; herder does not start over silently. {advice}",
         dir.display()
@@ -37,20 +37,20 @@ pub enum OpenError {
     Vanished {
         /// The folder.
         dir: PathBuf,
-        /// What to do.
+        /// The remedy.
         advice: String,
     },
-    /// sled cannot read its files, also without its snapshot.
+    /// sled cannot read its files, even without its snapshot.
     #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
     Damaged {
         /// The folder.
         dir: PathBuf,
-        /// What sled said.
+        /// sled's error.
         cause: String,
-        /// What to do.
+        /// The remedy.
         advice: String,
     },
-    /// A later herder wrote it.
+    /// A newer herder wrote it.
     #[error(
         "the journal in {} has format {found} and this herder reads up to {known}; start the newer herder again", dir.display()
     )]
@@ -59,16 +59,16 @@ pub enum OpenError {
         dir: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest that is known.
+        /// The newest known format.
         known: u32,
     },
-    /// An import into the folder was cut.
+    /// An import into the folder was interrupted.
     #[error("an import into {} was not finished; run herder import again", dir.display())]
     Unfinished {
         /// The folder.
         dir: PathBuf,
     },
-    /// The disk is full and there was no ballast left to give up.
+    /// The disk is full and no ballast is left to release.
     #[error("the disk of {} is full and there is nothing left to give up; free some space and start again", dir.display())]
     Full {
         /// The folder.
@@ -79,30 +79,30 @@ pub enum OpenError {
     Io {
         /// The folder.
         dir: PathBuf,
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
         /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Why a batch was not committed.
+/// The reason why a batch was not committed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// The stream has another revision than the batch was decided on. Nothing of the batch is stored.
+    /// The stream has another revision than the batch expects. Nothing of the batch is stored.
     #[error("{stream} is at revision {found}, not {expected}")]
     Conflict {
         /// The stream.
         stream: Stream,
-        /// What the batch expected.
+        /// The revision that the batch expects.
         expected: u64,
-        /// What it is.
+        /// The actual revision.
         found: u64,
     },
-    /// The batch cannot be stored by anyone. Nothing of it is.
+    /// The batch is invalid. Nothing of it is stored.
     #[error("this batch cannot be stored: {0}")]
     Invalid(String),
-    /// The journal has failed; whether this batch will be there after a restart is not known.
+    /// The journal has failed; it is unknown whether this batch will exist after a restart.
     #[error("the journal cannot be written: {0}")]
     Failed(String),
     /// The journal was closed.
@@ -110,7 +110,7 @@ pub enum CommitError {
     Closed,
 }
 
-/// Why something cannot be read.
+/// The reason why something cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// sled failed.
@@ -119,40 +119,40 @@ pub enum ReadError {
     /// sled panicked.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// The same, with what to do about it.
+    /// sled failed or panicked, with a remedy.
     #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
     Refused {
         /// The folder.
         dir: PathBuf,
-        /// What sled said, in plain words.
+        /// sled's error, in plain words.
         cause: String,
-        /// What to do.
+        /// The remedy.
         advice: String,
     },
-    /// A value is not what it should be.
+    /// A value is invalid.
     #[error("{what} cannot be read: {source}")]
     Decode {
-        /// Which value.
+        /// The value.
         what: String,
-        /// Why.
+        /// The reason.
         source: DecodeError,
     },
     /// An archive cannot be read.
     #[error("the archive {} cannot be read: {why}", file.display())]
     Archive {
-        /// Which.
+        /// The archive file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A stream has lost entries, and the journal did not say so when it was opened.
+    /// A stream lacks entries although the journal did not report that when it was opened.
     #[error("{missing} entries of {stream} are missing after revision {after}")]
     Incomplete {
-        /// Which.
+        /// The stream.
         stream: Stream,
-        /// How many.
+        /// Number of missing entries.
         missing: u64,
-        /// The last revision before the first of them.
+        /// The last revision before the first missing one.
         after: u64,
     },
     /// The journal was closed or has failed.
@@ -160,10 +160,10 @@ pub enum ReadError {
     Closed,
 }
 
-/// Why retention or the daily export could not do its work. Nothing is lost by that; it is tried again.
+/// The reason why retention or the daily export failed. Nothing is lost; it is tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum MaintainError {
-    /// The journal cannot be read, or an archive not be written.
+    /// The journal cannot be read, or an archive cannot be written.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The journal cannot be written.
@@ -174,13 +174,13 @@ pub enum MaintainError {
     Export(#[from] ExportError),
 }
 
-/// Why an export was not written.
+/// The reason why an export was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The file cannot be written.
     #[error("cannot write {}: {source}", file.display())]
     Io {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The cause.
         source: std::io::Error,
@@ -191,26 +191,26 @@ pub enum ExportError {
     /// The journal has failed or is closed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// What was written cannot be read back. It is removed.
+    /// The written file cannot be read back. It is removed.
     #[error("{} was written and cannot be read back: {why}", file.display())]
     ReadBack {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Another herder has the folder, or it cannot be looked into.
+    /// Another herder holds the folder, or it cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It would have filled the disk.
+    /// The export would have filled the disk.
     #[error("there is no room: {} bytes would have to be free, {} are", .0.needed, .0.free)]
     NoRoom(NoRoom),
 }
 
-/// Why an export was not imported. Nothing is left behind.
+/// The reason why an export was not imported. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// There is a journal already.
+    /// The folder already contains a journal.
     #[error("{} already holds a journal; import needs a folder without one", .0.display())]
     NotEmpty(PathBuf),
     /// A line of the export is damaged.
@@ -218,12 +218,12 @@ pub enum ImportError {
     Line {
         /// The file.
         file: PathBuf,
-        /// Counted from 1.
+        /// The line's number, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The damage.
         why: String,
     },
-    /// The file ends early.
+    /// The file ends too early.
     #[error("{} ends after line {line} without its last line, so a part is missing; nothing was imported", file.display())]
     Truncated {
         /// The file.
@@ -231,12 +231,12 @@ pub enum ImportError {
         /// The last line.
         line: u64,
     },
-    /// The file cannot be read, or the journal not written.
+    /// The file cannot be read, or the journal cannot be written.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
-        /// On what.
+        /// The path of the file or folder.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
@@ -249,11 +249,11 @@ pub enum ImportError {
     Open(#[from] OpenError),
 }
 
-/// What the database says, in words: sled shows what the operating system told it as a program would write it down.
+/// Describes a database error in words: sled formats system errors for programmers.
 pub(super) fn in_words(error: &sled::Error) -> String {
     match error {
         sled::Error::Io(error) if error.kind() == io::ErrorKind::StorageFull => "the disk is full".to_owned(),
-        // A copy of it has lost the number, and has the other form in its text.
+        // A clone of the error has no error number, and its text contains the programmers' form.
         sled::Error::Io(error) if error.raw_os_error().is_none() => error.kind().to_string(),
         sled::Error::Io(error) => error.to_string(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! Everything as JSON lines: the only answer to a flipped bit, and to sled's files, which never shrink.
+//! Export of everything as JSON lines: the only protection against flipped bits, and the only way to shrink sled's files.
 //!
 //! | line | number | text |
 //! |---|---|---|
@@ -7,15 +7,15 @@
 //! | `head` | revision | [`HeadLine`] |
 //! | `snapshot` | revision | [`SnapshotLine`] |
 //! | `post` | id | as in the database, with its confirmed lines |
-//! | `kept-post` | id | [`KeptPost`]: one that the herder that exported could not read |
+//! | `kept-post` | id | [`KeptPost`]: one that the exporting herder could not read |
 //! | `memo` | 0 | [`MemoLine`] |
-//! | `end` | how many lines came before | [`EndLine`] |
+//! | `end` | number of lines before | [`EndLine`] |
 //!
-//! An archive that is gone or damaged keeps back its own events alone: everything else is written, and what is lacking is said.
-//! A file is read back to its end before it takes its name.
+//! A missing or damaged archive affects its own events only: everything else is written, and the gap is reported. A
+//! file is read back completely before it gets its name.
 //!
-//! The writer is asked once for everything but the events, which takes as long as a group; events are only ever added,
-//! and archived under a lock that an export holds, so they are read while the journal goes on.
+//! The writer is asked once for everything except the events, which takes as long as one group. Events are only ever
+//! added, and archived under a lock that an export holds, so that they can be read while the journal works.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -43,19 +43,19 @@ use super::{
     replay,
 };
 
-/// The shape of exports.
+/// The version of the export's shape.
 pub(super) const VERSION: u64 = 1;
 
-/// An export was written.
+/// The result of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// The file.
     pub file: PathBuf,
-    /// Events in it.
+    /// Number of events in it.
     pub events: u64,
-    /// Posts in it that are still owed.
+    /// Number of pending posts in it.
     pub posts: u64,
-    /// Events that it lacks, because no archive has them any more, or none that can be read.
+    /// Events that it lacks, because no archive has them, or no readable one.
     pub lacks: Vec<Span>,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct SnapshotLine {
     pub(super) state: Box<RawValue>,
 }
 
-/// A post as it is stored, with what else has to be known of it.
+/// A post as stored, with the data needed to keep it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptPost {
     pub(super) network: NetworkName,
@@ -98,7 +98,7 @@ pub(super) struct KeptPost {
     pub(super) text: String,
 }
 
-/// The last line: what the export lacks.
+/// The last line: the missing events.
 #[derive(Debug, Serialize)]
 pub(super) struct EndLine<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -111,12 +111,12 @@ pub(super) struct MemoLine {
     pub(super) value: String,
 }
 
-/// Under which name a file is written before it is whole.
+/// Returns the name of a file while it is written.
 pub(super) fn unfinished(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// A consistent look at everything but the events: taken by the writer, between two groups.
+/// Takes a consistent copy of everything except the events, on the writer's thread between two groups.
 pub(super) fn capture(
     trees: &Trees,
     last: Last,
@@ -135,21 +135,20 @@ pub(super) fn capture(
     Ok(Captured { last, heads, posts: query::all_owed(trees)?, snapshots, memos })
 }
 
-/// Writes everything the journal holds, archives included, to a file that is complete or not there. A name that ends
-/// in `.gz` is compressed.
+/// Exports the whole journal, archives included, to a file that is complete or absent. A name ending in `.gz` is compressed.
 ///
 /// # Errors
-/// The file cannot be written, or the journal not read.
+/// The file cannot be written, or the journal cannot be read.
 pub async fn export(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
     let _alone = journal.maintaining().lock().await;
     unlocked(journal, file, at).await
 }
 
-/// Writes the same to `out`, which is called `name`, as it is read: nothing is put beside the journal on the way. What is cut
-/// lacks its last line, which says so to an import.
+/// Exports the whole journal to `out`, called `name` in errors, without temporary files. A truncated output lacks its
+/// last line, which an import notices.
 ///
 /// # Errors
-/// It cannot be written, or the journal not read.
+/// The output cannot be written, or the journal cannot be read.
 pub async fn export_to(
     journal: &Journal,
     mut out: impl Write + Send + 'static,
@@ -166,13 +165,13 @@ pub async fn export_to(
     .await
 }
 
-/// [`export`] under the lock of retention, which its caller holds.
+/// Exports like [`export`], under the lock of retention that the caller holds.
 pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
     let file = file.to_owned();
     written(journal, at, move |reader, header, captured| write_file(reader, header, captured, &file)).await
 }
 
-/// Has everything that is there at this moment written, on a thread that may wait.
+/// Captures the present state and writes it on a blocking thread.
 async fn written(
     journal: &Journal,
     at: Timestamp,
@@ -203,7 +202,7 @@ fn write_file(
     write_whole(file, |out| write_lines(reader, header, captured, file, out))
 }
 
-/// Writes a file that is complete and can be read back, or not there.
+/// Writes a file that is complete and can be read back, or absent.
 pub(super) fn write_whole(
     file: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Exported, ExportError>,
@@ -235,13 +234,13 @@ pub(super) fn write_whole(
         Ok(exported)
     })();
     if result.is_err() {
-        // It may never have been made; what is left of it says nothing to anybody.
+        // It may not exist; a partial file is of no use.
         let _ = fs::remove_file(&tmp);
     }
     result
 }
 
-/// A file that nobody else reads: it holds prompts and the agents' words.
+/// Creates a file of mode 0600: it contains prompts and agents' output.
 pub(super) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
@@ -258,12 +257,12 @@ impl<'a> Lines<'a> {
         Self { out, file, count: 0 }
     }
 
-    /// How many there are so far.
+    /// Number of lines so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// A post that is owed, also one that cannot be read.
+    /// Writes a pending post, also an unreadable one.
     pub(super) fn owed(&mut self, owed: &Owed) -> Result<(), ExportError> {
         match owed.post().map(|post| encoding::encode_post(&post)) {
             Some(Ok(text)) => self.line("post", owed.id.0, &String::from_utf8_lossy(&text)),
@@ -320,7 +319,7 @@ fn write_lines(
     };
     let mut damaged = None;
     archive::each_text(reader.archives(), header.hot - 1, &mut put, &mut |reason| {
-        // One of many lines of one file is enough to know it by.
+        // One log message is enough for all lines of a file.
         damaged.get_or_insert_with(|| tracing::error!(%reason, "an export lacks what cannot be read"));
         ControlFlow::Continue(())
     })?;
@@ -335,7 +334,7 @@ fn write_lines(
         lines.json("head", head.rev, &HeadLine { stream: stream.clone(), seq: head.seq })?;
     }
     for Snapshot { stream, rev, state } in &captured.snapshots {
-        // A state that is not JSON is nobody's; the stream is replayed without it.
+        // A state that is not JSON is skipped; its stream is replayed without it.
         let Ok(state) = serde_json::from_slice::<&RawValue>(state) else { continue };
         if !state.get().contains('\n') {
             lines.json("snapshot", *rev, &SnapshotLineRef { stream, state })?;

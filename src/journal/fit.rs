@@ -1,8 +1,8 @@
-//! Archives against the database beside them: a database that was put back from a backup is older than they are.
+//! Comparison of archives with the database: a database restored from a backup is older than they are.
 //!
-//! An archive fits when it is of the same journal, ends before the database does, and has word for word what the database
-//! has of it as well. One that does not fit is set aside in a folder of its own, never removed; people are told, and its
-//! numbers are not used again.
+//! An archive fits if it belongs to the same journal, ends before the database does, and agrees word for word with
+//! the events that the database has too. One that does not fit is moved to a folder of its own, never deleted; people
+//! are told, and its numbers are not used again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,10 +22,10 @@ use super::staging::Changes;
 use super::store::Paths;
 use super::{ReadError, disk};
 
-/// Archives that do not belong to the database and were set aside.
+/// Archives that did not fit the database and were set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aside {
-    /// The folder that they are in now.
+    /// The folder that contains them now.
     pub folder: String,
     /// Their events.
     pub events: Span,
@@ -33,18 +33,18 @@ pub struct Aside {
     pub ends: u64,
 }
 
-/// What an archive has of the events that the database has as well.
+/// The agreement of an archive with the events that the database has too.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// All of them, word for word.
+    /// It contains all of them, word for word.
     All,
-    /// Others under the same numbers.
+    /// It contains other events with the same numbers.
     Others,
-    /// Not all of them, or it cannot be read to its end.
+    /// It lacks some of them, or cannot be read to its end.
     Unknown(ReadError),
 }
 
-/// Reads an archive and holds it against the database's events from seq `from` on.
+/// Compares an archive with the database's events from seq `from` on.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -56,7 +56,7 @@ pub(super) fn held(reader: &Reader, archive: &Archive, from: u64) -> Result<Held
     })?;
     let mut others = false;
     let read = archive::each_line(&archive.path, |seq, text| {
-        // What the database has lost is no reason against the archive.
+        // Events that the database has lost do not count against the archive.
         if let Some(known) = wanted.remove(&seq) {
             others |= known != (text.len(), crc32fast::hash(text.as_bytes()));
         }
@@ -73,8 +73,8 @@ pub(super) fn held(reader: &Reader, archive: &Archive, from: u64) -> Result<Held
     })
 }
 
-/// Sets aside what does not fit. Gives that, also what an earlier start set aside before anybody was told. Afterwards `last` is
-/// behind every number that was ever used.
+/// Sets archives aside that do not fit, and returns them with those of earlier starts that people were not told of.
+/// Afterwards `last` is beyond every number that was ever used.
 ///
 /// # Errors
 /// The database or the folder cannot be read or written.
@@ -112,7 +112,7 @@ pub(super) fn check(
     let folder = told.as_ref().map_or_else(|| fresh_folder(&paths.archives()), |told| told.folder.clone());
     let aside = Aside { folder, events, ends };
     tracing::error!(?aside, "archives do not belong to the database and are set aside");
-    // On the disk before the first file is moved, so that a start that is cut here is made up for by the next.
+    // On disk before the first file is moved, so that the next start completes an interrupted one.
     let mut changes = Changes::default();
     if events.last > last.seq {
         skipped.push(Span { first: last.seq + 1, last: events.last });

@@ -1,4 +1,4 @@
-//! The handle: what the rest of herder sees of the journal.
+//! The handle: the journal as the rest of herder uses it.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,20 +29,20 @@ use super::{
     Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Unreadable, Write, encoding,
 };
 
-/// Where posts go once they are on the disk.
+/// The receiver of posts after they are on disk.
 pub trait PostSink: Send + Sync {
-    /// Takes posts in the order of their commits. Called by the writer's thread: it must not block.
+    /// Receives posts in the order of their commits. Called on the writer's thread: it must not block.
     fn accept(&self, posts: Vec<Post>);
 }
 
-/// The journal. Clones are one and the same.
+/// The journal. Clones share the same journal.
 ///
-/// When the last clone is dropped the writer finishes what waits and the lock is released. A [`PostSink`] that itself
-/// holds a clone keeps the journal open until [`Journal::close`].
+/// When the last clone is dropped the writer finishes queued work and the lock is released. A [`PostSink`] that holds
+/// a clone keeps the journal open until [`Journal::close`].
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
-/// How long the last user of a journal waits for its disk: everything acknowledged is on it already.
+/// Maximum time to wait for the disk when the last handle is dropped: everything acknowledged is on it already.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
 struct Inner {
@@ -63,24 +63,24 @@ struct Inner {
     lock: Mutex<Option<Lock>>,
 }
 
-/// The way to the writer.
+/// The connection to the writer.
 pub(super) enum Way {
-    /// It has a thread of its own.
+    /// The writer has a thread of its own.
     Thread(mpsc::Sender<Job>),
-    /// It is right here, without a disk.
+    /// The writer is in this process's memory, without a disk.
     Here(Box<Here>),
-    /// It is gone.
+    /// The writer is gone.
     Gone,
 }
 
 /// The writer's thread.
 pub(super) struct Thread {
     thread: JoinHandle<()>,
-    /// Hung up by the thread when it ends.
+    /// Closed by the thread when it ends.
     over: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// What a journal is made of.
+/// The parts of a journal.
 pub(super) struct Parts {
     pub(super) way: Way,
     pub(super) thread: Option<Thread>,
@@ -115,17 +115,17 @@ impl Drop for Inner {
                 tracing::warn!("the journal's disk hangs; it is left behind");
                 return;
             }
-            // A panic of the writer has been reported by the panic hook; there is nobody left to tell.
+            // The panic hook has reported a panic of the writer.
             let _ = thread.join();
         }
     }
 }
 
 impl Journal {
-    /// Opens the journal in a folder, or makes one. Blocks.
+    /// Opens the journal in a folder, or creates one. Blocks.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what to do about it.
+    /// A sentence with the problem and its remedy.
     pub fn open(settings: &Settings) -> Result<(Self, Opening), OpenError> {
         let paths = Paths::new(&settings.dir);
         let lock = store::lock(&paths)?;
@@ -201,7 +201,7 @@ impl Journal {
         }))
     }
 
-    /// Stores a batch; resolves when it is on the disk.
+    /// Stores a batch; resolves when it is on disk.
     ///
     /// # Errors
     /// See [`CommitError`]; nothing of the batch is acknowledged.
@@ -217,7 +217,7 @@ impl Journal {
     }
 
     async fn store(&self, mut batch: Batch) -> Result<Receipt, CommitError> {
-        // A herder that can read those entries builds the state anew with them; it is not to begin behind them.
+        // A herder that can read those entries rebuilds the state with them; a snapshot would make it start after them.
         if !self.unread().events.is_empty() {
             batch.snapshots.retain(|snapshot| snapshot.stream != Stream::Fleet);
         }
@@ -232,8 +232,7 @@ impl Journal {
         Ok(receipt)
     }
 
-    /// Takes posts that arrived out of the outbox, or notes how many of their lines did; resolves when that is on the
-    /// disk.
+    /// Removes delivered posts from the outbox, or records the number of delivered lines; resolves when that is on disk.
     ///
     /// # Errors
     /// The journal has failed or is closed.
@@ -241,7 +240,7 @@ impl Journal {
         self.settle(confirmed.into_iter().map(Settled::Delivered).collect()).await
     }
 
-    /// Records what became of posts, in order and in one transaction; resolves when that is on the disk.
+    /// Records deliveries and collapses, in order and in one transaction; resolves when that is on disk.
     ///
     /// # Errors
     /// The journal has failed or is closed.
@@ -258,7 +257,7 @@ impl Journal {
         self.ask(|done| Job::Settle(settled, done)).await?
     }
 
-    /// The networks that are still owed something. Blocks.
+    /// Returns the networks with pending posts. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -266,7 +265,7 @@ impl Journal {
         self.guarded(|| self.0.reader.networks_owed())
     }
 
-    /// A stream's state. Blocks.
+    /// Loads a stream's state. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read.
@@ -274,8 +273,8 @@ impl Journal {
         self.guarded(|| replay::load(&self.0.reader, stream))
     }
 
-    /// The same, where a state without some of its entries is worse than none: an agent that does not know any more that it was
-    /// paused goes on. What was said to be missing when the journal was opened is not looked for. Blocks.
+    /// Loads a stream's state, and fails if entries are missing: an agent that has forgotten that it was paused would
+    /// continue. Losses reported when the journal was opened are accepted. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read, or entries are missing.
@@ -292,16 +291,16 @@ impl Journal {
         self.0.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found to be missing when the journal was opened.
+    /// Returns the losses found when the journal was opened.
     #[must_use]
     pub fn missing(&self) -> &[Missing] {
         &self.0.missing
     }
 
-    /// Reads something that blocks, on a thread that may wait, where there is anything to wait for.
+    /// Runs a blocking read on a thread for blocking work; in memory it runs directly.
     ///
     /// # Errors
-    /// It panicked, or the runtime is being shut down.
+    /// It panicked, or the runtime shuts down.
     pub async fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self) -> T + Send + 'static,
@@ -313,7 +312,7 @@ impl Journal {
         tokio::task::spawn_blocking(move || read(&journal)).await
     }
 
-    /// What networks remember under keys that begin with `prefix`, in the order of the keys. Blocks.
+    /// Returns the memos with keys that begin with `prefix`, in the order of the keys. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -321,7 +320,7 @@ impl Journal {
         self.guarded(|| self.0.reader.memos(prefix))
     }
 
-    /// Notes what a network has to remember; resolves when it is on the disk.
+    /// Stores memos; resolves when they are on disk.
     ///
     /// # Errors
     /// The journal has failed or is closed, or a memo is too long.
@@ -332,7 +331,7 @@ impl Journal {
         self.commit(Batch { memos, ..Batch::default() }).await.map(drop)
     }
 
-    /// A sign of life, for the day somebody asks since when herder was away: one value that is overwritten.
+    /// Stores a sign of life, from which a later start computes herder's absence: one value that is overwritten.
     ///
     /// # Errors
     /// The journal has failed or is closed.
@@ -340,7 +339,7 @@ impl Journal {
         self.commit(Batch { at, ..Batch::default() }).await.map(drop)
     }
 
-    /// The first `most` of the posts behind `after` that are still owed to a place on a network. Blocks.
+    /// Returns the first `most` pending posts after `after` for a target on a network. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -354,13 +353,13 @@ impl Journal {
         self.guarded(|| self.0.reader.undelivered_after(network, to, after, most))
     }
 
-    /// Gives all posts of later commits to `sink`. Takes effect for every commit that is asked for after this returns.
+    /// Passes all posts of later commits to `sink`. Takes effect for every commit requested after this returns.
     pub fn deliver_to(&self, sink: Arc<dyn PostSink>) {
         self.0.shown.set_sink(Some(sink));
     }
 
-    /// The last `limit` entries of a stream before revision `before`, oldest first, also out of archives. Those that cannot be
-    /// read are left out. Blocks.
+    /// Returns the last `limit` entries of a stream before revision `before`, oldest first, also from archives.
+    /// Unreadable ones are left out. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read.
@@ -373,13 +372,13 @@ impl Journal {
         self.guarded(|| self.0.reader.history(stream, limit, before))
     }
 
-    /// Whether anything was ever recorded in a stream. One look into the database's memory.
+    /// True if anything was ever recorded in a stream. One look-up in the database's cache.
     #[must_use]
     pub fn has(&self, stream: &Stream) -> bool {
         self.guarded(|| self.0.reader.head(stream)).is_ok_and(|head| head.rev > 0)
     }
 
-    /// The agents of which anything was ever recorded, also those that are removed. Blocks.
+    /// Returns the agents that have any recorded entry, also removed ones. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -392,50 +391,50 @@ impl Journal {
         Ok(heads.into_iter().filter_map(agent).collect())
     }
 
-    /// An id for work that no entry has.
+    /// Returns a new work id that no entry has.
     #[must_use]
     pub fn fresh_work_id(&self) -> WorkId {
         WorkId(self.0.work.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Why the journal cannot be written any more, once it cannot.
+    /// Returns a watch of the reason why the journal cannot be written any more.
     #[must_use]
     pub fn failed(&self) -> watch::Receiver<Option<String>> {
         self.0.shown.failed.subscribe()
     }
 
-    /// Free bytes of the disk while they are fewer than `warn_free`.
+    /// Returns a watch of the disk's free bytes while they are fewer than `warn_free`.
     #[must_use]
     pub fn disk_low(&self) -> watch::Receiver<Option<u64>> {
         self.0.shown.disk_low.subscribe()
     }
 
-    /// The journal's id: random, made with it, the same for ever.
+    /// Returns the journal's id: random, assigned at its creation, permanent.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// Finishes what waits, stops writing, and lets others open the folder, although handles to read may be left; later
-    /// commits answer [`CommitError::Closed`].
+    /// Finishes queued work, stops writing and releases the folder's lock, although handles for reading may remain;
+    /// later commits fail with [`CommitError::Closed`].
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if let Way::Thread(jobs) = &self.0.way
             && jobs.send(Job::Close(done)).await.is_ok()
         {
-            // An error means that the writer is gone, which is what was asked for.
+            // An error means that the writer is gone, as requested.
             let _ = closed.await;
         }
         self.0.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.0.shown.set_sink(None);
     }
 
-    /// Reads; what sled cannot read is refused with what to do about it.
+    /// Runs a read; a failure of sled gets a remedy.
     pub(super) fn guarded<T>(&self, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
         guarded(read).map_err(|error| self.advised(error))
     }
 
-    /// What sled could not read, with what to do about it.
+    /// Adds a remedy to a failure of sled.
     pub(super) fn advised(&self, error: ReadError) -> ReadError {
         let paths = self.paths();
         let refused =
@@ -459,7 +458,7 @@ impl Journal {
         &self.0.waiting
     }
 
-    /// The way to the writer's thread, if it has one.
+    /// Returns the channel to the writer's thread, if it has one.
     pub(super) fn writer(&self) -> Option<&mpsc::Sender<Job>> {
         match &self.0.way {
             Way::Thread(jobs) => Some(jobs),
@@ -467,7 +466,7 @@ impl Journal {
         }
     }
 
-    /// The data folder.
+    /// Returns the data folder.
     #[must_use]
     pub fn data_dir(&self) -> &std::path::Path {
         &self.paths().dir
@@ -489,7 +488,7 @@ impl Journal {
         Arc::clone(&self.0.archive_readers)
     }
 
-    /// Asks the writer and waits for its answer.
+    /// Sends a job to the writer and waits for its answer.
     pub(super) async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
         match &self.0.way {
             Way::Thread(jobs) => {
@@ -503,14 +502,14 @@ impl Journal {
     }
 }
 
-/// sled panics on some damage, which must not end more than the question.
+/// Runs a read and turns a panic into an error: sled panics on some damage.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|panic| Err(ReadError::Damaged(refusal::panic_text(&*panic))))
 }
 
-/// The lines of the process log for a batch: the index of its write, its stream, how many entries stand behind its own, and
-/// the line. Empty where nobody reads them.
+/// Returns the log lines of a batch: the index of the write, its stream, the number of entries after it, and the
+/// line. Empty if the log level disables them.
 fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
     if !log_line::is_read() {
         return Vec::new();
@@ -527,7 +526,7 @@ fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
     lines
 }
 
-/// Makes a batch's JSON, on the caller's thread.
+/// Builds a batch's JSON, on the caller's thread.
 pub(super) fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
     let at = batch.at;
     let mut bytes = 0;
@@ -576,7 +575,7 @@ fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {
 
 fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
-        // These are worth nothing after a restart.
+        // Of no use after a restart.
         Body::Lines(_) | Body::Looked(_) => Ok(None),
         Body::Notice(_)
         | Body::Refusal(_)

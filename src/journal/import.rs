@@ -1,7 +1,7 @@
-//! An export becomes a journal again: the same numbers, revisions, states and posts.
+//! Import of an export as a journal: with the same numbers, revisions, states and posts.
 //!
-//! The whole file is read and checked before anything is written. The new journal is put together beside its place and
-//! moved there at the end, so that an import that is cut leaves a folder that says so, not half a journal.
+//! The whole file is read and checked before anything is written. The new journal is built beside its place and moved
+//! there at the end, so that an interrupted import leaves a folder that says so, not half a journal.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -22,27 +22,28 @@ use super::staging::Changes;
 use super::store::{self, Identity, Paths};
 use super::{ImportError, Memo, Settings, Snapshot, Span, Stream, disk, encoding, notes};
 
-/// Lines of one transaction, their bytes, and events of one archive file. A transaction is in memory some times over.
+/// Maximum number of lines and bytes in one transaction, and of events in one archive file. A transaction is in
+/// memory several times.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 1 << 20;
 const FILE_EVENTS: u64 = 50_000;
 
-/// What was restored.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Events, archived ones included.
+    /// Number of events, archived ones included.
     pub events: u64,
-    /// Streams.
+    /// Number of streams.
     pub streams: u64,
-    /// Posts that are still owed.
+    /// Number of pending posts.
     pub posts: u64,
-    /// Of the events and posts, those that this herder cannot read. They are kept as they are.
+    /// Number of events and posts that this herder cannot read. They are kept unchanged.
     pub unreadable: u64,
-    /// Events that the export lacks. The new journal does not look for them any more.
+    /// Events that the export lacks. The new journal does not report them again.
     pub lacks: Vec<Span>,
 }
 
-/// What an export was found to be.
+/// The result of checking an export.
 #[derive(Debug)]
 pub(super) struct Checked {
     unreadable: u64,
@@ -50,10 +51,10 @@ pub(super) struct Checked {
     skipped: Vec<Span>,
 }
 
-/// Makes a journal in a folder without one, out of an export. Blocks.
+/// Creates a journal from an export, in a folder without one. Blocks.
 ///
 /// # Errors
-/// A sentence that names the damaged line, or what is in the way. Nothing is imported then.
+/// A sentence with the damaged line, or the obstacle. Nothing is imported then.
 pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError> {
     let checked = check(file)?;
     let paths = Paths::new(&settings.dir);
@@ -63,7 +64,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
         move |source| ImportError::Io { what, path, source }
     };
     if paths.importing().exists() {
-        // What an import that was cut had already moved; the database comes last, so there is none yet.
+        // Remains of an interrupted import; the database is moved last, so that none exists yet.
         if !paths.sled().exists() && paths.archives().exists() {
             fs::remove_dir_all(paths.archives()).map_err(io("cannot clear"))?;
         }
@@ -77,7 +78,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     let imported = match build(file, &site, &checked) {
         Ok(imported) => Imported { unreadable: checked.unreadable, lacks: checked.lacks, ..imported },
         Err(error) => {
-            // The first error is the one that says something.
+            // Only the first error is useful.
             let _ = fs::remove_dir_all(&site.dir);
             return Err(error);
         }
@@ -92,8 +93,8 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-/// Reads the whole file for its damage alone, and counts the events and posts that this herder cannot read: one of them is no
-/// reason to lose all others.
+/// Reads the whole file to find damage, and counts the events and posts that this herder cannot read: these do not
+/// prevent the import.
 pub(super) fn check(file: &Path) -> Result<Checked, ImportError> {
     let (mut seq, mut unreadable, mut gaps) = (0, 0, Gaps::default());
     let mut skipped: Vec<Span> = Vec::new();
@@ -122,7 +123,7 @@ pub(super) fn check(file: &Path) -> Result<Checked, ImportError> {
             "memo" => {
                 let MemoLine { key, value } = json(line.text)?;
                 if key == notes::SKIPPED {
-                    // One that says nothing is as good as none.
+                    // An invalid note counts as missing.
                     skipped = serde_json::from_str(&value).unwrap_or_default();
                 }
             }
@@ -139,7 +140,7 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Gives every line between the first and the last, which it checks itself.
+/// Passes every line between the first and the last to `take`, and checks these two itself.
 pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(Line<'_>) -> Result<(), String>,
@@ -178,7 +179,7 @@ pub(super) fn each_line(
     header.ok_or_else(|| ImportError::Truncated { file: file.to_owned(), line: 0 })
 }
 
-/// The first line of an export.
+/// Returns the first line of an export.
 pub(super) fn header(file: &Path) -> Result<Header, ImportError> {
     let mut text = String::new();
     let read = open(file).and_then(|reader| Read::take(reader, LINE_MAX).read_line(&mut text));
@@ -208,7 +209,7 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
 }
 
-/// What of a post is the same in every version.
+/// The fields of a post that are the same in every version.
 #[derive(Debug, Deserialize)]
 struct PostHead {
     network: NetworkName,
@@ -216,7 +217,7 @@ struct PostHead {
     confirmed_lines: u32,
 }
 
-/// The new journal while it is put together.
+/// The new journal while it is built.
 struct Site<'a> {
     paths: &'a Paths,
     trees: Trees,
@@ -239,7 +240,7 @@ fn build(file: &Path, paths: &Paths, checked: &Checked) -> Result<Imported, Impo
     let kept = db.clone();
     let imported = write(file, paths, (header, checked), db);
     if imported.is_err() {
-        // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
+        // A failed sled may wait forever for its log when its last handle is dropped, so that this one never is.
         std::mem::forget(kept);
     }
     imported
@@ -323,7 +324,7 @@ impl Site<'_> {
                 let KeptPost { network, lines, text } = json(line.text).map_err(bad)?;
                 self.kept_post(&network, PostId(line.number), lines, text.into_bytes());
             }
-            // `check` knows that it is a post.
+            // `check` has found that it is a post.
             _ => self.post(line)?,
         }
         self.waiting += 1;
@@ -337,7 +338,7 @@ impl Site<'_> {
     fn archived(&mut self, seq: u64, text: &str) -> Result<(), ImportError> {
         let dir = self.paths.archives();
         let io = |source| ImportError::Io { what: "cannot write", path: dir.clone(), source };
-        // No archive reaches over events that are lacking.
+        // No archive spans missing events.
         let full = self.archive.as_ref().is_some_and(|(first, _)| seq >= first + FILE_EVENTS);
         if full || seq != self.archived + 1 {
             self.close_archive()?;
@@ -368,7 +369,7 @@ impl Site<'_> {
     fn post(&mut self, line: Line<'_>) -> Result<(), ImportError> {
         let bad = |error: encoding::DecodeError| ImportError::Store(error.to_string());
         let Ok(mut post) = encoding::decode_post(line.text.as_bytes()) else {
-            // A later version wrote it: what has to be known to keep it is the same in all of them.
+            // A newer version wrote it; the fields needed to keep it are the same in all versions.
             let Ok(PostHead { network, confirmed_lines }) = json(line.text) else { return Ok(()) };
             self.kept_post(&network, PostId(line.number), confirmed_lines, line.text.into());
             return Ok(());

@@ -1,4 +1,4 @@
-//! Trees and keys. Numbers in keys are big-endian, so that sled's order is theirs.
+//! Trees and keys of the database. Numbers in keys are big-endian, so that sled's order is numeric.
 //!
 //! | tree | key | value |
 //! |---|---|---|
@@ -7,12 +7,12 @@
 //! | `heads` | stream | [`Head`] |
 //! | `snapshots` | stream, 0, n | n = 0: header; n > 0: the state, cut at [`CHUNK`] |
 //! | `outbox` | network, 0, post id; further chunks: …, n | a post, cut at [`CHUNK`]; n = [`LINES`]: confirmed lines |
-//! | `memos` | text | what a network has to remember, as JSON |
+//! | `memos` | text | a network's memo, as JSON |
 //! | `meta` | text | `journal`: id and format; `last`: [`Last`] |
 //!
-//! sled keeps the values of a leaf with it and splits a leaf by their number, not their size. A leaf above 128 KB goes
-//! to a file of its own that sled never syncs: a power loss would take what was acknowledged. So no value is longer
-//! than [`CHUNK`], of which the largest leaf can hold as many as it may have.
+//! sled stores the values of a leaf with it and splits a leaf by their number, not their size. A leaf above 128 KB
+//! goes to a file of its own that sled never syncs: a power loss would lose acknowledged data. Therefore no value is
+//! longer than [`CHUNK`], and a leaf with the maximum number of values stays below that size.
 
 use std::fs::File;
 use std::io;
@@ -26,13 +26,13 @@ use crate::core::time::Timestamp;
 use super::Stream;
 use super::table::Table;
 
-/// The most bytes of one value: a leaf has at most 20 of them (17, and 3 from a neighbour that is merged into it).
+/// Maximum length of one value, in bytes: a leaf has at most 20 of them (17, and 3 from a neighbour that is merged into it).
 pub(super) const CHUNK: usize = 6_000;
 
-/// The most bytes of an event, a post or a snapshot, far above what anything bounded by its source can reach.
+/// Maximum length of an event, a post or a snapshot, in bytes: far above what their sources' bounds allow.
 pub(super) const VALUE_MAX: usize = 64 << 20;
 
-/// The chunk number under which a post's confirmed lines are kept: a post has fewer chunks than that.
+/// The chunk number of a post's confirmed lines: a post has fewer chunks than that.
 pub(super) const LINES: u16 = u16::MAX;
 
 /// The format of trees and keys.
@@ -68,7 +68,7 @@ impl Trees {
         &self.0[tree as usize]
     }
 
-    /// Puts what was changed on the disk; `log` is sled's file.
+    /// Syncs changes to disk; `log` is sled's file.
     pub(super) fn sync(&self, log: &Path) -> io::Result<()> {
         let Table::Sled(tree) = self.get(Tree::Meta) else { return Ok(()) };
         tree.flush()?;
@@ -83,7 +83,7 @@ pub(super) fn event_key(seq: u64) -> [u8; 8] {
     seq.to_be_bytes()
 }
 
-/// `base` with a chunk number; chunk 0 has the base alone.
+/// Returns `base` with a chunk number; chunk 0 has the base alone.
 pub(super) fn chunk_key(base: &[u8], n: u16) -> IVec {
     let mut key = Vec::with_capacity(base.len() + 2);
     key.extend_from_slice(base);
@@ -117,7 +117,7 @@ pub(super) fn outbox_key(network: &NetworkName, post: PostId) -> Vec<u8> {
     joined(network.as_str(), &post.0.to_be_bytes())
 }
 
-/// The number at the start of `bytes`.
+/// Reads the number at the start of `bytes`.
 pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(bytes.get(..8)?.try_into().ok()?))
 }
@@ -126,18 +126,18 @@ fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
     number(bytes.get(at..)?)
 }
 
-/// A stream's end.
+/// The end of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Head {
     /// Its last revision.
     pub(super) rev: u64,
-    /// The seq of that.
+    /// The seq of its last entry.
     pub(super) seq: u64,
-    /// Its snapshot's revision; 0: none.
+    /// The revision of its snapshot; 0 if there is none.
     pub(super) snapshot: u64,
-    /// How many chunks that has.
+    /// Number of the snapshot's chunks.
     pub(super) chunks: u16,
-    /// Bytes of the entries since, as far as they were written since the start. Not stored.
+    /// Bytes of the entries since the snapshot, as far as written since the start. Not stored.
     pub(super) tail: usize,
 }
 
@@ -169,7 +169,7 @@ impl Head {
     }
 }
 
-/// The journal's end: what the next numbers follow from.
+/// The end of the journal: the last numbers used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Last {
     /// The last seq.
@@ -178,16 +178,16 @@ pub(super) struct Last {
     pub(super) post: u64,
     /// The greatest work id in any entry.
     pub(super) work: u64,
-    /// When the last batch was decided.
+    /// The time of the last batch.
     pub(super) at: Timestamp,
 }
 
-/// What a stream is called in keys.
+/// Returns a stream's name in keys.
 pub(super) fn stream_text(stream: &Stream) -> String {
     stream.to_string()
 }
 
-/// Cuts `value` into chunks and gives each with its key to `put`.
+/// Cuts `value` into chunks and passes each with its key to `put`.
 pub(super) fn chunked(base: &[u8], value: Vec<u8>, mut put: impl FnMut(IVec, IVec)) {
     if value.len() <= CHUNK {
         put(IVec::from(base), IVec::from(value));

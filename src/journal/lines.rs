@@ -1,24 +1,24 @@
 //! Lines of archives and exports: JSON, each with a checksum of itself.
 //!
-//! `{"crc":"1a2b3c4d","event":17,"is":{…}}`: the checksum is over everything after its comma. What the line is, its
-//! number, and the text as it is in the database, which is neither read nor written anew on the way.
+//! `{"crc":"1a2b3c4d","event":17,"is":{…}}`: the checksum covers everything after its comma: the line's kind, its
+//! number, and the text as in the database, which is neither parsed nor formatted again on the way.
 
 use std::fmt::Write as _;
 
 const HEAD: &str = "{\"crc\":\"";
 
-/// A line that was read and whose checksum holds.
+/// A line with a valid checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// `event`, `post`, …
+    /// Its kind: `event`, `post`, …
     pub(super) kind: &'a str,
-    /// Its number: seq, id, revision.
+    /// Its number: seq, id or revision.
     pub(super) number: u64,
-    /// Its JSON.
+    /// Its JSON text.
     pub(super) text: &'a str,
 }
 
-/// Writes a line with its line break. `text` is JSON without raw line breaks, as `serde_json` makes it.
+/// Formats a line with its line break. `text` is JSON without raw line breaks, as `serde_json` formats it.
 pub(super) fn write(kind: &str, number: u64, text: &str) -> String {
     let rest = format!("\"{kind}\":{number},\"is\":{text}}}");
     let mut line = String::with_capacity(rest.len() + 24);
@@ -26,7 +26,7 @@ pub(super) fn write(kind: &str, number: u64, text: &str) -> String {
     line
 }
 
-/// Reads a line without its line break.
+/// Parses a line without its line break.
 pub(super) fn parse(line: &str) -> Result<Line<'_>, String> {
     let foreign = || "it is not a line of a herder export".to_owned();
     let rest = line.strip_prefix(HEAD).ok_or_else(foreign)?;

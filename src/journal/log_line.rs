@@ -1,7 +1,7 @@
-//! The process log of what the journal records: one line for each event that somebody would look for later.
+//! The process log of the journal: one line for each event that somebody may search for later.
 //!
-//! Lines are made from the entries themselves, after they are on disk, so that the log and the journal cannot disagree.
-//! The words are English and say what happened; names and numbers are fields (`agent`, `session`, `task`, `account`,
+//! Lines are built from the entries themselves, after they are on disk, so that the log and the journal cannot
+//! disagree. The message is in English; names and numbers are fields (`agent`, `session`, `task`, `account`,
 //! `outcome`, `by`, `revision`), which JSON logs keep apart. Prompts, answers and whispers never appear.
 
 use serde::Serialize;
@@ -20,14 +20,14 @@ use crate::core::work::{Actor, Work};
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogLine {
-    /// Whether a person may have to act (`warn`); `info` otherwise.
+    /// True if a person may have to act (`warn`); `info` otherwise.
     is_warning: bool,
-    /// What happened.
+    /// The message.
     message: String,
     session: Option<u64>,
     task: Option<u64>,
     account: Option<String>,
-    /// The class of an outcome, as the journal spells it.
+    /// The category of an outcome, as spelled in the journal.
     outcome: Option<String>,
     by: Option<String>,
 }
@@ -77,7 +77,7 @@ impl LogLine {
         self
     }
 
-    /// Writes the line. `revision` is the entry's place in its stream, counted from 1.
+    /// Writes the line. `revision` is the entry's position in its stream, counted from 1.
     pub(super) fn write(&self, stream: &Stream, revision: u64) {
         let agent = match stream {
             Stream::Agent(name) => Some(name.as_str()),
@@ -85,7 +85,7 @@ impl LogLine {
         };
         let Self { is_warning, message, session, task, account, outcome, by } = self;
         let (account, outcome, by) = (account.as_deref(), outcome.as_deref(), by.as_deref());
-        // A macro's level is fixed where it stands.
+        // A macro's level is a constant.
         if *is_warning {
             warn!(target: TARGET, agent, session, task, account, outcome, by, revision, "{message}");
         } else {
@@ -97,13 +97,13 @@ impl LogLine {
 /// The lines' target: `HERDER_LOG=info,herder::journal=off` silences them.
 const TARGET: &str = "herder::journal";
 
-/// Whether anybody reads such lines.
+/// True if the log level enables such lines.
 pub(super) fn is_read() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::INFO)
 }
 
-/// The line for an entry, if it has one. Entries without a line are steps within a session, bookkeeping between agent and
-/// board, and the audit trail of commands, whose effects have lines of their own.
+/// Returns the log line of an entry, if it has one. Entries without a line are steps within a session, internal
+/// transfers between agent and board, and the audit trail of commands, whose effects have lines of their own.
 pub(super) fn line(entry: &Entry) -> Option<LogLine> {
     match entry {
         Entry::Agent(event) => agent_line(event),
@@ -218,7 +218,7 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::AskDropped { .. }
         | Event::PermissionDecided { .. }
         | Event::Requeued { .. }
-        // Said once for all agents.
+        // Logged once for all agents.
         | Event::ClockSet { .. }
         | Event::WaitOver => return None,
     };
@@ -263,7 +263,7 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
             LogLine::warning(format!("the wall clock was set by {by} ms; waits keep their length"))
         }
         FleetEvent::Stopped => LogLine::new("herder stopped"),
-        // An agent's own stream tells of these, or the board's tasks do.
+        // An agent's own stream, or its tasks, have lines for these.
         FleetEvent::AgentAdded { .. }
         | FleetEvent::AgentRemoved { .. }
         | FleetEvent::Configured { .. }
@@ -376,7 +376,7 @@ fn answered(answer: &AskAnswer) -> &'static str {
     }
 }
 
-/// A moment in UTC, to the second.
+/// Formats a time in UTC, to the second.
 fn moment(at: Timestamp) -> String {
     let seconds = at.as_millis().div_euclid(1000);
     jiff::Timestamp::from_second(seconds).map_or_else(|_| "an unknown time".to_owned(), |at| at.to_string())
@@ -386,19 +386,19 @@ fn cap_name(cap: &Cap) -> String {
     format!("cap of {} for its {}", word(&cap.unit), word(&cap.window))
 }
 
-/// A message with somebody else's words behind it, if there are any.
+/// Appends the words of others to a message, if there are any.
 fn told(message: &str, said: &str) -> String {
     let said = quoted(said);
     if said.is_empty() { message.to_owned() } else { format!("{message}: {said}") }
 }
 
-/// Words from outside on one line without control characters. They are not cut here: the log's redactor must see them whole.
+/// Reduces text of others to one line without control characters. It is not cut here: the log's redactor must see it whole.
 fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !crate::core::ask::is_hidden(*c)).collect()
 }
 
-/// The name of an enum's variant as the journal spells it.
+/// Returns the name of an enum's variant, as spelled in the journal.
 fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

@@ -1,8 +1,8 @@
-//! Going back through a stream from its newest entry, for as long as whoever asks wants more of it.
+//! Reading a stream backwards from its newest entry, until the caller has enough.
 //!
-//! The database answers at once. An archive has to be unpacked from its beginning, so that each is read once for all that
-//! is wanted of it; few are read for one question, and few questions read them at a time, since the threads that wait for
-//! files are also those that start and end agents.
+//! The database answers at once. An archive has to be unpacked from its beginning, so that each is read once for all
+//! wanted entries; the number of archives per query and of concurrent queries is bounded, because the blocking
+//! threads also start and end agents.
 
 use std::ops::ControlFlow;
 
@@ -10,41 +10,40 @@ use super::handle::{Journal, guarded};
 use super::retention::blocking;
 use super::{ReadError, Recorded, Stream, archive};
 
-/// Archives that are read for one question: some hundred thousand events, and some seconds.
+/// Maximum number of archives read per query: some hundred thousand events, and some seconds.
 const FILES: usize = 10;
 
-/// Entries that cannot be read and are gone past for one question: each of them was tried.
+/// Maximum number of unreadable entries skipped per query: each costs an attempt.
 const UNREADABLE_MAX: u64 = 1_000;
 
-/// Questions that read archives at the same time.
+/// Maximum number of concurrent queries that read archives.
 pub(super) const READERS: usize = 2;
 
-/// What a look back came to.
+/// The result of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looked<G> {
-    /// What was made of the entries.
+    /// The value accumulated from the entries.
     pub gathered: G,
-    /// It went back to the beginning of the stream: there are no older entries.
+    /// True if the beginning of the stream was reached: there are no older entries.
     pub whole: bool,
-    /// Entries on the way that are there and cannot be read, and are left out.
+    /// Number of existing entries that could not be read and were left out.
     pub unreadable: u64,
 }
 
-/// How far back something was read.
+/// The position that a backward read reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// Whoever asked has enough.
+    /// The caller has enough.
     Enough,
-    /// The beginning.
+    /// The beginning of the stream.
     Beginning,
-    /// Revision so and so; there may be older entries elsewhere.
+    /// This revision; older entries may be elsewhere.
     Revision(u64),
 }
 
 impl Journal {
-    /// Gives the entries of a stream to `take`, the newest first, until that has enough or there are no more; gives back
-    /// what `take` has made of `gathered`. Of the archives only the newest are read. An entry that cannot be read is counted
-    /// and gone past.
+    /// Passes the entries of a stream to `take`, newest first, until it has enough or there are no more, and returns
+    /// the accumulated `gathered`. Only the newest archives are read; unreadable entries are counted and skipped.
     ///
     /// # Errors
     /// The database or an archive cannot be read.
@@ -55,7 +54,7 @@ impl Journal {
         take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
     ) -> Result<Looked<G>, ReadError> {
         if stream == Stream::Audit {
-            // What only looks is recorded a little later. A journal that cannot be written can still be read.
+            // Look-ups are recorded with a delay. A journal that cannot be written can still be read.
             let _ = self.waiting_is_stored().await;
         }
         let reader = self.reader().clone();
@@ -70,7 +69,7 @@ impl Journal {
         let permit = self.archive_readers().acquire_owned().await;
         let dir = self.reader().archives().clone();
         blocking(move || {
-            // Here and not outside: who stops waiting for the answer does not end the reading.
+            // Acquired inside: a caller that stops waiting does not end the read.
             let _permit = permit;
             let mut looking = looking;
             let reached = archive::back(&dir, &stream, end, FILES, &mut |recorded| looking.at(recorded))?;
@@ -79,7 +78,7 @@ impl Journal {
         .await
     }
 
-    /// The last `limit` entries of a stream, oldest first; as [`Journal::look_back`].
+    /// Returns the last `limit` entries of a stream, oldest first, like [`Journal::look_back`].
     ///
     /// # Errors
     /// The database or an archive cannot be read.
@@ -94,7 +93,7 @@ impl Journal {
     }
 }
 
-/// A look back on its way.
+/// A query in progress.
 struct Looking<G, T> {
     gathered: G,
     take: T,
@@ -102,7 +101,7 @@ struct Looking<G, T> {
 }
 
 impl<G, T: FnMut(&mut G, Recorded) -> ControlFlow<()>> Looking<G, T> {
-    /// The next older entry, if it can be read; whether more are wanted.
+    /// Handles the next older entry, if it is readable. Returns whether more are wanted.
     fn at(&mut self, recorded: Option<Recorded>) -> ControlFlow<()> {
         if let Some(recorded) = recorded {
             return (self.take)(&mut self.gathered, recorded);

@@ -1,6 +1,6 @@
-//! A journal without a disk, for simulations: the same code over tables in memory, without a thread, so that what is
-//! committed is committed when the call returns. Whoever looks on is asked before and after every step, and may end herder
-//! there: that step, or whatever would follow it, never returns.
+//! A journal without a disk, for simulations: the same code over tables in memory, without a thread, so that a commit
+//! is complete when the call returns. An observer is called before and after every step, and may end herder there:
+//! then that step, or the next one, never returns.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,24 +19,24 @@ use super::unseen::Unseen;
 use super::writer::{Job, Shown, Writer};
 use super::{Batch, CommitError, OpenError, Receipt, Settings, Settled};
 
-/// What outlives herder: keep it, and open a journal on it again.
+/// The data that outlives herder: a new journal can be opened on it.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Trees);
 
 /// A step of a journal in memory.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<'a> {
-    /// A batch is about to be stored.
+    /// A batch will be stored.
     Commits(&'a Batch),
-    /// It is stored, and nobody knows yet.
+    /// The batch is stored, and the caller does not know yet.
     Committed(&'a Batch, &'a Receipt),
-    /// It is about to be stored what became of posts.
+    /// Changes of posts will be stored.
     Settles(&'a [Settled]),
-    /// It is stored, and nobody knows yet.
+    /// The changes are stored, and the caller does not know yet.
     Settled(&'a [Settled]),
 }
 
-/// Looks on. Answers whether herder lives on.
+/// An observer of steps. Returns true if herder lives on.
 pub type Onlooker = dyn Fn(Step<'_>) -> bool + Send + Sync;
 
 /// The writer of a journal in memory.
@@ -46,14 +46,14 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Does a job at once.
+    /// Runs a job at once.
     pub(super) fn run<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
         let (done, mut answer) = oneshot::channel();
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).do_now(job(done));
         answer.try_recv().map_err(|_| CommitError::Closed)
     }
 
-    /// Where herder ends here, this never returns.
+    /// Calls the observer; never returns if herder ends here.
     pub(super) async fn step(&self, step: Step<'_>) {
         if !(self.onlooker)(step) {
             std::future::pending::<()>().await;
@@ -62,17 +62,17 @@ impl Here {
 }
 
 impl Journal {
-    /// Opens a journal without a disk. `id` is its own; every step of it is shown to `onlooker`.
+    /// Opens a journal without a disk. `id` is its id; every step is passed to `onlooker`.
     ///
     /// # Errors
-    /// What `memory` holds is no journal.
+    /// The content of `memory` is no journal.
     pub fn in_memory(
         memory: &Memory,
         id: &str,
         history: config::History,
         onlooker: Arc<Onlooker>,
     ) -> Result<Self, OpenError> {
-        // A folder that nobody makes: what is kept as files is not kept.
+        // The folder is never created: data in files is not kept.
         let settings = Settings { ballast: 0, ..Settings::new("/nonexistent/journal", history) };
         let paths = Paths::new(&settings.dir);
         let trees = memory.0.clone();

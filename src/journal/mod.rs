@@ -1,4 +1,4 @@
-//! The journal: everything herder knows, in sled, on disk before it is done or said.
+//! The journal: herder's whole state as an event store in sled, on disk before anything is done or said.
 //!
 //! ```text
 //!  supervisors, commands ── commit(Batch) ──► bounded queue ──► writer thread ──► one transaction per group
@@ -7,31 +7,32 @@
 //!                                                                   └──► each caller's ticket
 //! ```
 //!
-//! A [`Batch`] is one decision: entries of one or more [`Stream`]s, the posts they owe and, now and then, a snapshot.
-//! It is stored whole or not at all. One thread owns all writes and puts every batch that waits into one transaction
-//! (group commit), so that a slow disk costs one fsync per group and not one per agent. Nothing is acknowledged, posted
-//! or visible in [`Journal::history`] before it is on the disk: sled's own `flush` is a `sync_file_range`, so the
-//! writer calls `fdatasync` on sled's file after it. sled's `flush_async` can deadlock and is never used.
+//! A [`Batch`] is one decision: entries of one or more [`Stream`]s, the posts that follow and, now and then, a
+//! snapshot. It is stored as a whole or not at all. One thread owns all writes and puts all waiting batches into one
+//! transaction (group commit), so that a slow disk costs one fsync per group and not one per agent. Nothing is
+//! acknowledged, posted or visible in [`Journal::history`] before it is on disk: sled's own `flush` is a
+//! `sync_file_range`, so that the writer calls `fdatasync` on sled's file after it. sled's `flush_async` can deadlock
+//! and is never used.
 //!
-//! A storage error poisons the journal: every later commit answers [`CommitError::Failed`] and [`Journal::failed`]
-//! carries the reason; going on would mean to say things that a restart forgets.
+//! A storage error poisons the journal: every later commit fails with [`CommitError::Failed`] and [`Journal::failed`]
+//! has the reason; otherwise herder would say things that a restart forgets.
 //!
-//! What is where:
-//! - [`Journal`] (`handle`): the handle that everybody clones; `writer`: the thread behind it
+//! Files:
+//! - [`Journal`] (`handle`): the handle that callers clone; `writer`: the thread behind it
 //! - `layout`: trees and keys; `table`: one tree, in sled or in memory; `encoding`: the versioned JSON of the values
-//! - `store`: opening, the lock and its holder, repair; `acked`: what was acknowledged, kept outside sled, because
-//!   sled loses a torn tail without a word
+//! - `store`: opening, the lock and its holder, repair; `acked`: acknowledged revisions, kept outside sled, because
+//!   sled silently loses a torn tail
 //! - `replay`: states from snapshots and tails; `query`: history and the outbox
-//! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines; `daily`: an
-//!   export every day
-//! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself; `unread`: what a
-//!   later version wrote
+//! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines;
+//!   `daily`: an export every day
+//! - `fit`: archives that belong to another history than the database; `notes`: the journal's notes about itself;
+//!   `unread`: data written by a newer version
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
-//! - `compact`: a database that has grown far beyond what it holds; `recent`: the newest events a second time; `pages`, `salvage`:
-//!   what can be read of a database that sled refuses
+//! - `compact`: rebuild of a database that is much larger than its content; `recent`: a second copy of the newest events
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
-//! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `recent.jsonl`, `ballast`, `archive/`, `exports/`.
+//! Folder of a journal: `sled/` (the database), `lock` (its holder), `acked`, `recent.jsonl`, `ballast`, `archive/`,
+//! `exports/`.
 //!
 //! Deliberately absent: decisions, rendering of posts, retries. A writer that fails is not restarted in place.
 
@@ -103,26 +104,27 @@ pub use retention::Maintained;
 pub use room::NoRoom;
 pub use salvage::{Salvaged, salvage};
 
-/// Ballast kept beside the database: on a full disk sled cannot even open, so there must be something to give up.
+/// Size of the ballast beside the database, in bytes: on a full disk sled cannot even open, so that something has to
+/// be deleted first.
 pub const BALLAST: u64 = 64 << 20;
 
-/// Where a journal lives and how it is kept.
+/// The location and the limits of a journal.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Its folder, made when it is missing.
+    /// Its folder, created if missing.
     pub dir: PathBuf,
-    /// What is kept, and for how long.
+    /// The limits on its history.
     pub history: config::History,
     /// herder's version, for exports and messages.
     pub version: String,
-    /// Bytes of ballast; [`BALLAST`] but in tests.
+    /// Size of the ballast in bytes; [`BALLAST`] except in tests.
     pub ballast: u64,
-    /// The size in bytes from which on a database that holds little is built anew when it is opened.
+    /// Minimum size in bytes of a database that is rebuilt at its opening if it is mostly empty.
     pub compact_from: u64,
 }
 
 impl Settings {
-    /// Settings for `dir` with the default ballast.
+    /// Returns settings for `dir` with the default ballast.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>, history: config::History) -> Self {
         Self {
@@ -135,122 +137,123 @@ impl Settings {
     }
 }
 
-/// What was found when a journal was opened.
+/// The findings when a journal was opened.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Opening {
-    /// There was none; it was made.
+    /// True if there was none, and it was created.
     pub fresh: bool,
-    /// A torn sled snapshot was moved away; nothing is lost by that.
+    /// True if a torn sled snapshot was moved away; this loses nothing.
     pub repaired: bool,
-    /// The disk was full: the ballast was given up so that the journal could be opened.
+    /// True if the disk was full, and the ballast was released to open the journal.
     pub ballast_released: bool,
-    /// Revisions that were acknowledged once and are not in the database.
+    /// Revisions that were acknowledged and are not in the database.
     pub missing: Vec<Missing>,
-    /// Archives that do not belong to the database were set aside. Said by every start until [`Journal::told_aside`] is committed.
+    /// Archives that do not belong to the database and were set aside. Reported by every start until
+    /// [`Journal::told_aside`] is committed.
     pub aside: Option<Aside>,
-    /// The last sign of life: when the last batch was decided, [`Journal::live`] included.
+    /// The last sign of life: the time of the last batch, [`Journal::live`] included.
     pub last_commit: Option<Timestamp>,
 }
 
-/// A stream whose acknowledged end is not in the database.
+/// A stream that lacks its acknowledged end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Which.
+    /// The stream.
     pub stream: Stream,
     /// The last acknowledged revision.
     pub expected: u64,
-    /// The last one that is there.
+    /// The last existing revision.
     pub found: u64,
 }
 
-/// One decision, stored whole or not at all.
+/// One decision, stored as a whole or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Timestamp,
     /// Entries, by stream.
     pub writes: Vec<Write>,
-    /// Posts that are owed; their ids are drawn here. [`crate::outbox::Body::Lines`] and
+    /// Pending posts; the journal assigns their ids. [`crate::outbox::Body::Lines`] and
     /// [`crate::outbox::Body::Looked`] are passed on but not stored.
     pub posts: Vec<Post>,
-    /// States to start from next time.
+    /// States from which the next start continues.
     pub snapshots: Vec<Snapshot>,
-    /// What networks have to remember.
+    /// Memos of networks.
     pub memos: Vec<Memo>,
 }
 
 /// Entries for one stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
-    /// Which.
+    /// The stream.
     pub stream: Stream,
-    /// The revision it must have; `None`: whichever it has.
+    /// The revision that it must have; `None` for any.
     pub expected_rev: Option<u64>,
-    /// In order.
+    /// The entries, in order.
     pub entries: Vec<Entry>,
 }
 
 /// A stream's state at one of its revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Which stream.
+    /// The stream.
     pub stream: Stream,
-    /// After which revision.
+    /// The revision after which it is the state.
     pub rev: u64,
     /// The state as JSON, see [`Aggregate`].
     pub state: Vec<u8>,
 }
 
-/// What of a journal this herder cannot read, though nothing is wrong with it: a later version wrote it. It is kept as it is.
+/// Valid data in a journal that this herder cannot read, because a newer version wrote it. It is kept unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Entries of the fleet, by seq.
+    /// The fleet's entries, by seq.
     pub events: BTreeSet<u64>,
-    /// Posts that are owed.
+    /// Pending posts.
     pub posts: BTreeSet<PostId>,
-    /// The version that wrote the last of them, where that is known.
+    /// The version that wrote the last of them, if known.
     pub version: Option<String>,
 }
 
-/// Something a network has to know after a restart that is no event: the id of a channel it made, a line that was worked
-/// on. The last value of a key counts; there is no history.
+/// A value that a network needs after a restart and that is no event: the id of a channel it created, a line that was
+/// handled. The last value of a key counts; there is no history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memo {
-    /// Its name: `<what>/<network>/…`, at most [`MEMO_KEY_MAX`] bytes.
+    /// Its key: `<what>/<network>/…`, at most [`MEMO_KEY_MAX`] bytes.
     pub key: String,
-    /// JSON, at most [`MEMO_MAX`] bytes; `None` takes it out.
+    /// JSON, at most [`MEMO_MAX`] bytes; `None` deletes it.
     pub value: Option<String>,
 }
 
-/// The longest key of a [`Memo`], in bytes.
+/// Maximum length of a [`Memo`]'s key, in bytes.
 pub const MEMO_KEY_MAX: usize = 200;
 
-/// The longest value of a [`Memo`], in bytes: one value of the database.
+/// Maximum length of a [`Memo`]'s value, in bytes: one value of the database.
 pub const MEMO_MAX: usize = layout::CHUNK;
 
-/// What became of a line that a network gave an id: stored with the decision, so that a line that is fetched again after
-/// an absence is worked on once.
+/// The result of a line with an id of its network: stored with the decision, so that a line that is fetched again
+/// after an absence is handled once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// The agent it was for.
+    /// The agent that it was for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// The work it became.
+    /// The task or message that it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// Where it was said, as in the audit trail.
+    /// The place in which it was said, as in the audit trail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl Heard {
-    /// Under which keys the lines of a network are kept.
+    /// Returns the key prefix of a network's lines.
     #[must_use]
     pub fn prefix(network: &NetworkName) -> String {
         format!("heard/{network}/")
     }
 
-    /// The memo of the line that `network` calls `message`.
+    /// Returns the memo of the line with the id `message`.
     #[must_use]
     pub fn memo(&self, network: &NetworkName, message: &str) -> Memo {
         let value = serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned());
@@ -258,43 +261,43 @@ impl Heard {
     }
 }
 
-/// A batch is on the disk.
+/// The confirmation that a batch is on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
-    /// Per write, its stream's revision after it.
+    /// The revision of each write's stream after it.
     pub revs: Vec<u64>,
     /// The posts, with their ids.
     pub posts: Vec<Post>,
-    /// A stream of the batch has grown a long tail since its snapshot: add one to the next batch.
+    /// True if a stream of the batch has a long tail since its snapshot: the next batch should contain one.
     pub snapshot_due: bool,
 }
 
-/// A post, or a part of one, reached its network.
+/// A delivered post, or a delivered part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmed {
     /// The network.
     pub network: NetworkName,
     /// The post.
     pub post: PostId,
-    /// How many of its lines; `None`: all, it is taken out.
+    /// Number of its delivered lines; `None` for all, which removes it.
     pub lines: Option<u32>,
 }
 
-/// A long backlog was collapsed: one line stands for posts that nobody will read.
+/// A collapsed backlog: one line replaces posts that nobody will read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collapsed {
-    /// The line, in the row of the last post that it stands for.
+    /// The line, in the row of the last post that it replaces.
     pub line: Post,
-    /// The other posts that it stands for: they are taken out.
+    /// The other posts that it replaces, which are removed.
     pub left_out: Vec<PostId>,
 }
 
-/// What became of posts that were owed.
+/// The end of pending posts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settled {
-    /// They arrived.
+    /// They were delivered.
     Delivered(Confirmed),
-    /// A line stands for them.
+    /// A line replaces them.
     Collapsed(Box<Collapsed>),
 }
 
@@ -302,15 +305,15 @@ pub enum Settled {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Stream {
-    /// The fleet: which agents exist, accounts.
+    /// The fleet: its agents and accounts.
     Fleet,
-    /// One agent's.
+    /// One agent.
     Agent(AgentName),
-    /// Who commanded what.
+    /// The audit trail of commands.
     Audit,
 }
 
-/// A text that names no stream.
+/// The error for a text that names no stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no stream: it is fleet, audit or agent:<name>")]
 pub struct NoStream(String);
@@ -353,10 +356,10 @@ impl From<Stream> for String {
     }
 }
 
-/// One person on two networks: a Discord user and a services account.
+/// A link of one person's two identities: a Discord user and a services account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tie {
-    /// The id of the Discord user.
+    /// The Discord user's id.
     pub user: String,
     /// The network of the account.
     pub network: NetworkName,
@@ -365,141 +368,141 @@ pub struct Tie {
 }
 
 impl Tie {
-    /// Whether it is about that account. Services compare accounts without case.
+    /// True if it concerns that account. Services compare accounts without case.
     #[must_use]
     pub fn is_of(&self, network: &NetworkName, account: &str) -> bool {
         self.network == *network && self.account.eq_ignore_ascii_case(account)
     }
 }
 
-/// A recorded fact of the fleet.
+/// A recorded event of the fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum FleetEvent {
-    /// An agent was added, or added again after it was removed.
+    /// An agent was added, for the first time or again after it was removed.
     AgentAdded {
-        /// Which.
+        /// The agent.
         agent: AgentName,
     },
-    /// An agent was removed. As long as `bot.toml` names it, that does not bring it back.
+    /// An agent was removed. Its entry in `bot.toml` does not bring it back.
     AgentRemoved {
-        /// Which.
+        /// The agent.
         agent: AgentName,
     },
-    /// The section of an agent in `bot.toml`, as it was last read.
+    /// The section of an agent in `bot.toml` at the last read.
     Configured {
-        /// The agent as the file has it.
+        /// The agent's settings in the file.
         spec: Box<AgentSpec>,
     },
-    /// An agent's section is gone from `bot.toml`.
+    /// An agent's section was removed from `bot.toml`.
     LeftOut {
-        /// Which.
+        /// The agent.
         agent: AgentName,
     },
-    /// The costs of a removed agent are kept.
+    /// The usage of a removed agent is kept.
     BooksKept {
-        /// Which.
+        /// The agent.
         agent: AgentName,
-        /// What it used.
+        /// Its usage.
         books: Box<Books>,
     },
     /// A shared cap is used in part, or reached.
     CapNear {
-        /// The agents of which account; none: all.
+        /// The account of the agents; `None` for all agents.
         account: Option<AccountName>,
-        /// What was warned of.
+        /// The warning that was given.
         warned: Warned,
     },
-    /// A person let agents go on past a shared cap.
+    /// A person let agents continue beyond a shared cap.
     CapWaived {
-        /// The agents of which account; none: all.
+        /// The account of the agents; `None` for all agents.
         account: Option<AccountName>,
-        /// What holds instead.
+        /// The cap that applies instead.
         waived: Waived,
     },
     /// An account's agents are paused.
     AccountBlocked {
-        /// Which account.
+        /// The account.
         account: AccountName,
-        /// Billing, auth or budget.
+        /// The reason: billing, auth or budget.
         category: Category,
-        /// Whose failure showed it.
+        /// The agent whose failure showed it.
         agent: AgentName,
     },
     /// A person opened an account again.
     AccountOpened {
-        /// Which account.
+        /// The account.
         account: AccountName,
-        /// Who.
+        /// The person.
         by: Actor,
     },
-    /// The usage limit of an account is reached, or still is: nothing of it begins.
+    /// The usage limit of an account is reached, or still is: none of its agents starts a session.
     AccountExhausted {
-        /// Which account.
+        /// The account.
         account: AccountName,
-        /// Whose failure showed it.
+        /// The agent whose failure showed it.
         agent: AgentName,
-        /// When the limit ends, if the runtime said so.
+        /// The end of the limit, if the runtime stated it.
         resets_at: Option<Timestamp>,
-        /// From when on one agent is let through.
+        /// The time from which one agent may try.
         probe_at: Option<Timestamp>,
-        /// When people are asked whether one is.
+        /// The time at which people are asked whether one may try.
         ask_at: Option<Timestamp>,
     },
-    /// People were asked whether an account goes on.
+    /// People were asked whether an account may continue.
     AccountAsked {
-        /// Which account.
+        /// The account.
         account: AccountName,
     },
-    /// A person let one agent of a closed account through, which is to show whether it works.
+    /// A person let one agent of a closed account try, to show whether the account works.
     AccountTried {
-        /// Which account.
+        /// The account.
         account: AccountName,
-        /// Why it was closed.
+        /// The reason for which it was closed.
         category: Category,
-        /// Which agent goes first.
+        /// The agent that tries.
         agent: AgentName,
-        /// Who.
+        /// The person.
         by: Actor,
     },
-    /// An agent has shown that its account works: the others go on.
+    /// An agent has shown that its account works: the others continue.
     AccountProved {
-        /// Which account.
+        /// The account.
         account: AccountName,
-        /// Which agent.
+        /// The agent.
         agent: AgentName,
     },
-    /// Something happened on the task board.
+    /// An event of the task board.
     Board {
-        /// What.
+        /// The event.
         event: BoardEvent,
     },
     /// A supervisor panicked.
     SupervisorPanicked {
-        /// Whose.
+        /// The supervisor's agent.
         agent: AgentName,
         /// The panic's message.
         message: String,
     },
-    /// A person showed to be both a Discord user and the owner of a services account.
+    /// A person proved to be both a Discord user and the owner of a services account.
     Linked {
-        /// Who they are on both.
+        /// The two identities.
         tie: Tie,
-        /// What they are called on Discord.
+        /// Their name on Discord.
         name: String,
-        /// Who gave the code that proves it.
+        /// The person who gave the code as proof.
         by: Actor,
     },
-    /// Such a tie was undone.
+    /// A link of identities was removed.
     Unlinked {
-        /// Which.
+        /// The link.
         tie: Tie,
-        /// By whom.
+        /// The person who removed it.
         by: Actor,
     },
-    /// The wall clock was set: what is measured by its own length is moved along with it.
+    /// The wall clock was set: relative times are moved along with it.
     ClockSet {
-        /// By how many milliseconds; below zero: back.
+        /// The change in ms; negative if it was set back.
         by: i64,
     },
     /// herder started.
@@ -507,49 +510,49 @@ pub enum FleetEvent {
         /// Its version.
         version: String,
     },
-    /// herder went down on purpose.
+    /// herder shut down in order.
     Stopped,
 }
 
-/// Who commanded what: one accepted command.
+/// One accepted command, with its author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Who.
+    /// The author.
     pub by: Actor,
-    /// Where: channel, `private` or `local`.
+    /// The place: channel, `private` or `local`.
     pub place: String,
-    /// The agent it was for, if one.
+    /// The agent that it was for, if any.
     #[serde(default)]
     pub agent: Option<AgentName>,
     /// The command's verb.
     pub verb: String,
-    /// What was said, redacted and bounded.
+    /// The text, redacted and bounded.
     pub text: String,
 }
 
-/// One entry of any stream.
+/// An entry of any stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// Of an agent.
+    /// An event of an agent.
     Agent(Event),
-    /// Of the fleet.
+    /// An event of the fleet.
     Fleet(FleetEvent),
-    /// Of the audit trail.
+    /// A command in the audit trail.
     Audit(AuditEntry),
 }
 
-/// An entry as it was recorded.
+/// A recorded entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its place in the whole journal, counted from 1 without gaps.
+    /// Its position in the whole journal, counted from 1 without gaps.
     pub seq: u64,
     /// Its stream.
     pub stream: Stream,
-    /// Its place in its stream, counted from 1 without gaps.
+    /// Its position in its stream, counted from 1 without gaps.
     pub rev: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// The entry.
     pub entry: Entry,
 }

@@ -1,4 +1,4 @@
-//! Notes of the journal about itself: memos under `journal/`, which no network is shown and an export carries along.
+//! Notes of the journal about itself: memos under `journal/`, which networks never see and exports contain.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use super::layout::{Last, Tree, Trees};
 use super::{MEMO_MAX, Memo};
 
-/// The beginning of their keys.
+/// Prefix of their keys.
 pub(super) const PREFIX: &str = "journal/";
 
-/// Archives that were set aside, until people are told. It is about this folder, so that no export has it.
+/// Key of the archives that were set aside, until people are told. It concerns this folder, so that exports lack it.
 pub(super) const ASIDE: &str = "journal/aside";
 
-/// Events that are not there and that nobody is to look for.
+/// Key of the events that are missing and must not be reported.
 pub(super) const SKIPPED: &str = "journal/skipped";
 
-/// Which versions of herder wrote it, from where on.
+/// Key of the versions of herder that wrote the journal, each with its start.
 const VERSIONS: &str = "journal/versions";
 
-/// Versions that are remembered: years of updates, in one value.
+/// Maximum number of versions remembered: years of updates, in one value.
 const VERSIONS_MAX: usize = 40;
 
-/// Events from the first to the last number.
+/// A range of events, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
-    /// The first.
+    /// The first event.
     pub first: u64,
-    /// The last.
+    /// The last event.
     pub last: u64,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// Spans as people read them, of many only the first.
+/// Formats spans for people; of many only the first.
 #[must_use]
 pub fn listed(spans: &[Span]) -> String {
     const MOST: usize = 8;
@@ -56,7 +56,7 @@ pub fn listed(spans: &[Span]) -> String {
     text.join(", ")
 }
 
-/// What of `spans` is in none of `known`. Both are in order.
+/// Returns the parts of `spans` that are in none of `known`. Both are in order.
 pub(super) fn without(spans: Vec<Span>, known: &[Span]) -> Vec<Span> {
     let mut left = spans;
     for it in known {
@@ -74,7 +74,7 @@ pub(super) fn without(spans: Vec<Span>, known: &[Span]) -> Vec<Span> {
     left
 }
 
-/// Finds the numbers that are left out on the way.
+/// Finds gaps in a sequence of numbers.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     last: u64,
@@ -82,7 +82,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// The next number that is there.
+    /// Records the next existing number.
     pub(super) fn at(&mut self, seq: u64) {
         if seq > self.last + 1 {
             self.found.push(Span { first: self.last + 1, last: seq - 1 });
@@ -90,13 +90,13 @@ impl Gaps {
         self.last = self.last.max(seq);
     }
 
-    /// All up to this one should have been there.
+    /// Records the end: all numbers up to this one should exist.
     pub(super) fn end(&mut self, last: u64) {
         self.at(last.saturating_add(1));
     }
 }
 
-/// A version of herder, and after which event and post it began to write.
+/// A version of herder, with the last event and post before it began to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
     version: String,
@@ -114,7 +114,7 @@ impl Versions {
         read(trees, VERSIONS)
     }
 
-    /// Notes that `version` writes from here on. Gives what is to be stored, if that is new.
+    /// Records that `version` writes from here on. Returns the memo to store, if that is new.
     pub(super) fn begins(&mut self, version: &str, last: Last) -> Option<Memo> {
         if self.0.last().is_some_and(|written| written.version == version) {
             return None;
@@ -124,18 +124,18 @@ impl Versions {
         Some(memo(VERSIONS, self))
     }
 
-    /// The version that wrote an event.
+    /// Returns the version that wrote an event.
     pub(super) fn of_event(&self, seq: u64) -> Option<&str> {
         self.0.iter().rev().find(|written| written.event < seq).map(|written| &*written.version)
     }
 
-    /// The version that wrote a post.
+    /// Returns the version that wrote a post.
     pub(super) fn of_post(&self, id: u64) -> Option<&str> {
         self.0.iter().rev().find(|written| written.post < id).map(|written| &*written.version)
     }
 }
 
-/// A note, or what stands for one that is not there or says nothing.
+/// Reads a note; the default if it is missing or invalid.
 pub(super) fn read<T: DeserializeOwned + Default>(trees: &Trees, key: &str) -> sled::Result<T> {
     let Some(text) = trees.get(Tree::Memos).get(key)? else { return Ok(T::default()) };
     Ok(serde_json::from_slice(&text).unwrap_or_else(|error| {
@@ -144,7 +144,7 @@ pub(super) fn read<T: DeserializeOwned + Default>(trees: &Trees, key: &str) -> s
     }))
 }
 
-/// A note as it is stored. One that is too long for a value is not: it is only a convenience.
+/// Builds the memo of a note. One that is too long for a value is dropped: notes are only a convenience.
 pub(super) fn memo<T: Serialize>(key: &str, value: &T) -> Memo {
     let text = serde_json::to_string(value).ok().filter(|text| text.len() <= MEMO_MAX);
     Memo { key: key.to_owned(), value: text }

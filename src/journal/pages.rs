@@ -1,9 +1,9 @@
-//! The rows of a database that sled refuses, read out of its log without sled.
+//! Recovery of rows from a database that sled refuses, read from its log without sled.
 //!
-//! sled 0.34 keeps pages in segments of 512 KiB: a header with the number of its first byte (lsn), then messages, each with a
-//! checksum of its own: a page as it is, or a change of one. What one damaged message costs is itself: the others are read, older
-//! versions of a page stand in for a newer one that is gone, and of every row the newest version counts. Which tree a row is of
-//! is seen by its key and value (see `layout`).
+//! sled 0.34 stores pages in segments of 512 KiB: a header with the number of its first byte (lsn), then messages,
+//! each with a checksum of its own: a whole page, or a change of one. A damaged message costs only itself: the others
+//! are read, older versions of a page replace a lost newer one, and of every row the newest version counts. A row's
+//! tree is recognised by its key and value (see `layout`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -27,29 +27,29 @@ type Key = Vec<u8>;
 
 type Row = (Key, Vec<u8>);
 
-/// The newest version of each row of a tree, by the lsn it was written at; no value: it was removed.
+/// The newest version of each row of a tree, with the lsn at which it was written; `None` if it was removed.
 type Newest = BTreeMap<Key, (u64, Option<Vec<u8>>)>;
 
 /// The rows of one tree.
 pub(super) type Rows = BTreeMap<Key, Vec<u8>>;
 
-/// What was found.
+/// The recovered rows.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     rows: HashMap<usize, Newest>,
-    /// Stretches of the file without a message that can be read.
+    /// Number of stretches of the file without a readable message.
     pub(super) damaged: u64,
 }
 
 impl Found {
-    /// The rows of a tree.
+    /// Takes the rows of a tree.
     pub(super) fn take(&mut self, tree: Tree) -> Rows {
         let rows = self.rows.remove(&(tree as usize)).unwrap_or_default();
         rows.into_iter().filter_map(|(key, (_, value))| Some((key, value?))).collect()
     }
 
     fn put(&mut self, tree: Tree, key: Key, lsn: u64, value: Option<Vec<u8>>) {
-        // Events are never changed, and those that left the database are in an archive, if that is still there.
+        // Events are never changed, and those removed from the database are in an archive, if that still exists.
         if value.is_none() && tree == Tree::Events {
             return;
         }
@@ -60,14 +60,14 @@ impl Found {
     }
 }
 
-/// A page as far as it is known.
+/// A page, as far as it is known.
 struct Page {
     lo: Key,
     prefix: Key,
     rows: HashSet<(usize, Key)>,
 }
 
-/// Reads all of sled's file, in the order in which it was written.
+/// Reads sled's whole file, in the order in which it was written.
 pub(super) fn read(log: &Path) -> io::Result<Found> {
     let file = File::open(log)?;
     let mut found = Found::default();
@@ -87,7 +87,7 @@ pub(super) fn read(log: &Path) -> io::Result<Found> {
         let read = each_message(&buf[..length], lsn / SEGMENT as u64, &mut |at, message| {
             take(&mut found, &mut pages, lsn + at as u64, message);
         });
-        // The newest segment is not full: behind its last message is what was there before it was used again.
+        // The newest segment is not full: after its last message is data from its earlier use.
         found.damaged += read.damaged - u64::from(read.lost_at_end && newest == Some(lsn));
     }
     Ok(found)
@@ -100,7 +100,7 @@ fn read_segment(file: &File, n: u64, buf: &mut [u8]) -> io::Result<usize> {
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A sector that the disk does not give any more: what was read before it counts.
+            // A sector that the disk cannot read: the data before it counts.
             Err(error) if length > 0 => {
                 tracing::warn!(%error, "a part of the database cannot be read from the disk");
                 break;
@@ -111,7 +111,7 @@ fn read_segment(file: &File, n: u64, buf: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// The lsn of a segment, from its header or from the first message that names it.
+/// Returns the lsn of a segment, from its header or from the first message that states it.
 fn first_lsn(segment: &[u8]) -> Option<u64> {
     let header = segment.get(..SEGMENT_HEADER)?;
     let crc = u32::from_le_bytes(header[..4].try_into().ok()?) ^ u32::MAX;
@@ -123,7 +123,7 @@ fn first_lsn(segment: &[u8]) -> Option<u64> {
     any.map(|(message, _)| message.segment * SEGMENT as u64)
 }
 
-/// A message whose checksum holds.
+/// A message with a valid checksum.
 struct Message<'a> {
     kind: u8,
     segment: u64,
@@ -132,7 +132,7 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message at a place, and its end.
+    /// Reads the message at a position. Returns it with its end.
     fn read(segment: &'a [u8], at: usize, number: Option<u64>) -> Option<(Self, usize)> {
         let whole = segment.get(at..)?;
         let crc = u32::from_le_bytes(whole.get(..4)?.try_into().ok()?) ^ u32::MAX;
@@ -152,21 +152,21 @@ impl<'a> Message<'a> {
     }
 }
 
-/// How a segment was read.
+/// The result of reading a segment.
 struct Messages {
-    /// Stretches that cannot be read.
+    /// Number of stretches that cannot be read.
     damaged: u64,
-    /// One of them reaches to its end.
+    /// True if one of them reaches the segment's end.
     lost_at_end: bool,
 }
 
-/// Gives the messages of a segment.
+/// Passes the messages of a segment to `take`.
 fn each_message(segment: &[u8], number: u64, take: &mut dyn FnMut(usize, Message<'_>)) -> Messages {
     let (mut at, mut damaged) = (SEGMENT_HEADER, 0);
     let mut lost = false;
     while at < segment.len() {
         let Some((message, end)) = Message::read(segment, at, Some(number)) else {
-            // What was never written is zeros.
+            // Unwritten space is zeros.
             let empty = segment[at] == 0;
             damaged += u64::from(!lost && !empty);
             lost |= !empty;
@@ -199,7 +199,7 @@ fn take(found: &mut Found, pages: &mut HashMap<u64, Page>, lsn: u64, message: Me
                 found.put(tree, key, lsn, Some(value));
             }
             let hi = page_end(message.body);
-            // The same page without a row that it had, and that no other page was given: the row was removed.
+            // A row that the page had before, that it lacks now, and that no other page was given, was removed.
             if let Some(before) = pages.get(&message.page).filter(|before| before.lo == page.lo) {
                 for (tree, key) in before.rows.difference(&page.rows) {
                     if hi.as_ref().is_none_or(|hi| hi.is_empty() || key < hi)
@@ -244,7 +244,7 @@ fn take(found: &mut Found, pages: &mut HashMap<u64, Page>, lsn: u64, message: Me
 const TREES: [Tree; 7] =
     [Tree::Events, Tree::Index, Tree::Heads, Tree::Snapshots, Tree::Outbox, Tree::Meta, Tree::Memos];
 
-/// A page, and its rows if it is a leaf.
+/// Parses a page, with its rows if it is a leaf.
 fn node(body: &[u8]) -> Option<(Page, Vec<Row>)> {
     let (mut rest, prefix, lo, _) = node_head(body)?;
     let prefix = lo.get(..prefix)?.to_vec();
@@ -264,12 +264,12 @@ fn node(body: &[u8]) -> Option<(Page, Vec<Row>)> {
     Some((page, rows))
 }
 
-/// Where a page ends; empty: nowhere.
+/// Returns the end of a page; empty if it has none.
 fn page_end(body: &[u8]) -> Option<Key> {
     node_head(body).map(|(.., hi)| hi.to_vec())
 }
 
-/// The rest behind it, the length of the prefix, the first key, and the one behind the last.
+/// Returns the rest after the head, the length of the prefix, the first key, and the key after the last.
 fn node_head(body: &[u8]) -> Option<(Bytes<'_>, usize, &[u8], &[u8])> {
     let mut rest = Bytes(body);
     let (_next, _merging_child, _merging) = (rest.number()?, rest.number()?, rest.byte()?);
@@ -278,7 +278,7 @@ fn node_head(body: &[u8]) -> Option<(Bytes<'_>, usize, &[u8], &[u8])> {
     Some((rest, prefix, lo, hi))
 }
 
-/// The tree that a row is of.
+/// Returns the tree of a row.
 fn tree_of(key: &[u8], value: &[u8]) -> Option<Tree> {
     if key.first() == Some(&0) {
         return matches!(key.len(), 8 | 10).then_some(Tree::Events).filter(|_| number(key).is_some());

@@ -1,4 +1,4 @@
-//! Reading: entries by stream, heads, and what is still owed to a network. Any thread may read; all of it blocks.
+//! Queries: entries by stream, heads, and pending posts of a network. Any thread may read; all of it blocks.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use super::{ReadError, Recorded, Stream, archive, encoding, notes};
 pub(super) struct Reader {
     trees: Trees,
     archives: PathBuf,
-    /// The last seq that is on the disk. sled shows a transaction before that; nobody is told of it earlier.
+    /// The last seq that is on disk. sled shows a transaction before that, but readers must not see it earlier.
     durable: Arc<AtomicU64>,
 }
 
@@ -48,16 +48,16 @@ impl Reader {
         Ok(value.and_then(|value| Head::decode(&value)).unwrap_or_default())
     }
 
-    /// The seq of the oldest event that is not in an archive.
+    /// Returns the seq of the oldest event that is not in an archive.
     pub(super) fn first_seq(&self) -> Result<Option<u64>, ReadError> {
         Ok(self.trees.get(Tree::Events).first()?.and_then(|(key, _)| number(&key)))
     }
 
-    /// An event of the database.
+    /// Reads an event of the database.
     pub(super) fn event(&self, seq: u64) -> Result<Option<Recorded>, ReadError> {
         let events = self.trees.get(Tree::Events);
         let Some(first) = events.get(event_key(seq))? else { return Ok(None) };
-        // All chunks but the last are full: nearly every event is read with one look.
+        // All chunks but the last are full: nearly every event needs one look-up.
         if first.len() < CHUNK {
             return decode_event(seq, &first).map(Some);
         }
@@ -69,7 +69,7 @@ impl Reader {
         decode_event(seq, &text).map(Some)
     }
 
-    /// The seq of the first entry of a stream from revision `rev` on, if the database has any.
+    /// Returns the seq of the first entry of a stream from revision `rev` on, if the database has any.
     pub(super) fn seq_from(&self, stream: &Stream, rev: u64) -> Result<Option<u64>, ReadError> {
         let text = stream_text(stream);
         let range = index_key(&text, rev)..=index_key(&text, u64::MAX);
@@ -77,7 +77,7 @@ impl Reader {
         Ok(first.and_then(|(_, seq)| number(&seq)))
     }
 
-    /// All streams.
+    /// Returns all streams.
     pub(super) fn heads(&self) -> Result<Vec<(Stream, Head)>, ReadError> {
         let mut heads = Vec::new();
         for item in self.trees.get(Tree::Heads).iter() {
@@ -88,8 +88,8 @@ impl Reader {
         Ok(heads)
     }
 
-    /// Gives the stored text of the database's events from seq `from` to `upto`. What is left of one that has lost pieces is
-    /// given as a JSON string, so that a line of an archive stays a line of JSON.
+    /// Passes the stored text of the database's events from seq `from` to `upto` to `take`. The rest of an event with
+    /// lost chunks is passed as a JSON string, so that a line of an archive stays a line of JSON.
     pub(super) fn each_text(
         &self,
         from: u64,
@@ -127,15 +127,15 @@ impl Reader {
         give(open).map(drop)
     }
 
-    /// The oldest revision of a stream that the database has.
+    /// Returns the oldest revision of a stream in the database.
     fn first_rev(&self, text: &str) -> Result<Option<u64>, ReadError> {
         let range = index_key(text, 0)..=index_key(text, u64::MAX);
         let first = self.trees.get(Tree::Index).range(range).next().transpose()?;
         Ok(first.and_then(|(key, _)| rev_of(&key)))
     }
 
-    /// Gives every entry of a stream from revision `from` on with its seq, out of the archives first if they have it; or why an
-    /// entry or a part of an archive cannot be read. An error that is given back ends it.
+    /// Passes every entry of a stream from revision `from` on to `take` with its seq, archives first; or the reason
+    /// why an entry or a part of an archive cannot be read. An error returned by `take` stops it.
     pub(super) fn each(
         &self,
         stream: &Stream,
@@ -164,14 +164,14 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether an event that is not there, and whose place is known, was moved by retention between the two reads: then the
-    /// archives have it and all before. Else it is lost.
+    /// True if a missing event with a known position was archived between the two reads: then the archives have it
+    /// and all before. Otherwise it is lost.
     fn was_moved(&self, seq: u64) -> Result<bool, ReadError> {
         Ok(self.first_seq()?.is_none_or(|first| first > seq))
     }
 
-    /// Gives the database's entries of a stream, newest first, until `take` has enough; `None`: one that cannot be read.
-    /// Before the revision that it says archives have more.
+    /// Passes the database's entries of a stream to `take`, newest first, until it has enough; `None` for an
+    /// unreadable one. Archives may have entries before the returned revision.
     pub(super) fn back(
         &self,
         stream: &Stream,
@@ -196,7 +196,7 @@ impl Reader {
         Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
-    /// The last `limit` entries before revision `before`, oldest first. Those that cannot be read are left out.
+    /// Returns the last `limit` entries before revision `before`, oldest first. Unreadable ones are left out.
     pub(super) fn history(
         &self,
         stream: &Stream,
@@ -230,14 +230,14 @@ impl Reader {
         Ok(history)
     }
 
-    /// What networks remember under keys that begin with `prefix`.
+    /// Returns the networks' memos with keys that begin with `prefix`.
     pub(super) fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
         let mut memos = memos(&self.trees, prefix)?;
         memos.retain(|(key, _)| !key.starts_with(notes::PREFIX));
         Ok(memos)
     }
 
-    /// The networks that are still owed something.
+    /// Returns the networks with pending posts.
     pub(super) fn networks_owed(&self) -> Result<Vec<NetworkName>, ReadError> {
         let name = |prefix: Vec<u8>| {
             let text = prefix.strip_suffix(&[0]).map(String::from_utf8_lossy).unwrap_or_default();
@@ -246,7 +246,7 @@ impl Reader {
         Ok(network_prefixes(&self.trees)?.into_iter().map(name).collect())
     }
 
-    /// What is still owed to a network, in the order of commits; and the ids of posts that cannot be read.
+    /// Returns the pending posts of a network, in the order of commits, and the ids of unreadable ones.
     pub(super) fn undelivered(&self, network: &NetworkName) -> Result<(Vec<Post>, Vec<PostId>), ReadError> {
         let prefix = outbox_prefix(network);
         let items = self.trees.get(Tree::Outbox).scan_prefix(&prefix);
@@ -261,7 +261,7 @@ impl Reader {
         Ok((posts, unreadable))
     }
 
-    /// The first `most` of the posts behind `after` that are still owed to a place on a network.
+    /// Returns the first `most` pending posts after `after` for a target on a network.
     pub(super) fn undelivered_after(
         &self,
         network: &NetworkName,
@@ -283,7 +283,7 @@ impl Reader {
     }
 }
 
-/// Memos by key. What is no text is nobody's.
+/// Returns memos by key. Values that are no text are skipped.
 pub(super) fn memos(trees: &Trees, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
     let mut memos = Vec::new();
     for item in trees.get(Tree::Memos).scan_prefix(prefix) {
@@ -295,7 +295,7 @@ pub(super) fn memos(trees: &Trees, prefix: &str) -> Result<Vec<(String, String)>
     Ok(memos)
 }
 
-/// The beginnings of the outbox's keys, one per network.
+/// Returns the key prefixes of the outbox, one per network.
 fn network_prefixes(trees: &Trees) -> Result<Vec<Vec<u8>>, ReadError> {
     let tree = trees.get(Tree::Outbox);
     let mut prefixes = Vec::new();
@@ -309,7 +309,7 @@ fn network_prefixes(trees: &Trees) -> Result<Vec<Vec<u8>>, ReadError> {
     Ok(prefixes)
 }
 
-/// A post as it is stored.
+/// A post as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owed {
     pub(super) network: NetworkName,
@@ -319,7 +319,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    /// Reads it; none: this herder cannot, which is no reason to keep back the others.
+    /// Parses it; `None` if this herder cannot, which must not hold the others back.
     pub(super) fn post(&self) -> Option<Post> {
         match encoding::decode_post(&self.text) {
             Ok(post) => Some(Post { id: self.id, confirmed_lines: self.lines, ..post }),
@@ -331,7 +331,7 @@ impl Owed {
     }
 }
 
-/// Everything that is still owed, by network.
+/// Returns all pending posts, by network.
 pub(super) fn all_owed(trees: &Trees) -> Result<Vec<Owed>, ReadError> {
     let mut all = Vec::new();
     let tree = trees.get(Tree::Outbox);
@@ -349,8 +349,8 @@ fn network_prefix(key: &[u8]) -> Option<Vec<u8>> {
     Some(key[..=end].to_vec())
 }
 
-/// Joins the chunks and the confirmed lines of posts whose keys begin with `prefix`, and gives them to `take`, one after the other,
-/// until it has enough.
+/// Joins the chunks and the confirmed lines of posts with keys that begin with `prefix`, and passes the posts to
+/// `take`, one after the other, until it has enough.
 fn each_owed(
     items: impl Iterator<Item = sled::Result<(IVec, IVec)>>,
     prefix: &[u8],
@@ -362,7 +362,7 @@ fn each_owed(
         let (key, value) = item?;
         let Some(id) = number(key.get(prefix.len()..).unwrap_or_default()).map(PostId) else { continue };
         if open.as_ref().is_none_or(|owed| owed.id != id) {
-            // Lines of a post that is gone are nothing.
+            // Confirmed lines of a removed post are ignored.
             if let Some(owed) = open.take().filter(|owed| !owed.text.is_empty())
                 && take(owed).is_break()
             {
@@ -383,7 +383,7 @@ fn each_owed(
     Ok(())
 }
 
-/// What was read, for whoever goes past an entry that is there and says nothing: `None`.
+/// Turns an unreadable entry into `None`, for callers that skip it.
 pub(super) fn readable<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
     match read {
         Err(reason @ ReadError::Decode { .. }) => {
@@ -399,7 +399,7 @@ pub(super) fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, ReadError>
         .map_err(|source| ReadError::Decode { what: format!("event {seq}"), source })
 }
 
-/// The revision at the end of an index key.
+/// Returns the revision at the end of an index key.
 pub(super) fn rev_of(key: &[u8]) -> Option<u64> {
     number(key.get(key.len().checked_sub(8)?..)?)
 }

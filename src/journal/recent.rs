@@ -1,11 +1,12 @@
-//! The newest events a second time, as lines beside the database: a damaged page of sled may have the only copy of what it holds.
+//! A second copy of the newest events, as lines beside the database: a damaged page of sled may be the only copy of
+//! its content.
 //!
-//! Whatever is committed is added with one write and never synced: the file is no part of a commit, and nothing but
-//! `export --salvage` reads it. Older events are in archives and daily exports.
+//! Every commit is appended with one write and never synced: the file is no part of a commit, and only `export
+//! --salvage` reads it. Older events are in archives and daily exports.
 //!
-//! `recent.jsonl` grows to [`MOST`] and then becomes `recent-before.jsonl`. Each start adds a line that says whose database was
-//! opened and where it ended: what stands before of another one does not count, nor what has numbers behind that end, once new ones
-//! follow.
+//! `recent.jsonl` grows to [`MOST`] and then becomes `recent-before.jsonl`. Each start adds a line with the opened
+//! journal and its last event: earlier lines of another journal do not count, nor do events beyond that end once new
+//! ones follow.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +21,7 @@ use super::notes::Span;
 use super::staging::Changes;
 use super::store::Paths;
 
-/// The most bytes of one of the two files: tens of thousands of events.
+/// Maximum size of one of the two files, in bytes: tens of thousands of events.
 const MOST: u64 = 32 << 20;
 
 /// The open file.
@@ -28,14 +29,14 @@ const MOST: u64 = 32 << 20;
 pub(super) struct Recent {
     paths: Paths,
     journal: String,
-    /// None: it could not be written, and is left alone until the next start.
+    /// `None` if it could not be written; then it is left alone until the next start.
     file: Option<File>,
     size: u64,
     last: u64,
 }
 
 impl Recent {
-    /// Goes on with the file, which is a comfort: without it herder works as well.
+    /// Opens the file to append. It is optional: herder works without it.
     pub(super) fn open(paths: &Paths, journal: &str, last: u64) -> Self {
         let mut recent =
             Self { paths: paths.clone(), journal: journal.to_owned(), file: None, size: 0, last };
@@ -43,7 +44,7 @@ impl Recent {
         recent
     }
 
-    /// Adds the events of a group.
+    /// Appends the events of a group.
     pub(super) fn add(&mut self, changes: &Changes) {
         let mut texts: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         for (key, chunk) in &changes.0[Tree::Events as usize] {
@@ -79,7 +80,7 @@ impl Recent {
         self.size = open.metadata()?.len();
         self.file = Some(open);
         let journal = serde_json::to_string(&self.journal)?;
-        // A line that was cut by the end of the last herder ends here.
+        // Ends a line that was cut when the last herder ended.
         let cut = if self.size > 0 { "\n" } else { "" };
         self.write(&format!("{cut}{}", lines::write("opened", self.last, &journal)))
     }
@@ -92,7 +93,7 @@ impl Recent {
     }
 }
 
-/// The events of both files that belong to `journal`. Lines that cannot be read are left out.
+/// Returns the events of both files that belong to `journal`. Unreadable lines are left out.
 pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, String>> {
     let mut events = BTreeMap::new();
     let (mut own, mut end) = (false, u64::MAX);
@@ -115,7 +116,7 @@ pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, Str
     Ok(events)
 }
 
-/// Whether some of these events stand in the folder a second time, where a salvage finds them.
+/// True if some of these events have a second copy in the folder, which a salvage finds.
 #[must_use]
 pub fn stand_twice(dir: &Path, journal: &str, events: &[Span]) -> bool {
     let found = read(&Paths::new(dir), journal).unwrap_or_default();
@@ -174,12 +175,12 @@ mod tests {
         let file = OpenOptions::new().write(true).open(paths.recent()).expect("opens");
         file.set_len(file.metadata().expect("there").len() - 9).expect("cuts");
         assert_eq!(found(&paths), [(1, 'a'), (2, 'a')]);
-        // The database was put back. What it lacks counts until it goes on.
+        // The database was restored from a backup. Events beyond its end count until new ones follow.
         drop(Recent::open(&paths, "j", 1));
         assert_eq!(found(&paths), [(1, 'a'), (2, 'a')]);
         added(&mut Recent::open(&paths, "j", 1), 2..=3, "b");
         assert_eq!(found(&paths), [(1, 'a'), (2, 'b'), (3, 'b')]);
-        // Another one was put in its place.
+        // Another database was put in its place.
         added(&mut Recent::open(&paths, "other", 3), 4..=4, "c");
         assert_eq!(found(&paths), [(1, 'a'), (2, 'b'), (3, 'b')]);
     }

@@ -1,4 +1,4 @@
-//! What people read when the database cannot be: the cause in plain words, and the lines to type.
+//! Messages for people about an unreadable database: the cause in plain words, and the commands to type.
 
 use std::any::Any;
 use std::io;
@@ -8,7 +8,7 @@ use super::daily;
 use super::error::in_words;
 use super::store::Paths;
 
-/// What sled said, without its stack.
+/// Describes sled's error, without its stack.
 pub(super) fn plain(error: &sled::Error) -> String {
     match error {
         sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -26,7 +26,7 @@ pub(super) fn plain(error: &sled::Error) -> String {
     }
 }
 
-/// What a panic said. sled's own sentences are for those who work on it: the log has them.
+/// Describes a panic. sled's own message is for its developers and goes to the log.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
@@ -44,16 +44,16 @@ pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// What a person can do about the journal of a folder of which something is lost: a line for a shell.
+/// Returns the remedy for a folder whose journal has lost something: a shell command.
 #[must_use]
 pub fn how_to_restore(dir: &Path) -> String {
     advice(&Paths::new(dir))
 }
 
-/// What a person can do about a journal that is gone or unreadable: a line for a shell.
+/// Returns the remedy for a journal that is missing or unreadable: shell commands.
 ///
-/// The parts of the journal are moved, not the folder: it may be where a disk is mounted, and the agents' own homes with
-/// their logins are in it too.
+/// The commands move the parts of the journal, not the folder: that may be a mount point, and contains the agents'
+/// homes with their logins.
 pub(super) fn advice(paths: &Paths) -> String {
     let recent = [paths.recent(), paths.recent_before()];
     let parts = [paths.sled(), paths.acked(), paths.archives(), paths.exports()].into_iter().chain(recent);
@@ -68,7 +68,7 @@ pub(super) fn advice(paths: &Paths) -> String {
     let dir = quoted(&paths.dir.to_string_lossy());
     let import =
         |export: &Path| format!("herder import --data-dir {dir} {}", quoted(&export.to_string_lossy()));
-    // An empty one has nothing to bring out.
+    // An empty one contains nothing to recover.
     let whole = paths.log().metadata().is_ok_and(|log| log.len() > 0);
     let salvaged = paths.dir.join("salvaged.jsonl.gz");
     let salvage = whole.then(|| {
@@ -92,7 +92,7 @@ pub(super) fn advice(paths: &Paths) -> String {
     [salvage, Some(restore)].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text for a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
     match text.chars().all(plain) && !text.is_empty() {

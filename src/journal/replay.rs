@@ -1,7 +1,7 @@
-//! States: a snapshot and the entries since.
+//! States of streams: a snapshot and the entries since.
 //!
-//! A snapshot is only a shortcut. One that this version cannot read (the state has another shape now) is left aside
-//! and the state is built from the stream's first entry, out of the archives if need be.
+//! A snapshot is only a shortcut. One that this version cannot read (the state's shape has changed) is ignored, and
+//! the state is built from the stream's first entry, from archives if necessary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
 use super::query::Reader;
 use super::{Entry, FleetEvent, ReadError, Stream, Tie, encoding};
 
-/// A state that is made of a stream's entries alone.
+/// A state that is built from a stream's entries alone.
 pub trait Aggregate: Default + Serialize + DeserializeOwned {
-    /// Takes one entry in. Entries of other kinds than its own are left out.
+    /// Applies one entry. Entries of other kinds are ignored.
     fn apply_entry(&mut self, entry: &Entry, at: Timestamp);
 }
 
@@ -42,11 +42,11 @@ impl Aggregate for Agent {
 /// An account whose agents are paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Billing, auth or budget.
+    /// The reason: billing, auth or budget.
     pub category: Category,
-    /// Whose failure showed it.
+    /// The agent whose failure showed it.
     pub agent: AgentName,
-    /// Since when.
+    /// The time since which that is so.
     pub since: Timestamp,
 }
 
