@@ -6,10 +6,10 @@
 //!  reports (driver) ──┘   apply    └─► publish the view, answer tickets, perform effects
 //! ```
 //!
-//! Inputs that are already waiting are decided together and committed as one batch; nothing of it is seen outside before
-//! the batch is on disk. A panic anywhere in here is caught by [`supervise`], which ends the process tree, rebuilds the
-//! state from the journal and tells the core. The mailbox outlives the panic, and what was decided before it goes to disk;
-//! only the request at hand is lost, and its ticket says so.
+//! Inputs that are waiting already are decided together and committed as one batch; nothing is visible outside before
+//! the batch is on disk. A panic is caught by [`supervise`], which ends the process tree, rebuilds the state from the
+//! journal and tells the core. The mailbox outlives the panic, and decisions made before it are committed; only the
+//! request at hand is lost, and its ticket reports that.
 
 mod deciding;
 mod handing;
@@ -49,65 +49,66 @@ use crate::runtime::orphans::Remains;
 use keeping::Keeping;
 use supervisor::{Risen, Supervisor};
 
-/// Requests of people wait here; a group of people cannot type more than this while one batch is committed.
+/// Capacity for people's requests; a group of people cannot type more than this while one batch is committed.
 pub(super) const REQUESTS_CAPACITY: usize = 256;
 
-/// Ticks and account news: at most one tick and a few news can be under way at once.
+/// Capacity for ticks and news of accounts: at most one tick and a few news are under way at once.
 pub(super) const NOTES_CAPACITY: usize = 32;
 
 /// A command on its way to a supervisor.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// What is asked.
+    /// The command.
     pub(super) control: Control,
-    /// By whom, and where the answer goes.
+    /// The author, and the destination of the reply.
     pub(super) asked: Asked,
-    /// Whether it leaves a record of its own (`stop-all` leaves one for all agents).
+    /// True if it has an audit record of its own (`stop-all` has one for all agents).
     pub(super) audited: bool,
-    /// Noted in the same transaction, if it is accepted.
+    /// Note to store in the same transaction, if it is accepted.
     pub(super) noted: Option<Memo>,
-    /// Resolved when it was decided and is on disk.
+    /// Resolved when the decision is on disk.
     pub(super) ticket: oneshot::Sender<Answer>,
 }
 
-/// Commands that a supervisor decides ahead of everything else. Boxed as a whole: most have none.
+/// Commands that a supervisor decides ahead of everything else. Boxed as a whole, as most have none.
 #[derive(Debug)]
 pub(super) struct Ahead(pub(super) Vec<Request>);
 
-/// What became of a command.
+/// The result of a command.
 pub(super) type Answer = Result<Notice, Refusal>;
 
-/// What the root and the timer tell a supervisor.
+/// A message of the root or the timer to a supervisor.
 #[derive(Debug)]
 pub(super) enum Note {
-    /// Something for the core.
+    /// An input for the core.
     Input(Box<Input>),
-    /// Something of a session's tool server.
+    /// A message of a session's tool server.
     Tools(Box<FromTools>),
-    /// The agent itself asks people something.
+    /// A question that the agent asks people with a tool.
     Question(Box<Question>),
     /// herder goes down: end the process tree, decide nothing more.
     Drain,
 }
 
-/// What an agent itself asks people.
+/// A question that the agent asks people with a tool.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) session: SessionId,
     pub(super) inquiry: Inquiry,
-    /// Resolved when it is on disk.
+    /// Resolved when the question is on disk.
     pub(super) ticket: oneshot::Sender<Result<AskId, Refusal>>,
 }
 
-/// The two lanes into a supervisor; people overtake the rest.
+/// The two queues into a supervisor; people's requests overtake notes.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// Boxed, as is what notes hold, because a channel reserves room for a block of values and most supervisors are idle.
+    /// Boxed, as are the notes' contents, because a channel reserves room for a block of values and most supervisors
+    /// are idle.
     pub(super) requests: mpsc::Receiver<Box<Request>>,
     pub(super) notes: mpsc::Receiver<Note>,
 }
 
-/// Why a supervisor's loop ended.
+/// Reason why a supervisor's loop ended.
 #[derive(Debug)]
 enum End {
     /// The agent was removed.
@@ -129,7 +130,8 @@ pub(super) async fn supervise(
 ) {
     let _leaving = Leaving { agent: name.clone(), shared: Arc::clone(&shared) };
     let mut rebuilds = Rebuilds::default();
-    // What was left of its last session, until that is recorded: nothing may start beside it, however often it is rebuilt.
+    // Survivors of its last session, until that is recorded: no session may start beside them, however often the
+    // supervisor is rebuilt.
     let (remains, mut ahead) = *beginning;
     let mut left = Box::new((loaded.0.session(), remains.survivors.clone()));
     let mut first = cut_short(&loaded.0, remains);
@@ -140,7 +142,8 @@ pub(super) async fn supervise(
             Some(state) => state,
             None => match Box::pin(reload(&name, &shared)).await {
                 Ok(state) => {
-                    // What it recorded last it may not have shown any more, nor told the root, which goes by what is shown.
+                    // Its last commit may be neither published nor known to the root, which depends on what is
+                    // published.
                     view.send_replace(first_view(&name, &state.0));
                     shared.journal.seen(&name, Some(state.1));
                     shared.tell_root(ToRoot::Rebuilt { agent: name.clone() });
@@ -178,7 +181,7 @@ pub(super) async fn supervise(
             Ok(End::Storage(reason)) => {
                 error!(agent = %name, %reason, "the supervisor stops: the journal cannot be written");
                 Box::pin(end_session(&name, &shared, session)).await;
-                // When the journal itself has failed everybody is told so; this one stops alone.
+                // A failure of the journal itself is reported to all; this one stops alone.
                 if matches!(reason, CommitError::Conflict { .. } | CommitError::Invalid(_)) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: reason.to_string() });
                 }
@@ -204,8 +207,8 @@ pub(super) async fn supervise(
     }
 }
 
-/// What a supervisor decides first after herder's start. A stop that was under way when an earlier herder was killed is
-/// over, and how many of the processes it was for were ended now is its end like any other.
+/// Returns a supervisor's first inputs after herder's start. A stop that was under way when an earlier herder was
+/// killed is over now, and the number of processes ended at the start belongs to its outcome.
 fn cut_short(agent: &Agent, remains: Remains) -> Vec<Input> {
     let Remains { ended, survivors } = remains;
     match agent.phase {
@@ -225,7 +228,7 @@ fn cut_short(agent: &Agent, remains: Remains) -> Vec<Input> {
     }
 }
 
-/// What a supervisor decides first: that it came up, after what is left of its last session, beside which nothing may start.
+/// Returns a supervisor's first inputs: what its last session left, then that it came up.
 fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<Input> {
     if survivors.is_empty() {
         return vec![how];
@@ -237,7 +240,7 @@ fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<I
     vec![ended, how]
 }
 
-/// Reads the agent's state back from the journal.
+/// Reads the agent's state from the journal.
 pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Arc<Agent>, u64), String> {
     let stream = Stream::Agent(name.clone());
     match shared.journal.reading(move |journal| journal.load_whole::<Agent>(&stream)).await {
@@ -247,7 +250,8 @@ pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Ar
     }
 }
 
-/// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Answers what is left.
+/// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Returns the
+/// processes that are left.
 async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Session>>) -> Vec<u32> {
     let Some(session) = session else { return Vec::new() };
     let survivors = session.end(shared, |_| {}).await;
@@ -257,7 +261,7 @@ async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Sess
     survivors
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -266,7 +270,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without words".to_owned())
 }
 
-/// A view of an agent before its supervisor has decided anything.
+/// Returns the view of an agent before its supervisor has decided anything.
 pub(super) fn first_view(name: &AgentName, agent: &Arc<Agent>) -> View {
     View { name: name.clone(), agent: Arc::clone(agent), live: Live::default(), hold: None, closed: false }
 }
@@ -275,7 +279,7 @@ pub(super) fn first_view(name: &AgentName, agent: &Arc<Agent>) -> View {
 mod tests {
     use super::*;
 
-    /// What a future needs, without one being made.
+    /// Returns the size of a future, without making one.
     fn room<A, B, C, D, E, F, O>(_: impl Fn(A, B, C, D, E, F) -> O) -> usize {
         size_of::<O>()
     }

@@ -1,4 +1,4 @@
-//! What follows from an input, in memory alone: the core decides, and what it decides is applied and noted.
+//! Decisions, in memory alone: the core decides, and its events are applied and collected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,22 @@ use crate::supervisor::root::account_of;
 use crate::supervisor::{accounts, owing, posting};
 
 impl Supervisor<'_> {
-    /// Decides what a person asks; they are answered when it is on disk.
+    /// Decides a person's command; the reply is sent when the decision is on disk.
     pub(super) fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, noted, ticket } = request;
-        // What a line became is known by it from now on. When it is changed that stays as it is: the work may be somebody
-        // else's by now, and the line is still one for whom it was given to.
+        // The line's message id stands for the work from now on. A rewording does not change that: the work may be
+        // with another agent by now, and the line still belongs to the one that it was given to.
         let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
         let is_changed = matches!(control, Control::Reword { .. });
         let said = posting::said(&control, &asked);
-        // Nobody else is shown private words.
+        // Whispers are not mirrored.
         let private = matches!(control, Control::Whisper { .. });
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {
             Ok(decision) => {
                 let reply = decision.reply.unwrap_or_else(|| {
-                    // The core's invariant "every accepted command is answered" forbids it; a person still gets words.
+                    // The core's invariant "every accepted command is answered" forbids this; a person still gets a
+                    // reply.
                     error!(agent = %self.name, ?input, "an accepted command had no answer");
                     Notice::Resuming { agent: self.name.clone(), trial: false }
                 });
@@ -45,7 +46,8 @@ impl Supervisor<'_> {
                 }
                 pending.memos.extend(noted);
                 let at = pending.at();
-                // Ahead of what the decision has to say itself: first what was asked and its answer, then what it led to.
+                // These come before the posts of the decision: first the command and its reply, then its
+                // consequences.
                 let mut ahead = Vec::new();
                 if audited {
                     let to = Target::Agent(self.name.clone());
@@ -77,7 +79,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What follows from an input.
+    /// Returns the core's decision on an input.
     pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
         let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);
@@ -105,7 +107,7 @@ impl Supervisor<'_> {
         if self.risen == Risen::Ahead {
             return decide(Some(&Hold::Turn { active: 0, max: 0 }));
         }
-        // Mostly there is a place for it, and the session begins with this very decision. If not, it waits for its turn.
+        // Usually there is a place, and the session starts with this decision. If not, the agent waits.
         let account = match input {
             Input::Control { control: Control::Edit { spec, .. } | Control::Configure(spec), .. } => {
                 spec.account.clone()
@@ -120,7 +122,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
+    /// Applies events in memory and collects their posts and effects; nothing is visible outside before the commit.
     pub(super) fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
         let now = pending.at();
         for event in events {
@@ -151,7 +153,7 @@ impl Supervisor<'_> {
             };
             let owed = core::posts(&self.agent, &event, &context);
             if !owed.is_empty() {
-                // What it is at, what it was at until now, or what it will take up next.
+                // The current work, the work until this event, or the next work.
                 let work = self.agent.current.as_ref().or(before.as_ref()).or(self.agent.queue.front());
                 pending.posts.extend(self.shared.posting.owed(self.name, work, owed, now));
             }

@@ -1,4 +1,4 @@
-//! What a session's tool server asks for, and the ways in which a whisper is handed over while the session runs.
+//! Requests of a session's tool server, and the delivery of whispers while the session runs.
 
 use super::pending::Pending;
 use super::supervisor::Supervisor;
@@ -34,12 +34,12 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Everything that waits and is not on its way, for the result of a call.
+    /// Returns every whisper that waits and is not on its way, for the result of a tool call.
     fn collect(&mut self, session: SessionId) -> Vec<Offered> {
         let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else {
             return Vec::new();
         };
-        // What is part of a prompt that the session does not have yet is handed over with that.
+        // A whisper in a prompt that the session does not have yet is delivered with that prompt.
         let waiting = self.agent.whispers.iter().filter(|whisper| whisper.prompted != Some(session));
         waiting
             .filter(|whisper| running.offered.insert(whisper.id))
@@ -47,7 +47,7 @@ impl Supervisor<'_> {
             .collect()
     }
 
-    /// Whatever waits and is not on its way is offered again: a call that was open did not take it along.
+    /// Offers whispers again that a tool call did not deliver.
     async fn returned(&mut self, session: SessionId, whispers: &[WorkId]) {
         let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else { return };
         running.offered.retain(|offered| !whispers.contains(offered));
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A turn of the session is over: what has waited for long enough is insisted on.
+    /// Insists, at the end of a turn, on whispers that are overdue.
     pub(super) async fn insist(&mut self, session: SessionId) {
         let overdue = self.agent.overdue(clock::now()).into_iter();
         let overdue: Vec<(WorkId, String)> = overdue.map(|whisper| (whisper.id, whisper.words())).collect();
@@ -73,14 +73,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The runtime does not take it: another way is open to it again.
+    /// Records that the runtime did not take a message, so that it can be delivered in another way.
     pub(super) fn not_taken(&mut self, session: SessionId, work: WorkId) {
         if let Some(current) = self.session.as_mut().filter(|current| current.id() == session) {
             current.offered.remove(&work);
         }
     }
 
-    /// Hands a message over as it reads by now. One that was dropped together with the decision to do so stays here.
+    /// Writes a message with its present text into the turn. A message that was dropped together with that decision
+    /// is not sent.
     pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
         let queued = self.agent.queue.iter().find(|queued| queued.id == work);
         let (Some(text), Some(current)) = (queued.map(|queued| queued.text.clone()), self.session.as_mut())
@@ -93,8 +94,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Hands a whisper over while the session runs: a call that is open takes it along, else the turn is given it if the
-    /// runtime can; else it waits for the next call.
+    /// Delivers a whisper while the session runs: with the result of an open tool call, else into the turn if the
+    /// runtime can, else with the next call.
     pub(super) async fn offer(&mut self, session: SessionId, whisper: WorkId, text: String) {
         let running = matches!(self.agent.phase, Phase::Running { session: current } if current == session);
         let steers = self.agent.spec.as_ref().is_some_and(|spec| match spec.runtime {

@@ -1,4 +1,4 @@
-//! What a session leaves behind is kept in the workspace, beside everything else: a slow disk holds nobody up.
+//! Keeps `context.md` in the workspace, in the background: a slow disk must not block the supervisor.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::supervisor::Supervisor;
 use crate::runtime::folder;
 use crate::supervisor::context;
 
-/// One thing after the other.
+/// Writes and removals of the file, one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Keeping {
-    /// What is under way.
+    /// The last one, if it is under way.
     last: Option<JoinHandle<()>>,
-    /// The file was taken away, and not written since.
+    /// True if the file was removed and not written since.
     gone: bool,
 }
 
 impl Supervisor<'_> {
-    /// Writes `context.md`, or takes it away.
+    /// Writes `context.md`, or removes it.
     pub(super) fn keep(&mut self, text: Option<String>) {
         let Some(spec) = self.agent.spec.as_ref().filter(|_| self.shared.fault.simulated.is_none()) else {
             return;
@@ -34,14 +34,14 @@ impl Supervisor<'_> {
         let (shared, before) = (Arc::clone(self.shared), self.keeping.last.take());
         self.keeping.last = Some(self.shared.services.spawn(async move {
             if let Some(before) = before {
-                // Whatever became of it, the file is as it is.
+                // The result does not matter: this write decides the content.
                 drop(before.await);
             }
             let keep = move |workspace: &Path| match text {
                 Some(text) => context::write(workspace, &agent, &shared.redactor.redact(&text)),
                 None => context::remove(workspace, &agent),
             };
-            // However long it takes: what is written later must not be overwritten by this.
+            // There is no time limit, because an older write must not overwrite a later one.
             match folder::ask(&workspace, Duration::MAX, keep).await {
                 Ok(Ok(())) => {}
                 Ok(Err(reason)) => warn!(%reason, "context.md is not as it should be"),

@@ -1,4 +1,4 @@
-//! What is decided and not yet on disk.
+//! Decisions that are not on disk yet.
 
 use tokio::sync::oneshot;
 
@@ -12,15 +12,15 @@ use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
 use crate::outbox::Post;
 
-/// What became of an agent's word on its task.
+/// The result of an agent's report on its task.
 type Reported = Result<(), Refusal>;
 /// The number of a question that was asked.
 type Numbered = Result<AskId, Refusal>;
 
-/// What a batch of inputs leads to, before it is on disk.
+/// The results of a batch of inputs before they are on disk.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// When all of it is decided, applied and recorded: one time, so that a replay meets what was seen live.
+    /// The time at which all of it is decided, applied and recorded. One time for all makes a replay see the same.
     pub(super) at: Option<Timestamp>,
     pub(super) events: Vec<Event>,
     pub(super) audits: Vec<AuditEntry>,
@@ -28,13 +28,13 @@ pub(super) struct Pending {
     pub(super) memos: Vec<Memo>,
     pub(super) effects: Vec<Effect>,
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
-    /// What agents asked for by their tools, and what became of it.
+    /// Requests of agents by their tools, with their results.
     pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,
     pub(super) questions: Vec<(oneshot::Sender<Numbered>, Numbered)>,
 }
 
 impl Pending {
-    /// The time of it all: when its first part was decided.
+    /// Returns the time of the batch: when its first part was decided.
     pub(super) fn at(&mut self) -> Timestamp {
         *self.at.get_or_insert_with(clock::now)
     }

@@ -1,4 +1,4 @@
-//! What the agent itself asks of people.
+//! Questions that the agent asks people with a tool.
 
 use super::Question;
 use super::pending::Pending;
@@ -7,7 +7,7 @@ use crate::core::event::Event;
 use crate::core::input::{Input, Signal};
 use crate::core::notice::Refusal;
 
-/// Whether deciding an input may need a number for a question.
+/// True if deciding an input may need a number for a question.
 pub(super) fn may_be_asked(input: &Input) -> bool {
     match input {
         Input::Question { .. }
@@ -35,7 +35,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
 }
 
 impl Supervisor<'_> {
-    /// A question of the agent's own; the number that it has now is the answer to whoever brought it.
+    /// Decides a question of the agent; the reply is the question's number.
     pub(super) fn question(&mut self, question: Question, pending: &mut Pending) {
         let Question { session, inquiry, ticket } = question;
         let decided = self.decide(&Input::Question { session, inquiry }, pending.at()).and_then(|decision| {

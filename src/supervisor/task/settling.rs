@@ -1,4 +1,4 @@
-//! What was decided goes to disk, and only then is seen outside and acted on.
+//! Commits decisions, then publishes them and performs their effects.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::supervisor::session::{Before, Session};
 use crate::supervisor::{ToRoot, View};
 
 impl Supervisor<'_> {
-    /// Commits what is pending, then lets the outside see it. Answers whether the agent is retired.
+    /// Commits what is pending, then publishes it. Returns true if the agent is retired.
     pub(super) async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
         let owes = !(pending.posts.is_empty() && pending.memos.is_empty());
         if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
             self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
-            // Before anybody sees that the session is gone and counts what is left of it.
+            // This comes before the view without the session is published, after which its processes are counted.
             self.end_overtaken();
             self.publish();
         }
@@ -37,7 +37,8 @@ impl Supervisor<'_> {
         for told in shown {
             self.shared.tell_root(told);
         }
-        // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
+        // This is needed even if nothing was decided: a countdown continues after a start, and one that ended early
+        // is set again.
         let release = self.agent.release_at(&self.policy, self.closed_since());
         let due = self.agent.deadline().into_iter().chain(release).chain(self.agent.uncapped_at(at));
         self.shared.timers.arm(self.name, due.min());
@@ -47,14 +48,14 @@ impl Supervisor<'_> {
             self.shared.tell_root(ToRoot::Look { agent: self.name.clone() });
         }
         for (ticket, answer) in pending.answers {
-            // Nobody may be waiting any more; the decision stands.
+            // The caller may be gone; the decision stands.
             drop(ticket.send(answer));
         }
         for (ticket, answer) in pending.reported {
             drop(ticket.send(answer));
         }
         for (ticket, answer) in pending.questions {
-            // Whoever asked may be gone; the question stands.
+            // The caller may be gone; the question stands.
             drop(ticket.send(answer));
         }
         let mut retired = false;
@@ -64,14 +65,15 @@ impl Supervisor<'_> {
         Ok(retired)
     }
 
-    /// Since when the agent's account has been closed, where its tasks are to go elsewhere because of that.
+    /// Returns the time since which the agent's account has been closed, if its tasks are to go elsewhere because of
+    /// that.
     pub(super) fn closed_since(&self) -> Option<Timestamp> {
         let waits = self.agent.wants().is_some() && !self.policy.reassign_after.is_zero();
         if waits { self.shared.turns.closed_since(&account_of(&self.agent)) } else { None }
     }
 
-    /// What a session has shown of its account, before its place is anybody else's: a gate is closed at once. Answers what the
-    /// root is to be told.
+    /// Closes gates at once for what a session has shown about its account, before its place is given away. Returns
+    /// the messages for the root.
     fn gates(&self, effects: &[Effect]) -> Vec<ToRoot> {
         let turns = &self.shared.turns;
         let mut told = Vec::new();
@@ -94,7 +96,7 @@ impl Supervisor<'_> {
         told
     }
 
-    /// Puts what was decided on disk.
+    /// Commits decisions to the journal.
     pub(super) async fn commit(
         &mut self,
         at: Timestamp,
@@ -130,7 +132,7 @@ impl Supervisor<'_> {
         self.shared.snapshot(stream, self.rev, &*self.agent).await
     }
 
-    /// Lets the outside see the state as it is on disk.
+    /// Publishes the state as it is on disk.
     pub(super) fn publish(&self) {
         let live = self.session.as_deref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
@@ -139,15 +141,15 @@ impl Supervisor<'_> {
         self.shared.changed.send_replace(());
     }
 
-    /// Does what a committed event asks for. Answers whether the agent is retired.
+    /// Performs an effect. Returns true if the agent is retired.
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Spawn { session, work, conversation, past, recap, whispers } => {
                 let Some(mut spec) = self.agent.spec.clone() else { return false };
-                // A runtime that minds its own budget is told what its caps leave of it.
+                // A runtime that enforces its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
                 let conversed = self.agent.conversed;
-                // After a failure, and once after herder's own start.
+                // The workspace is inspected after a failure, and once after herder's own start.
                 let look =
                     recap.is_some() || std::mem::replace(&mut self.risen, Risen::Looked) != Risen::Looked;
                 let before = Before { conversation, past, conversed, recap, whispers, look };
@@ -178,7 +180,7 @@ impl Supervisor<'_> {
             Effect::Spent { account } => {
                 self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
             }
-            // Done before the others.
+            // They were performed before the others.
             Effect::Exhausted { .. } | Effect::Proved { .. } => {}
             Effect::Evaluate { number } => self.evaluate(number),
             Effect::Split { number } => self.split(number),
@@ -187,7 +189,7 @@ impl Supervisor<'_> {
         false
     }
 
-    /// Tells the driver of a session something.
+    /// Sends an order to the driver of a session.
     pub(super) async fn order(&mut self, session: SessionId, order: Order) {
         match self.session.as_mut() {
             Some(running) if running.id() == session => running.order(order).await,

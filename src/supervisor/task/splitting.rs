@@ -1,4 +1,5 @@
-//! What a task needs of a supervisor that its agent cannot do as it is: somebody who splits it, and a look at who may do more.
+//! Tasks that their agent cannot do as they are: the request to split them, and the search for an agent with more
+//! permissions.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use crate::core::verdict::Lapse;
 use crate::evaluator::Whole;
 
 impl Supervisor<'_> {
-    /// Has a task split, beside everything else; the parts are an input like any other. An answer that herder's end cuts short
-    /// says nothing, and is asked for again at the next start.
+    /// Requests a split of the task in the background; the answer comes back as an input. An answer that herder's end
+    /// cuts short is ignored, and requested again at the next start.
     pub(super) fn split(&mut self, number: u32) {
         let open = self.agent.splitting.as_ref().is_some_and(|split| split.number == number);
         let Some(spec) = self.agent.spec.as_ref().filter(|_| open) else { return };
@@ -36,8 +37,8 @@ impl Supervisor<'_> {
         });
     }
 
-    /// Whether somebody else may do more, and would do for the task that is at hand: looked for only where that decides
-    /// something.
+    /// True if another agent has more permissions and is able to do the current task. It searches only if the input's
+    /// decision depends on that.
     pub(super) fn broader(&self, input: &Input) -> bool {
         let (Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. }) = input
@@ -55,7 +56,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// What is split.
+/// Returns the task to be split.
 fn whole(agent: &Agent) -> Whole {
     let task = agent.held().map(|work| work.text.clone()).unwrap_or_default();
     Whole { task, context: core::context::context(agent).unwrap_or_default() }

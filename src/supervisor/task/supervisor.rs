@@ -1,4 +1,4 @@
-//! The loop of one supervisor: what it waits for, and what it makes of each thing that happens.
+//! The loop of one supervisor: its sources of events, and their handling.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -24,24 +24,25 @@ use crate::supervisor::board::Stand;
 use crate::supervisor::session::{Heard, Session};
 use crate::supervisor::{Shared, View};
 
-/// Inputs decided together: enough for a burst, few enough that the first of them does not wait for the last.
+/// Maximum number of inputs decided together: enough for a burst, few enough that the first one does not wait for the
+/// last.
 const BATCH_MAX: usize = 64;
 
-/// What a panic carries.
+/// Payload of a panic.
 type Panic = Box<dyn std::any::Any + Send>;
 
-/// What woke the loop.
+/// The event that woke the loop.
 enum Woken {
     Request(Box<Request>),
     Note(Note),
     Report(Report),
-    /// The driver went away without saying how its session ended.
+    /// The driver went away without reporting the end of its session.
     DriverGone,
-    /// The driver has been silent for so long.
+    /// The driver has been silent for this time.
     Silent(Duration),
     /// A stopped session did not end in time.
     Overdue,
-    /// Everybody who could ask is gone.
+    /// All senders are gone.
     Closed,
 }
 
@@ -56,37 +57,40 @@ pub(super) struct Supervisor<'a> {
     /// Boxed, because most agents rest.
     pub(super) session: &'a mut Option<Box<Session>>,
     pub(super) view: &'a watch::Sender<View>,
-    /// A number for the next round of a loop or question, drawn when one may be needed: people count by these.
+    /// A number for the next round of a loop or the next question, drawn only when one may be needed, since people
+    /// see gaps.
     pub(super) fresh: Option<WorkId>,
-    /// The evaluation that runs, and what ends it: with this supervisor, too, for the next one begins it again.
+    /// The running evaluation, with the guard that ends it. It ends with this supervisor as well, as the next one
+    /// starts it again.
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
-    /// Whoever is asked to split a task, and what ends that, in the same way.
+    /// The running request to split a task, with the guard that ends it in the same way.
     pub(super) split: Option<Box<(u32, DropGuard)>>,
-    /// How far it has come up.
+    /// Progress of the supervisor's start.
     pub(super) risen: Risen,
-    /// What is written or taken away of `context.md`.
+    /// The background writer of `context.md`.
     pub(super) keeping: Keeping,
-    /// What the board was told to go by last.
+    /// The state that the board was last told of.
     pub(super) stand: Stand,
-    /// How the wall clock stood when it was last looked at: what is on record of the agent goes by that.
+    /// Difference between wall clock and monotonic clock at the last look, which the agent's recorded times are based
+    /// on.
     pub(super) offset: Offset,
 }
 
-/// How far a supervisor has come up.
+/// Progress of a supervisor's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Risen {
-    /// It decides what is asked ahead of everything. No session may begin from that: what tells next that herder has started
-    /// would take it for one of an earlier herder.
+    /// It decides requests that come ahead of everything. They must not start a session: the following `Started`
+    /// input would take it for one of an earlier herder.
     Ahead,
-    /// It decides what comes.
+    /// It decides inputs.
     Up,
-    /// It has looked at the workspace, too.
+    /// It has inspected the workspace as well.
     Looked,
 }
 
 impl Supervisor<'_> {
-    /// Decides what was asked `ahead`, then `first`, then what comes, until the agent is retired or herder goes
-    /// down.
+    /// Decides the requests in `ahead`, then the inputs in `first`, then all that arrive, until the agent is retired
+    /// or herder goes down.
     pub(super) async fn run(
         &mut self,
         mailbox: &mut Mailbox,
@@ -94,7 +98,7 @@ impl Supervisor<'_> {
         first: Vec<Input>,
     ) -> End {
         let mut pending = Pending::default();
-        // It may have been killed before it was written.
+        // herder may have been killed before it was written.
         if let Some(context) = core::context::context(&self.agent) {
             self.keep(Some(context));
         }
@@ -106,7 +110,7 @@ impl Supervisor<'_> {
             self.take(input, &mut pending);
         }
         loop {
-            // Boxed, as is what follows: an agent that rests keeps no room for the largest thing it ever does.
+            // Boxed, as is what follows, so that an agent that rests reserves no room for its largest operation.
             match Box::pin(self.settle(&mut pending)).await {
                 Ok(false) => {}
                 Ok(true) => return End::Retired,
@@ -120,7 +124,7 @@ impl Supervisor<'_> {
             if let Some(end) = Box::pin(self.woken(woken, &mut pending)).await {
                 return end;
             }
-            // What has arrived meanwhile shares the commit.
+            // Requests that have arrived meanwhile share the commit.
             for _ in 1..BATCH_MAX {
                 let Ok(request) = mailbox.requests.try_recv() else { break };
                 if let Err(panic) = self.attempt(*request, &mut pending) {
@@ -130,15 +134,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Decides a request beside others, which its panic must not take along. An error: nothing of it is pending, because a
-    /// decision panics before it is absorbed.
+    /// Decides a request in a batch that its panic must not take along. After an error nothing of it is pending,
+    /// because a decision panics before it is absorbed.
     fn attempt(&mut self, request: Request, pending: &mut Pending) -> Result<(), Panic> {
         std::panic::catch_unwind(AssertUnwindSafe(|| self.request(request, pending)))
     }
 
-    /// What was decided before a panic goes to disk, so that nothing of it has to be done again; then the panic goes on.
+    /// Commits the decisions made before a panic, so that none has to be repeated; then the panic continues.
     async fn fall(&mut self, panic: Panic, mut pending: Pending) -> End {
-        // What would begin now could not be told from what begins in its place.
+        // A session started now could not be told from the one that starts in its place.
         pending.effects.retain(|effect| !matches!(effect, Effect::Spawn { .. }));
         match self.settle(&mut pending).await {
             Ok(false) => std::panic::resume_unwind(panic),
@@ -147,7 +151,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Waits for the next thing to happen; people first.
+    /// Waits for the next event; people's requests come first.
     async fn wait(&mut self, mailbox: &mut Mailbox) -> Woken {
         let timeout = self.policy.heartbeat_timeout;
         let session = async {
@@ -196,9 +200,9 @@ impl Supervisor<'_> {
         None
     }
 
-    /// Ends the session because herder goes down. What it finished meanwhile counts: it must not be done again. A stop that
-    /// somebody wanted is over with it. How it was cut short otherwise is not recorded, and nothing new is started; the next
-    /// start takes it up as after a kill.
+    /// Ends the session because herder goes down. Work that it finished meanwhile is recorded, as is a stop that was
+    /// requested, so that it is not repeated. Otherwise the interruption is not recorded, and the next start
+    /// continues as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
         let Some(session) = self.session.take() else { return End::Drained };
         let id = session.id();
@@ -216,7 +220,7 @@ impl Supervisor<'_> {
                 {
                     self.take(Input::EndedAtShutdown { session: id, outcome, survivors }, pending);
                 }
-                // What was used is used, whatever becomes of the session.
+                // Usage is recorded, whatever the session's end.
                 Report::Signal(signal @ Signal::Usage { .. }) => {
                     self.take(Input::Driver { session: id, signal }, pending);
                 }
@@ -271,7 +275,7 @@ impl Supervisor<'_> {
             }
             Report::NotTaken { work } => self.not_taken(id, work),
         }
-        // What is decided but not yet on disk is shown when it is: `settle` publishes it then.
+        // Decisions that are not on disk yet are published by `settle`.
         if pending.events.is_empty() {
             self.publish();
         }

@@ -1,4 +1,4 @@
-//! What the evaluator needs of a supervisor: what is to be judged, and that the verdict comes back to the core.
+//! Evaluations: the turns to be judged, and the way of the verdict back to the core.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::core::verdict::Lapse;
 use crate::core::watch::{Judgement, Told};
 use crate::evaluator::{Asked, Brief, Whispered};
 
-/// Whether deciding an input may need a number for a whisper or a call for a person.
+/// True if deciding an input may need a number for a whisper or a call for a person.
 pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
-        // An evaluation that ran is begun again, and the built-in detector judges at once.
+        // A running evaluation is started again, and the built-in detector judges at once.
         Input::Started | Input::Panicked { .. } => agent.watch.open.is_some(),
         Input::Evaluated { .. }
         | Input::Divided { .. }
@@ -37,14 +37,14 @@ pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
                     | Category::ContextOverflow
                     | Category::SandboxDenial
             );
-            // One that has said so was denied what it needs, however well it ends.
+            // An agent that reported a denial was denied what it needs, however well its session ends.
             calls || agent.says_denied().is_some()
         }
         _ => false,
     }
 }
 
-/// The number that a whisper or a call for a person has.
+/// Returns the number of a whisper or a call for a person.
 pub(super) fn numbered(event: &Event) -> Option<WorkId> {
     match event {
         Event::Whispered { whisper } => Some(whisper.id),
@@ -54,17 +54,17 @@ pub(super) fn numbered(event: &Event) -> Option<WorkId> {
 }
 
 impl Supervisor<'_> {
-    /// Ends the evaluation that runs, if nobody waits for it any more: what it would say is about other work. What it has cost
-    /// is an input like its verdict.
+    /// Ends a running evaluation or split that is not needed any more, as its result would be about other work. Its
+    /// cost comes back as an input.
     pub(super) fn end_overtaken(&mut self) {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
-        // Its guard ends it.
+        // Dropping its guard ends it.
         drop(self.evaluation.take_if(|asked| open != Some(asked.0)));
         let open = self.agent.splitting.as_ref().map(|split| split.number);
         drop(self.split.take_if(|asked| open != Some(asked.0)));
     }
 
-    /// What is asked under a number, and what ends it.
+    /// Returns a request under a number, and the guard that ends it.
     pub(super) fn asked<B>(&self, spec: &AgentSpec, number: u32, brief: B) -> (Asked<B>, DropGuard) {
         let overtaken = CancellationToken::new();
         let in_dollars = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd);
@@ -77,11 +77,11 @@ impl Supervisor<'_> {
         (asked, overtaken.drop_guard())
     }
 
-    /// Asks about the last turns, beside everything else; the verdict is an input like any other. One that herder's end cuts
-    /// short says nothing, and is asked for again at the next start.
+    /// Requests an evaluation of the last turns in the background; the verdict comes back as an input. One that
+    /// herder's end cuts short is ignored, and requested again at the next start.
     pub(super) fn evaluate(&mut self, number: u32) {
         let asked = self.policy.evaluator.judge == Judge::Asked;
-        // One that was overtaken by what was decided with it is over; so is one that the detector alone has judged.
+        // It may have been overtaken by the same batch, or judged by the detector alone.
         let open = self.agent.watch.open.as_ref().is_some_and(|open| open.number == number);
         let Some(spec) = self.agent.spec.as_ref().filter(|_| asked) else { return };
         let Some(judges) = self.shared.judges().filter(|_| open) else {
@@ -103,7 +103,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// What is judged.
+/// Returns the material to be judged.
 fn brief(agent: &Agent, now: Timestamp) -> Brief {
     let watch = &agent.watch;
     let work = agent.current.as_ref().or_else(|| agent.held());
@@ -123,7 +123,7 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
     }
 }
 
-/// What people have said to it about its work since it has that: in answers to its questions, in messages and in whispers.
+/// Returns people's words about the current work: answers to questions, messages and whispers.
 fn said(agent: &Agent, work: WorkId) -> Vec<String> {
     let answers = agent.settled.iter().filter(|settled| settled.ask.work == work);
     let answers = answers.filter_map(|settled| match &settled.end {
