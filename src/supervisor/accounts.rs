@@ -1,8 +1,8 @@
-//! Accounts that are closed for all their agents (billing, login, budget), which the root alone closes and opens. What a usage
-//! limit closes is [`super::gates`].
+//! Accounts that are closed for all their agents (billing, login, budget); the root alone closes and opens them.
+//! Accounts at a usage limit are in [`super::gates`].
 //!
-//! What a person's `resume` opens is noted with that decision, and stays noted until the root has done it: a kill or a panic
-//! in between loses nothing of what they were answered.
+//! The account that a person's `resume` opens is noted with that decision, and the note stays until the root has
+//! opened it. A kill or a panic in between therefore loses nothing.
 
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ use crate::core::outcome::Category;
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent, MEMO_MAX, Memo};
 
-/// What is to be opened, under this key, the agent and a number for the account, whose name may be longer than a key.
+/// Prefix of the notes about accounts to be opened. The agent's name and a hash of the account's follow, as that name
+/// may be longer than a key.
 const PREFIX: &str = "open/";
 
-/// As it is on disk.
+/// The note as it is on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct Opens {
     agent: AgentName,
@@ -32,7 +33,7 @@ struct Opens {
     by: Actor,
 }
 
-/// What is noted of an effect with the decision that it follows from: the account that it opens, if it opens one.
+/// Returns the note to store with the decision that an effect follows from, if the effect opens an account.
 pub(super) fn noted(agent: &AgentName, effect: &Effect) -> Option<Memo> {
     let Effect::OpenAccount { account, by } = effect else { return None };
     let opens = Opens { agent: agent.clone(), account: account.clone(), by: by.clone() };
@@ -80,7 +81,7 @@ impl Root {
         Ok(())
     }
 
-    /// Tells an agent of accounts that are closed, if it is theirs, or its session began on one of them.
+    /// Tells an agent about closed accounts, if one of them is its account or that of its session.
     pub(super) fn tell_of_closing(
         &self,
         name: &AgentName,
@@ -96,7 +97,7 @@ impl Root {
         }
     }
 
-    /// A person has resumed an agent of an account, or one whose failure has closed it.
+    /// Opens the account that a resumed agent belongs to, or whose failure had closed it.
     pub(super) async fn open(
         &mut self,
         agent: &AgentName,
@@ -105,11 +106,11 @@ impl Root {
     ) -> Result<(), CommitError> {
         let key = noted_as(agent, &account);
         self.open_for(agent, &account, &by).await?;
-        // A herder that is killed before this does it all again, and finds it done.
+        // If herder is killed before this, it repeats everything and finds it done.
         self.shared.journal.remember(vec![Memo { key, value: None }]).await
     }
 
-    /// Opens what was noted and not opened; of one agent, or of all.
+    /// Opens the accounts that were noted and not opened; for one agent, or for all.
     pub(super) async fn open_noted(&mut self, agent: Option<&AgentName>) -> Result<(), CommitError> {
         let prefix = agent.map_or_else(|| PREFIX.to_owned(), noted_for);
         let noted = match self.shared.journal.reading(move |journal| journal.memos(&prefix)).await {
@@ -141,14 +142,15 @@ impl Root {
         let left = self.state_of(agent).is_some_and(|state| account_of(&state) != *account);
         let closed_by = self.fleet.blocked.get(account).map(|blocked| &blocked.agent);
         if left && closed_by != Some(agent) {
-            // Somebody has seen to it meanwhile, and named who goes first; or it is closed for somebody else's failure.
+            // A person has fixed it meanwhile and chosen the agent to go first; or it is closed for another agent's
+            // failure.
             return Ok(());
         }
         if let Some(category) = self.blocked(account) {
             let notice = Notice::AccountOpened { account: account.clone(), by: by.name.clone() };
             let posts = self.shared.posting.alert(notice, clock::now(), None);
             let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
-            // Whoever was resumed shows whether it works now, before the others begin.
+            // The resumed agent probes whether the account works before the others start.
             let (account, agent, by) = (account.clone(), agent.clone(), by.clone());
             let tried = FleetEvent::AccountTried { account, category, agent, by };
             self.record(vec![opened, tried], posts).await?;
@@ -160,8 +162,8 @@ impl Root {
         Ok(())
     }
 
-    /// Tells everybody but one that an account is open who may wait for that: also whoever has left it with a failure that is
-    /// over now, unless its new one is closed.
+    /// Tells all agents but one that wait for an account that it is open. This includes agents that left it after a
+    /// failure which is now over, unless their new account is closed.
     pub(super) fn tell_of_opening(&self, account: &AccountName, by: &Actor, but: Option<&AgentName>) {
         for view in self.shared.published() {
             let own = account_of(&view.agent);
@@ -172,21 +174,21 @@ impl Root {
         }
     }
 
-    /// An agent that waits for its account was changed: it may be of another one now, which does not keep it.
+    /// Checks the account of an agent that was changed while it waited for the old one.
     pub(super) async fn look_at_account(&mut self, agent: &AgentName) -> Result<(), CommitError> {
         let Some(state) = self.state_of(agent) else { return Ok(()) };
-        // Nobody gets past a cap of all agents by that.
+        // The agent must not get past a shared cap by moving to another account.
         self.spent(agent, &account_of(&state)).await?;
         self.tell_of_account(agent, &state);
         Ok(())
     }
 
-    /// An agent as it was published.
+    /// Returns an agent's published state.
     fn state_of(&self, agent: &AgentName) -> Option<Arc<Agent>> {
         self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
     }
 
-    /// What a supervisor may not have taken in before it panicked.
+    /// Repeats the inputs that a supervisor may have lost in its panic.
     pub(super) fn tell_again(&self, agent: &AgentName) {
         if let Some(state) = self.state_of(agent) {
             self.tell_of_account(agent, &state);
@@ -194,7 +196,7 @@ impl Root {
         }
     }
 
-    /// Tells an agent how its account stands, where that may be news to it.
+    /// Tells an agent the state of its account, if it may not know it.
     fn tell_of_account(&self, name: &AgentName, agent: &Agent) {
         if let Some(category) = self.blocked(&account_of(agent)) {
             self.shared.input(name, Input::AccountBlocked { category });
@@ -203,36 +205,37 @@ impl Root {
         }
     }
 
-    /// Who has opened the account that an agent still waits for, if it is open.
+    /// Returns the person who opened the account that an agent still waits for, if it is open.
     fn opened_for(&self, agent: &Agent) -> Option<Actor> {
         let account = waits_for(agent).filter(|account| self.blocked(account).is_none())?;
         if matches!(agent.phase, Phase::Paused { reason: PauseReason::Failure(_) }) {
             return self.outlived(agent, &account).then(|| self.fleet.opened[&account].by.clone());
         }
         let opened = self.fleet.opened.get(&account);
-        // It may have come to another account while it was paused for its old one.
+        // The agent may have been moved to another account while it was paused for the old one.
         Some(opened.map_or_else(Actor::herder, |opened| opened.by.clone()))
     }
 
-    /// Whether an account was opened after an agent was paused.
+    /// True if an account was opened after an agent was paused.
     fn outlived(&self, agent: &Agent, account: &AccountName) -> bool {
         self.fleet.opened.get(account).is_some_and(|opened| opened.at > agent.since)
     }
 
-    /// After a start: accounts that a failure closed while nobody could record it any more, agents that were added to a closed
-    /// account, and agents that were not told any more that theirs is open again.
+    /// Reconciles accounts after a start: closes accounts for failures that could not be recorded, and tells agents
+    /// that missed a closing or an opening.
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
         for view in self.shared.published() {
             self.close_for(&view.name).await?;
         }
-        // By how all of them stand then.
+        // This is decided by the state of all accounts after that.
         for view in self.shared.published() {
             self.tell_of_account(&view.name, &view.agent);
         }
         Ok(())
     }
 
-    /// Closes the account of an agent that is paused by its failure, where nobody has, nor has opened it since.
+    /// Closes the account of an agent that its failure has paused, unless the account has been closed or opened
+    /// since.
     pub(super) async fn close_for(&mut self, agent: &AgentName) -> Result<(), CommitError> {
         let Some(state) = self.state_of(agent) else { return Ok(()) };
         let account = state.session_account();
@@ -249,7 +252,7 @@ impl Root {
     }
 }
 
-/// The account that keeps an agent from going on: its own, or the one that its last session has failed on.
+/// Returns the account that keeps an agent from continuing: its own, or the one that its last session failed on.
 fn waits_for(agent: &Agent) -> Option<AccountName> {
     match agent.phase {
         Phase::Paused { reason: PauseReason::Account(_) }

@@ -1,7 +1,7 @@
-//! The task board in the root's hands: what people ask of it, what agents have for it, and what it hands to them.
+//! The task board in the root: people's commands to it, agents' news for it, and its hand-overs to agents.
 //!
-//! Nothing waits here for an agent. What an agent is told may be lost with herder or with the agent's supervisor, and is
-//! said again when either is back; see [`crate::core::dealings`].
+//! No message to an agent is kept here. It may be lost with herder or with the agent's supervisor, and is sent again
+//! when either is back; see [`crate::core::dealings`].
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -21,24 +21,24 @@ use crate::core::work::{TaskEnd, Work, WorkKind};
 use crate::journal::{CommitError, Entry, FleetEvent, Stream, Write};
 use crate::outbox::{Post, Target};
 
-/// A person's wish on its way to the board.
+/// A person's command on its way to the board.
 #[derive(Debug)]
 pub(super) struct Wished {
     pub(super) wish: Wish,
     pub(super) asked: Asked,
-    /// Resolved when it was decided and is on disk.
+    /// Resolved when the decision is on disk.
     pub(super) ticket: oneshot::Sender<Result<Notice, Refusal>>,
 }
 
-/// What of an agent the board goes by: when it changes, the board looks at the agent again.
+/// The part of an agent's state that the board depends on: when it changes, the board looks at the agent again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Stand {
     free: bool,
     taken: u64,
     told: u64,
-    /// Whose limits it meets.
+    /// The agent's account, whose limits apply to it.
     account: AccountName,
-    /// What a task can need of it.
+    /// The agent's permissions and tags, which a task can require.
     offers: String,
 }
 
@@ -54,28 +54,28 @@ impl Stand {
     }
 }
 
-/// Who has a piece of work.
+/// Holder of a piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// That agent: it waits there, or is being done.
+    /// An agent: the work waits there, or is in progress.
     Agent(AgentName),
     /// The board.
     Board,
-    /// Nobody for a moment: it is on its way to the board.
+    /// Neither, for a moment: the work is on its way to the board.
     Nobody,
-    /// It is over.
+    /// The work has ended.
     Over(TaskEnd),
 }
 
 impl Fleet {
-    /// Who has a piece of work now; `None`: nobody any more, as far as it is known without the history.
+    /// Returns the holder of a piece of work; `None` if it cannot be found without the history.
     #[must_use]
     pub fn holder(&self, work: WorkId) -> Option<Holder> {
-        // What leaves the board between the two looks is with an agent then.
+        // Work that leaves the board between the two searches is with an agent afterwards.
         self.look_for(work).or_else(|| self.look_for(work))
     }
 
-    /// A piece of work that waits for an agent, or on the board.
+    /// Returns a piece of work that waits for an agent or on the board.
     #[must_use]
     pub fn waiting(&self, work: WorkId) -> Option<Work> {
         match self.holder(work)? {
@@ -87,7 +87,7 @@ impl Fleet {
                 let boarded = board.tasks.get(&work)?;
                 match boarded.place {
                     Place::Queued { .. } | Place::Offered { .. } => Some((*boarded.work).clone()),
-                    // Its parts are done, or wait, as tasks of their own.
+                    // Its parts are tasks of their own.
                     Place::Split { .. } => None,
                 }
             }
@@ -97,7 +97,7 @@ impl Fleet {
 
     fn look_for(&self, work: WorkId) -> Option<Holder> {
         let mut views = self.shared.published();
-        // One that is removed may still have something for the board.
+        // A removed agent may still have news for the board.
         let handed_back = views.iter().any(|view| view.agent.board.hands_back(work));
         views.retain(|view| view.agent.phase != Phase::Removed);
         let board = self.board();
@@ -115,13 +115,13 @@ impl Fleet {
         over.find(|over| over.work.id == work).map(|over| Holder::Over(over.end))
     }
 
-    /// The task board as it is on disk.
+    /// Returns the task board as it is on disk.
     #[must_use]
     pub fn board(&self) -> Arc<Board> {
         Arc::clone(&self.shared.board.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks the board for something; resolves when it was decided and is on disk.
+    /// Gives the board a command; resolves when the decision is on disk.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -158,7 +158,7 @@ impl Fleet {
         self.wish(Wish::Add { id, text, card, fits }, asked).await
     }
 
-    /// A number for a piece of work.
+    /// Returns a number for a new piece of work.
     #[must_use]
     pub fn fresh(&self) -> WorkId {
         self.shared.journal.fresh_work_id()
@@ -166,7 +166,7 @@ impl Fleet {
 }
 
 impl Root {
-    /// Decides what a person asks of the board: record, decision and answer are one transaction.
+    /// Decides a person's command to the board: record, decision and reply are one transaction.
     pub(super) async fn wish(&mut self, wished: Wished) -> Result<(), CommitError> {
         let Wished { wish, asked, ticket } = wished;
         let now = clock::now();
@@ -180,8 +180,8 @@ impl Root {
         let said = asked.audit.text.clone();
         let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
         let owed = owing::answered(&asked, &reply, &mut posts, now);
-        // What a line became is known by it from now on. When it is changed that stays as it is: the line is still one for whom
-        // it was given to.
+        // The line's message id stands for the work from now on. A rewording does not change that: the line still
+        // belongs to the agent that it was given to.
         let heard = match &wish {
             Wish::Reword { .. } => None,
             Wish::Add { id, .. } => asked.heard(None, Some(*id)),
@@ -195,16 +195,16 @@ impl Root {
         let events = events.into_iter().map(|event| FleetEvent::Board { event }).collect();
         self.commit_with(events, vec![audit], posts, memos).await?;
         if let Wish::Add { id, fits: false, .. } = &wish {
-            // The answer has said so.
+            // The reply has said so.
             self.unfit.insert(*id);
         }
-        // Whoever asked may be gone; the decision stands.
+        // The caller may be gone; the decision stands.
         drop(ticket.send(Ok(reply)));
         self.run_all_errands();
         self.deal().await
     }
 
-    /// A task on its way to an agent that nobody takes anything in for does not arrive in a second.
+    /// Replaces the refusal for a task on its way to an agent without a supervisor, as it will not arrive soon.
     fn why_refused(&self, refusal: Refusal) -> Refusal {
         let Refusal::TaskMoving { task } = refusal else { return refusal };
         match self.fleet.board.tasks.get(&task).map(|boarded| &boarded.place) {
@@ -215,7 +215,7 @@ impl Root {
         }
     }
 
-    /// Takes in what an agent that nobody takes anything in for has for the board, and what it did not get any more.
+    /// Records the news of an agent without a supervisor, and takes back what was offered to it.
     pub(super) async fn take_back(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
         let events = self.fleet.board.take_back(name, agent, clock::now());
         self.record_board(events).await?;
@@ -223,7 +223,7 @@ impl Root {
         self.deal().await
     }
 
-    /// Looks at an agent: takes in what it has for the board, tells it what it does not know yet, and hands out what can be.
+    /// Looks at an agent: records its news, tells it what it does not know yet, and hands out tasks.
     pub(super) async fn look(&mut self, name: &AgentName) -> Result<(), CommitError> {
         let Some(handle) = self.shared.handle(name) else { return Ok(()) };
         let agent = Arc::clone(&handle.view.borrow().agent);
@@ -236,7 +236,7 @@ impl Root {
         self.deal().await
     }
 
-    /// Takes in what an agent has for the board. Answers whether parts are being cancelled, which others may have.
+    /// Records an agent's news. Returns true if parts may have to be cancelled that other agents have.
     pub(super) async fn look_at(&mut self, name: &AgentName, agent: &Agent) -> Result<bool, CommitError> {
         let events = self.fleet.board.look(name, agent, clock::now());
         let cancels = events.iter().any(|event| matches!(event, BoardEvent::Taken { .. }));
@@ -244,8 +244,8 @@ impl Root {
         Ok(cancels)
     }
 
-    /// After a start: whatever was said and not heard is said again. What an agent whose stream cannot be read (`unread`) was
-    /// offered stays with it: it may have taken it.
+    /// Sends everything again after a start that may not have arrived. A task offered to an agent whose stream cannot
+    /// be read (`unread`) stays with it, since the agent may have taken it.
     pub(super) async fn look_at_the_board(&mut self, unread: BTreeSet<AgentName>) -> Result<(), CommitError> {
         let mut there = unread;
         there.extend(self.shared.published().into_iter().map(|view| view.name));
@@ -258,17 +258,17 @@ impl Root {
         self.deal().await
     }
 
-    /// Hands tasks to agents that can have them, and calls people for those that nobody suffices for.
+    /// Hands out tasks, and calls people for those whose needs no agent meets.
     pub(super) async fn deal(&mut self) -> Result<(), CommitError> {
         self.hand_out().await?;
-        // While a file is brought in, one who suffices may still come with it.
+        // While the configuration is being applied, an agent that meets the needs may still be added.
         if self.shared.configuring.try_lock().is_err() {
             return Ok(());
         }
         self.call_for_unfit().await
     }
 
-    /// Tells people, once for each, of tasks that no agent suffices for, busy or not: an edit or a removal has left them so.
+    /// Tells people, once per task, of tasks whose needs no agent meets, busy or not, after an edit or a removal.
     pub(super) async fn call_for_unfit(&mut self) -> Result<(), CommitError> {
         let board = Arc::clone(&self.fleet.board);
         self.unfit.retain(|task| board.tasks.contains_key(task));
@@ -280,13 +280,13 @@ impl Root {
         for work in board.waiting_for_anybody() {
             if agents.iter().any(|view| !view.deserted && Board::would_do(&view.agent, work)) {
                 self.unfit.remove(&work.id);
-                // What was said of the whole holds no more, either.
+                // The notice about the whole task does not apply any more either.
                 if let Some(whole) = work.card().parent {
                     self.unfit.remove(&whole);
                 }
                 continue;
             }
-            // A part is as it was said of the whole.
+            // The notice about the whole task covers its parts.
             let known = work.card().parent.is_some_and(|whole| self.unfit.contains(&whole));
             if self.unfit.insert(work.id) && !known {
                 let needs = &work.card().needs;
@@ -353,7 +353,7 @@ impl Root {
         self.record(events, posts).await
     }
 
-    /// What events owe, each by the board right after it.
+    /// Returns the posts of events, each made from the board right after it.
     fn board_posts(&self, events: &[BoardEvent], now: Timestamp) -> Vec<Post> {
         let mut board = (*self.fleet.board).clone();
         let mut posts = Vec::new();

@@ -1,12 +1,12 @@
-//! What the configuration says of agents, brought in: at the start, and whenever the file is read again.
+//! Applies the configuration's agents: at the start, and whenever the file is read again.
 //!
-//! The file is compared with what it said when it was last read ([`FleetState::configured`]), never with the agents
-//! themselves: what a person changed by command stays until the file says something else. A section that is new adds an
-//! agent, one that has changed edits it, and one that is gone removes it with its history kept, as `agent remove` does.
-//! Agents that the file never named are not looked at.
+//! The file is compared with its last reading ([`FleetState::configured`]), never with the agents themselves, so that
+//! a person's change by command stays until the file changes. A new section adds an agent, a changed one edits it,
+//! and a missing one removes it with its history kept, as `agent remove` does. Agents that the file never named are
+//! left alone.
 //!
-//! Each of these is on disk before it is noted that it was read ([`FleetEvent::Configured`], [`FleetEvent::LeftOut`]), so
-//! that a herder which is killed in between finds the same difference at its next start, and goes on.
+//! Each change is on disk before the reading is noted ([`FleetEvent::Configured`], [`FleetEvent::LeftOut`]). If
+//! herder is killed in between, the next start finds the same difference and continues.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,49 +28,50 @@ use crate::core::spec::AgentSpec;
 use crate::core::work::Actor;
 use crate::journal::{AuditEntry, FleetEvent, FleetState};
 
-/// How long a supervisor is waited for: one that is just ending a process that will not end takes longer, and what the
-/// file says of its agent is brought in by the next reading.
+/// Maximum wait for a supervisor. One that is ending a process that will not end takes longer; the next reading then
+/// applies the agent's change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What came of the agents of the file.
+/// Result of applying the configuration's agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configured {
-    /// New ones.
+    /// Agents that were added.
     pub added: Vec<AgentName>,
-    /// Edited ones: what runs was not touched.
+    /// Agents that were edited without touching a running session.
     pub changed: Vec<AgentName>,
-    /// Edited ones whose session runs by another command now: it was cut, and its work goes on with that.
+    /// Agents that were edited and whose session was cut because its command changed; its work continues with the new
+    /// one.
     pub restarted: Vec<AgentName>,
-    /// Those that are in the file no more.
+    /// Agents that are not in the file any more.
     pub removed: Vec<AgentName>,
-    /// Edited ones that a person had changed by command: that is gone.
+    /// Agents that were edited and had been changed by command; that change is gone.
     pub replaced: Vec<AgentName>,
-    /// Those whose section has changed, but that a person removed by command.
+    /// Agents whose section has changed, but which a person removed by command.
     pub stayed: Vec<AgentName>,
-    /// Those that could not be brought in: the log says why, and the next reading tries again.
+    /// Agents whose change failed: the log says why, and the next reading tries again.
     pub failed: Vec<AgentName>,
 }
 
-/// What is done to an agent that exists.
+/// A change of an existing agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
-    /// It is edited; `replaces`: a person had changed it by command.
+    /// Edits it; `replaces`: a person had changed it by command.
     Change { spec: Box<AgentSpec>, replaces: bool },
-    /// It is removed.
+    /// Removes it.
     Remove,
 }
 
-/// What the file asks for.
+/// The changes that a file requires.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) added: Vec<AgentSpec>,
     pub(super) steps: BTreeMap<AgentName, Step>,
-    /// Read, and nothing to do for it.
+    /// Events for sections that need no change.
     pub(super) read: Vec<FleetEvent>,
     pub(super) stayed: Vec<AgentName>,
 }
 
-/// Compares the agents of the file with what it said before. `known`: the spec of an agent that exists.
+/// Compares the agents of the file with its last reading. `known`: the configuration of an existing agent.
 pub(super) fn plan<'a>(
     fleet: &FleetState,
     known: impl Fn(&AgentName) -> Option<&'a AgentSpec>,
@@ -105,22 +106,22 @@ pub(super) fn plan<'a>(
     plan
 }
 
-/// Who the file is in the record.
+/// Returns the author of the file's changes, for the record.
 pub(super) fn bot_toml() -> Actor {
     Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
 }
 
-/// Whether an agent is gone, or is as soon as its session is over: a file that speaks of it asks for it anew.
+/// True if an agent is removed, or will be when its session ends: a file that contains it adds it anew.
 pub(super) fn is_going(agent: &Agent) -> bool {
     matches!(agent.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
 }
 
-/// Whether an agent was removed because the file does not speak of it any more.
+/// True if an agent was removed because it is not in the file any more.
 pub(super) fn was_left_out(agent: &Agent) -> bool {
     agent.phase == Phase::Removed && agent.stopped_by.as_ref() == Some(&bot_toml())
 }
 
-/// A step on its way through a supervisor.
+/// A change that was sent to a supervisor.
 pub(super) struct UnderWay {
     agent: AgentName,
     step: Step,
@@ -128,7 +129,7 @@ pub(super) struct UnderWay {
 }
 
 impl Step {
-    /// What the agent's supervisor is asked.
+    /// Returns the request for the agent's supervisor.
     pub(super) fn request(self, agent: &AgentName) -> (Box<Request>, UnderWay) {
         let (control, verb) = match &self {
             Self::Change { spec, .. } => (Control::Configure(spec.clone()), "agent edit"),
@@ -149,7 +150,7 @@ impl Step {
 }
 
 impl Configured {
-    /// Waits until all are on disk; what was read by that is added to `read`.
+    /// Waits until all changes are on disk, and adds an event for each to `read`.
     pub(super) async fn settle(&mut self, under_way: Vec<UnderWay>, read: &mut Vec<FleetEvent>) {
         let deadline = Instant::now() + PATIENCE;
         for UnderWay { agent, step, answer } in under_way {
@@ -171,7 +172,7 @@ impl Configured {
                 if cut { &mut self.restarted } else { &mut self.changed }.push(agent);
                 read.push(FleetEvent::Configured { spec });
             }
-            // Somebody was faster, or it is at it still.
+            // Someone else removed it before, or the removal is still under way.
             (Step::Remove, Ok(_) | Err(Refusal::Removed { .. })) => {
                 info!(%agent, "is not in the configuration any more and is removed; its history is kept");
                 read.push(FleetEvent::LeftOut { agent: agent.clone() });
@@ -185,19 +186,19 @@ impl Configured {
         }
     }
 
-    /// It could not be brought in.
+    /// Records that an agent's change failed.
     pub(super) fn fail(&mut self, agent: AgentName) {
         warn!(%agent, "what the configuration says of it could not be brought in; the next reading tries again");
         self.failed.push(agent);
     }
 
-    /// An agent is there now.
+    /// Records that an agent was added.
     pub(super) fn add(&mut self, agent: AgentName) {
         info!(%agent, "the configuration has added it");
         self.added.push(agent);
     }
 
-    /// Notes which agents a person removed although the file still speaks of them.
+    /// Records the agents that a person removed although the file still contains them.
     pub(super) fn stay(&mut self, agents: Vec<AgentName>) {
         for agent in &agents {
             warn!(%agent, "is in the configuration but was removed by command; `agent add` brings it back");
@@ -207,28 +208,30 @@ impl Configured {
 }
 
 impl Fleet {
-    /// Whether herder goes down: nothing is begun any more.
+    /// True if herder goes down: nothing new is started.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.shared.draining.is_cancelled()
     }
 
-    /// From now on these are the limits. What is decided after this is decided by them; clocks of sessions that run stay what
-    /// they are, and so do countdowns and deadlines.
+    /// Replaces the limits. They apply to every decision from now on; clocks of running sessions, countdowns and
+    /// deadlines stay.
     pub fn set_policy(&self, policy: Policy) {
         self.shared.set_policy(policy);
     }
 
-    /// Variables of herder's environment that no agent gets from now on, beside those that were named before.
+    /// Adds environment variables of herder that no agent gets from now on.
     pub fn withhold(&self, variables: &std::collections::BTreeSet<String>) {
         self.shared.withhold(variables);
     }
 
-    /// Brings in what a file that was read again says of agents. Of several at once each is compared with what the one before
+    /// Applies the agents of a file that was read again. Concurrent calls are applied one after the other, each
+    /// compared with the result of the one before.
     /// has brought in, in the order in which they were called.
     ///
     /// # Errors
-    /// If herder goes down, or the journal cannot be written: what is done by then stays, the rest is done by the next start.
+    /// If herder goes down, or the journal cannot be written: changes made until then stay, and the next start
+    /// applies the rest.
     pub async fn configure(&self, file: Vec<AgentSpec>) -> Result<Configured, Refusal> {
         let _alone = self.shared.configuring.lock().await;
         let Plan { added, steps, mut read, stayed } =
@@ -259,7 +262,7 @@ impl Fleet {
         Ok(done)
     }
 
-    /// Waits until nothing is left of agents that are removed, so that whoever reads the file next finds them gone. One whose
+    /// Waits until removed agents are gone, so that the next reading of the file does not find them. An agent whose
     /// session takes longer to end goes when it has.
     async fn are_gone(&self, agents: &[AgentName]) {
         let mut changes = self.shared.changed.subscribe();
@@ -306,8 +309,8 @@ mod tests {
         AgentSpec { model: model.to_owned(), ..AgentSpec::new(name, Runtime::Claude, PathBuf::from("/srv")) }
     }
 
-    /// What follows for the one agent `a`: the model that the file named before, the one it has, whether a person removed
-    /// it, the one that the file names now.
+    /// Plans the changes for one agent `a`, given its model in the last reading, its present model, whether a person
+    /// removed it, and its model in the file.
     fn planned(before: Option<&str>, now: Option<&str>, removed: bool, file: Option<&str>) -> String {
         let of = |model: Option<&str>| model.map(|model| spec("a", model));
         let a = AgentName::new("a").expect("a name");
@@ -337,7 +340,7 @@ mod tests {
     fn the_file_has_the_last_word_where_it_has_changed() {
         let (x, y, z) = (Some("x"), Some("y"), Some("z"));
         let table = [
-            // In the file before, now, removed by a person, in the file now.
+            // Columns: model in the last reading, present model, removed by a person, model in the file.
             (None, None, false, x, "add x"),
             (None, x, false, x, "note x"),
             (None, x, false, y, "change to y"),
@@ -345,18 +348,18 @@ mod tests {
             (x, x, false, x, ""),
             (x, x, false, y, "change to y"),
             (x, x, false, None, "remove"),
-            // Changed by command: it stays until the file says something else.
+            // A change by command stays until the file changes.
             (x, y, false, x, ""),
             (x, y, false, z, "replace by z"),
             (x, y, false, y, "note y"),
             (x, y, false, None, "remove"),
-            // Removed by command: it stays removed as long as it is in the file.
+            // A removal by command stays as long as the agent is in the file.
             (x, None, true, x, ""),
             (x, None, true, y, "stay removed"),
             (x, None, true, None, "forget"),
             // A start or a reload was cut short after the removal.
             (x, None, false, None, "forget"),
-            // The same before an agent was there.
+            // The same before the agent was added.
             (x, None, false, x, "add x"),
         ];
         for (before, now, removed, file, wanted) in table {

@@ -1,6 +1,7 @@
-//! `context.md` in the workspace: written and taken away beside everything else, in order.
+//! `context.md` in the workspace: written and removed in the background, in order.
 //!
-//! The workspace is the agent's, and whatever it contains is hostile: no link in it leads out of the folder.
+//! The workspace belongs to the agent, and its contents are hostile: symlinks in it are not followed out of the
+//! folder.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -13,16 +14,16 @@ use rustix::io::Errno;
 use crate::core::context::{FILE, FOLDER};
 use crate::core::id::AgentName;
 
-/// What becomes the file: a reader sees the old one or the new one, and never a part.
+/// Name of the file while it is written. It replaces the old one by a rename, so that a reader never sees a part.
 const NEW: &str = ".context.md.new";
 
-/// Keeps the folder out of what the agent commits.
+/// Excludes the folder from the agent's commits.
 const IGNORE: (&str, &str) = (".gitignore", "*\n");
 
-/// Writes the file, in place of the one before.
+/// Writes the file in place of the old one.
 ///
 /// # Errors
-/// Where the folders cannot be made, are none, or cannot be written to.
+/// If the folders cannot be created, are no folders, or cannot be written to.
 pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Result<()> {
     let workspace = open(workspace, DIRECTORY, Mode::empty())?;
     let all = made(&workspace, FOLDER)?;
@@ -32,16 +33,16 @@ pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Resu
         Err(reason) => return Err(reason.into()),
     }
     let own = made(&all, agent.as_str())?;
-    // A herder that was killed may have left one.
+    // A killed herder may have left one.
     removed(&own, NEW)?;
     File::from(fresh(&own, NEW)?).write_all(text.as_bytes())?;
     Ok(renameat(&own, NEW, &own, FILE)?)
 }
 
-/// Takes the file away, if it is there.
+/// Removes the file, if it exists.
 ///
 /// # Errors
-/// Where it is there and stays.
+/// If it exists and cannot be removed.
 pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
     let folder = open(workspace, DIRECTORY, Mode::empty())
         .and_then(|workspace| openat(workspace, FOLDER, BELOW, Mode::empty()))
@@ -55,10 +56,10 @@ pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Not through a link.
+/// Flags that do not follow symlinks.
 const BELOW: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);
 
-/// A folder in a folder, made if it is not there.
+/// Opens a folder within a folder, and creates it if it does not exist.
 fn made(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     match mkdirat(parent, name, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => openat(parent, name, BELOW, Mode::empty()),
@@ -116,7 +117,7 @@ mod tests {
             assert_eq!((precious.as_str(), files), ("mine", 1));
         };
         std::fs::write(elsewhere.path().join("precious"), "mine").expect("a file");
-        // The folder, the agent's own folder, the file that is replaced, and the one that replaces it.
+        // In turn: the folder, the agent's own folder, the file, and its replacement.
         symlink(elsewhere.path(), dir.path().join(".herder")).expect("a link");
         write(dir.path(), &spark(), "text").expect_err("a link is no folder");
         remove(dir.path(), &spark()).expect_err("a link is no folder");

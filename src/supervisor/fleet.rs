@@ -26,10 +26,11 @@ use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
-/// What an evaluation, and the record of the end, may take when herder goes down.
+/// Maximum time for an evaluation to end, and for the end to be recorded, when herder goes down.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
 
-/// The longest that an answer waits for views, which follow what is stored within a millisecond unless the machine is busy.
+/// Maximum time that an answer waits for views. They follow what is stored within a millisecond unless the machine is
+/// busy.
 const CATCH_UP: Duration = Duration::from_millis(500);
 
 /// A handle to the whole fleet. Cheap to clone.
@@ -45,7 +46,7 @@ impl fmt::Debug for Fleet {
 }
 
 impl Fleet {
-    /// All agents that are not removed, by name.
+    /// Returns all agents that are not removed, by name.
     #[must_use]
     pub fn agents(&self) -> Vec<View> {
         let mut views = self.shared.views();
@@ -53,49 +54,50 @@ impl Fleet {
         views
     }
 
-    /// Whether the agent's supervisor is given up: nothing reaches the agent before herder is started again.
+    /// True if the agent's supervisor is given up: nothing reaches the agent until herder is restarted.
     #[must_use]
     pub fn is_deserted(&self, agent: &AgentName) -> bool {
         self.shared.is_deserted(agent)
     }
 
-    /// Agents whose entries cannot be read: they stand still, and nothing is known of them but their names.
+    /// Returns the agents whose entries cannot be read: they are halted, and only their names are known.
     #[must_use]
     pub fn unreadable(&self) -> Vec<AgentName> {
         self.shared.unseen()
     }
 
-    /// One agent.
+    /// Returns the view of one agent.
     #[must_use]
     pub fn view(&self, agent: &AgentName) -> Option<View> {
         self.shared.handle(agent).map(|handle| self.shared.seen_now(&handle.view))
     }
 
-    /// How the networks stand.
+    /// Returns the state of each network's link.
     #[must_use]
     pub fn links(&self) -> Vec<LinkReport> {
         self.shared.links.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The journal, for histories.
+    /// Returns the journal, for histories.
     #[must_use]
     pub fn journal(&self) -> &Journal {
         &self.shared.journal
     }
 
-    /// Rings when some agent's view has changed, or how a network stands. Everybody who follows the fleet has one of their own.
+    /// Returns a receiver that is notified when an agent's view or a network's state has changed. Each follower has
+    /// its own.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.shared.changed.subscribe()
     }
 
-    /// Alerts every network, durably.
+    /// Posts an alert on every network, durably.
     pub async fn alert(&self, notice: Notice) {
         let posts = self.shared.posting.alert(notice, clock::now(), None);
         self.owe(posts).await;
     }
 
-    /// Says something in the control channel of every network, durably.
+    /// Posts a notice in the control channel of every network, durably.
     pub async fn announce(&self, notice: Notice) {
         let posts = self.shared.posting.announced(notice, clock::now());
         self.owe(posts).await;
@@ -108,23 +110,23 @@ impl Fleet {
         }
     }
 
-    /// Alerts every network but one, durably.
+    /// Posts an alert on every network but one, durably.
     pub async fn alert_elsewhere(&self, notice: Notice, but: &NetworkName) {
         let posts = self.shared.posting.alert(notice, clock::now(), Some(but));
         self.owe(posts).await;
     }
 
-    /// A network's task says how it stands.
+    /// Reports the state of a network's link.
     pub fn report_link(&self, report: LinkReport) {
         self.shared.tell_root(ToRoot::Link(report));
     }
 
-    /// A webhook has refused an event so often that it is given up.
+    /// Reports that a webhook has refused an event so often that it is dropped.
     pub fn report_dropped(&self, webhook: NetworkName, attempts: u32, reason: Detail) {
         self.shared.tell_root(ToRoot::Dropped { webhook, attempts, reason });
     }
 
-    /// Resolves when `agent` satisfies `condition`, with what it looked like then.
+    /// Waits until `agent` satisfies `condition`, and returns its view at that time.
     ///
     /// # Errors
     /// `None` if there is no such agent, or it went away first.
@@ -134,7 +136,7 @@ impl Fleet {
         Some(seen)
     }
 
-    /// The same, where the condition is also about what the whole fleet does to the agent: whether its account is closed.
+    /// Does the same if the condition also depends on the whole fleet: on whether the agent's account is closed.
     ///
     /// # Errors
     /// `None` if there is no such agent, or it went away first.
@@ -158,10 +160,11 @@ impl Fleet {
         }
     }
 
-    /// Asks one agent for something; resolves when it was decided and is on disk (`Stop`, `Remove`, `Pause { now }` and
-    /// `Abort` do not wait for the process to be gone).
+    /// Gives one agent a command; resolves when the decision is on disk. `Stop`, `Remove`, `Pause { now }` and
+    /// `Abort` do not wait for the process to be gone.
     ///
-    /// With `asked.answer` the answer is already in the outbox, in the same transaction as the decision; a refusal never is.
+    /// With `asked.answer` the reply is already in the outbox, in the same transaction as the decision; a refusal
+    /// never is.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -205,7 +208,7 @@ impl Fleet {
         self.control(agent, Control::Give { id: self.fresh(), kind, text, card: None }, asked).await
     }
 
-    /// Gives an agent a task that something is written on.
+    /// Gives an agent a task with a card.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -220,9 +223,9 @@ impl Fleet {
         self.control(agent, Control::Give { id, kind, text, card }, asked).await
     }
 
-    /// A running session's agent asks people something; resolves with the question's number when it is on disk. What became
-    /// of it is in the agent's view ([`Fleet::answer_to`]). The same question of the same work is one question: an answer
-    /// that came while nobody waited is there at once.
+    /// Records a question that a running session's agent asks people, and returns its number when it is on disk. Its
+    /// end is in the agent's view ([`Fleet::answer_to`]). The same question for the same work is one question: an
+    /// answer that came while no session waited is available at once.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -246,14 +249,14 @@ impl Fleet {
         asked.await.map_err(|_| fault())?
     }
 
-    /// How a question ended, as soon as it has; `None` if it is open still after `patience`, or not known.
+    /// Waits for the end of a question; `None` if it is still open after `patience`, or not known.
     pub async fn answer_to(&self, agent: &AgentName, ask: AskId, patience: Duration) -> Option<Settled> {
         let over = self.wait_for(agent, |view| view.agent.open_ask(ask).is_none());
         let view = tokio::time::timeout(patience, over).await.ok()??;
         view.agent.settled_ask(ask).cloned()
     }
 
-    /// The agent that asked a question which is open, or over and still known.
+    /// Returns the agent that asked a question, if the question is open or still kept.
     #[must_use]
     pub fn asked_by(&self, ask: AskId) -> Option<View> {
         let known = |view: &View| view.agent.open_ask(ask).is_some() || view.agent.settled_ask(ask).is_some();
@@ -271,13 +274,13 @@ impl Fleet {
         answer.await.unwrap_or(Err(fault))
     }
 
-    /// Who is who on Discord and elsewhere.
+    /// Returns the links between Discord users and services accounts.
     #[must_use]
     pub fn ties(&self) -> &Ties {
         &self.shared.ties
     }
 
-    /// Records that a person is a Discord user and the owner of an account; resolves when it is on disk.
+    /// Records that a Discord user is the owner of a services account; resolves when it is on disk.
     ///
     /// # Errors
     /// If it cannot be recorded.
@@ -288,7 +291,7 @@ impl Fleet {
         self.tie(vec![FleetEvent::Linked { tie, name, by }], reply, asked).await
     }
 
-    /// Undoes it, for all of these.
+    /// Undoes these links.
     ///
     /// # Errors
     /// If it cannot be recorded.
@@ -312,7 +315,7 @@ impl Fleet {
         self.control(agent, Control::Remove, asked).await
     }
 
-    /// Owes the answer to a command that was recorded before and took its time, and what the other networks are shown of it.
+    /// Posts the reply to a command that was recorded before and took time, and its mirror on other networks.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written.
@@ -328,7 +331,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The posts of an answer, and what is noted of one that is not posted.
+    /// Returns the posts of a reply, and the note about a reply that is not posted.
     pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> (Vec<Post>, Vec<Memo>) {
         let (said, now) = (posting::summary(asked), clock::now());
         let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
@@ -344,7 +347,7 @@ impl Fleet {
         self.shared.journal.commit(record(asked)).await.map(drop).map_err(storage_refusal)
     }
 
-    /// Records an accepted command that only looks: on disk with the next commit, within 50 ms.
+    /// Records an accepted command that only reads: it is on disk with the next commit, within 50 ms.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written.
@@ -352,8 +355,8 @@ impl Fleet {
         self.shared.journal.commit_soon(record(asked)).await.map_err(storage_refusal)
     }
 
-    /// Waits until what is stored of the agents is also seen of them: a post may be read before its agent's view has changed.
-    /// No longer than [`CATCH_UP`]; then the views are what they are.
+    /// Waits until the views of agents show what is stored, because a post may be read before its agent's view has
+    /// changed. It waits at most [`CATCH_UP`].
     pub async fn catch_up(&self) {
         let seen = tokio::time::timeout(CATCH_UP, self.shared.journal.all_seen()).await;
         if seen.is_err() {
@@ -361,17 +364,17 @@ impl Fleet {
         }
     }
 
-    /// Whether the root supervisor answers within `patience`.
+    /// True if the root supervisor answers within `patience`.
     pub async fn root_answers(&self, patience: Duration) -> bool {
         let (ticket, answer) = oneshot::channel();
         self.shared.tell_root(ToRoot::Ping { ticket });
         matches!(tokio::time::timeout(patience, answer).await, Ok(Ok(())))
     }
 
-    /// The agent whose name is nearest to `text`, if one is near enough to be meant.
+    /// Returns the agent whose name is most similar to `text`, if it is similar enough.
     #[must_use]
     pub fn nearest(&self, text: &str) -> Option<AgentName> {
-        /// Below it two names have little in common (Jaro-Winkler, 0 to 1).
+        /// Minimum similarity (Jaro-Winkler, 0 to 1); below it two names have little in common.
         const NEAR: f64 = 0.75;
         let score = |name: &AgentName| strsim::jaro_winkler(name.as_str(), &text.to_ascii_lowercase());
         self.agents()
@@ -382,7 +385,7 @@ impl Fleet {
             .map(|(_, name)| name)
     }
 
-    /// Notes that herder went down on purpose. The root, which writes this stream otherwise, has ended by now.
+    /// Records that herder went down on purpose. The root, which writes this stream otherwise, has ended by then.
     async fn record_end(&self) {
         let entries = vec![Entry::Fleet(FleetEvent::Stopped)];
         let writes = vec![Write { stream: Stream::Fleet, expected_rev: None, entries }];
@@ -393,10 +396,11 @@ impl Fleet {
         }
     }
 
-    /// Ends every session with the stop ladder and every supervisor; of the sessions nothing is recorded, so the next start
-    /// finds them as a kill would have left them and takes them up again.
+    /// Ends every session with the stop ladder, and every supervisor. Nothing is recorded about the sessions, so that
+    /// the next start finds them as after a kill and continues them.
     ///
-    /// Answers the number of processes that are left, after `patience` for the supervisors and half a second for each of
+    /// Returns the number of processes that are left, after at most `patience` for the supervisors and half a second
+    /// for each of the following steps.
     /// what follows at most.
     pub async fn drain(&self, patience: Duration) -> usize {
         self.shared.draining.cancel();
@@ -414,7 +418,7 @@ impl Fleet {
         }
         self.shared.ended.cancel();
         self.shared.services.close();
-        // A disk that hangs keeps whoever waits for a commit.
+        // A hanging disk blocks tasks that wait for a commit.
         let last = async {
             self.shared.services.wait().await;
             self.record_end().await;
@@ -426,7 +430,7 @@ impl Fleet {
     }
 }
 
-/// The record of an accepted command, and what is remembered of its line.
+/// Returns the record of an accepted command, and the note about its line.
 fn record(asked: &Asked) -> Batch {
     let entries = vec![Entry::Audit(asked.audit.clone())];
     let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];

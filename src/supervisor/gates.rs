@@ -1,4 +1,4 @@
-//! The gates of accounts, which the root alone opens: closed by a usage limit, or half-open after a person has resumed an
+//! The gates of accounts, opened by the root alone: closed at a usage limit, or half-open after a person resumed an
 //! agent of an account that was closed for billing, login or budget.
 
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
 use crate::journal::{CommitError, FleetEvent, FleetState};
 
-/// The gates as turns are taken by them: an account that is closed for all its agents lets nobody through, whatever else is
-/// known of it.
+/// Returns the gates that apply to places at work. An account that is closed for all its agents lets no session
+/// start, whatever other gate it has.
 pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
     let blocked = fleet.blocked.iter().map(|(account, blocked)| {
         (account.clone(), Gate::closed(blocked.category, blocked.agent.clone(), blocked.since))
@@ -29,7 +29,7 @@ pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
     fleet.gates.clone().into_iter().chain(blocked).collect()
 }
 
-/// Whether an event changes a gate.
+/// True if an event changes a gate.
 pub(super) fn moves(event: &FleetEvent) -> bool {
     matches!(
         event,
@@ -43,7 +43,7 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
     )
 }
 
-/// The account whose gate an event makes, if there is none.
+/// Returns the account whose gate an event creates, if it has none.
 pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
     match event {
         FleetEvent::AccountExhausted { account, .. } | FleetEvent::AccountTried { account, .. } => {
@@ -54,15 +54,15 @@ pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
 }
 
 impl Root {
-    /// What an agent has closed is recorded with this, or known to be of no consequence, whatever becomes of that: until now it
-    /// was closed by the agent's word.
+    /// Ends an agent's own closing of an account: the root records it now, or knows that it does not matter.
     pub(super) fn takes_in(&self, told: &ToRoot) {
         let turns = &self.shared.turns;
         match told {
             ToRoot::AccountBlocked { agent, account, .. } | ToRoot::Exhausted { agent, account, .. } => {
                 turns.heard(agent, Some(account));
             }
-            // What a supervisor has closed and did not get to say: its agent is looked at anew, or is gone.
+            // The closing of a supervisor that failed before it could report it: its agent is looked at anew, or is
+            // gone.
             ToRoot::Rebuilt { agent } | ToRoot::GaveUp { agent, .. } | ToRoot::Retired { agent } => {
                 turns.heard(agent, None);
             }
@@ -70,7 +70,7 @@ impl Root {
         }
     }
 
-    /// Agents that wait for accounts which are closed from now on: their tasks do not wait for ever.
+    /// Tells agents that wait for accounts closed just now, since their tasks go to other agents after a while.
     pub(super) fn tell_waiting(&self, closed: &[AccountName]) {
         if self.shared.policy().reassign_after.is_zero() {
             return;
@@ -80,13 +80,13 @@ impl Root {
         }
     }
 
-    /// Random, so that whoever waits for the same reset does not come at the same moment.
+    /// Returns a random delay, so that not all agents that wait for the same reset come at the same moment.
     fn jitter(&self) -> Duration {
         let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
         Duration::from_millis(self.shared.random() % (millis + 1))
     }
 
-    /// The wall clock was set while herder runs: people are told once.
+    /// Records that the wall clock was set while herder runs, and tells people once.
     pub(super) async fn clock_set(&mut self, by: i64) -> Result<(), CommitError> {
         self.shared.turns.clock_set(by);
         let notice = Notice::ClockSet { ahead: by > 0, by: Duration::from_millis(by.unsigned_abs()) };
@@ -94,7 +94,8 @@ impl Root {
         self.record(vec![FleetEvent::ClockSet { by }], posts).await
     }
 
-    /// An agent has met the usage limit of its account. `probed`: it was to show whether the account works.
+    /// Records that an agent has met the usage limit of its account. `probed`: it was probing whether the account
+    /// works.
     pub(super) async fn exhausted(
         &mut self,
         agent: AgentName,
@@ -110,8 +111,8 @@ impl Root {
         }
         let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, self.jitter());
         let mut posts = Vec::new();
-        // Once per closing: that one agent has tried in vain is what everybody expects until it works. Not whoever had it tried,
-        // and would wait for nothing from now on.
+        // The alert is posted once per closing, since a failed probe is expected until the account works. It is
+        // repeated for a person who asked for the probe and would otherwise wait for nothing.
         let waited_for = probed && probe_at.is_none() && ask_at.is_none();
         if first || waited_for {
             let notice = Notice::AccountExhausted {
@@ -132,11 +133,11 @@ impl Root {
         self.record(vec![event], posts).await
     }
 
-    /// A session has shown that its account works: whoever waits for that goes on.
+    /// Records that a session has shown that its account works, which opens the gate.
     pub(super) async fn proved(&mut self, agent: AgentName, account: AccountName) -> Result<(), CommitError> {
         let Some(gate) = self.fleet.gates.get(&account) else { return Ok(()) };
         let mut posts = Vec::new();
-        // That an account is open again after a word of a person was said then.
+        // After a person opened the account, that was posted then.
         if gate.category == Category::Quota {
             let notice = Notice::AccountWorks { account: account.clone(), agent: agent.clone() };
             posts = self.shared.posting.alert(notice, clock::now(), None);
@@ -144,7 +145,8 @@ impl Root {
         self.record(vec![FleetEvent::AccountProved { account, agent }], posts).await
     }
 
-    /// A person has resumed an agent of a closed account: it shows whether the account works, before all others.
+    /// Records that a person resumed an agent of a closed account: it probes whether the account works, before all
+    /// others.
     pub(super) async fn try_account(
         &mut self,
         agent: &AgentName,
@@ -163,7 +165,7 @@ impl Root {
         self.record(vec![event], posts).await
     }
 
-    /// When [`Root::let_through`] is due.
+    /// Returns the time at which [`Root::let_through`] is due.
     pub(super) fn gates_due(&self) -> Option<Timestamp> {
         let now = clock::now();
         let rules = &self.shared.policy().quota;
@@ -171,7 +173,7 @@ impl Root {
         asks.chain(self.shared.turns.deadline(now)).min()
     }
 
-    /// Time has passed: people are asked, and whoever may go through does.
+    /// Asks people about accounts that are due, and lets agents through that may probe.
     pub(super) async fn let_through(&mut self) -> Result<(), CommitError> {
         let now = clock::now();
         let rules = &self.shared.policy().quota;
@@ -187,7 +189,7 @@ impl Root {
                 let notice = Notice::AccountAsked { account: account.clone(), agent };
                 self.shared.posting.alert(notice, now, None)
             });
-            // Nobody has it any more, so that nobody need be asked.
+            // No agent of the account is left, so that no person has to be asked.
             let posts = asked.unwrap_or_default();
             self.record(vec![FleetEvent::AccountAsked { account }], posts).await?;
         }
@@ -195,7 +197,7 @@ impl Root {
         Ok(())
     }
 
-    /// Before the supervisors start: usage limits that were met while nobody could record it any more.
+    /// Records usage limits, before the supervisors start, that were met when they could not be recorded any more.
     pub(super) async fn recall_exhausted<'a>(
         &mut self,
         agents: impl Iterator<Item = (&'a AgentName, &'a Arc<Agent>)>,
@@ -214,7 +216,7 @@ impl Root {
         Ok(())
     }
 
-    /// The usage limit that an agent has met, where nobody has recorded it.
+    /// Records the usage limit that an agent has met, if it is not recorded.
     pub(super) async fn recall_limit(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
         let Some(met) = agent.exhausted else { return Ok(()) };
         let account = account_of(agent);
@@ -229,15 +231,16 @@ impl Root {
     }
 }
 
-/// Which agent of an account people are told to let go on: one that has work, and of these the one that `met` the limit,
-/// which may have none any more, be of another account, or be gone. One that nobody takes anything in for cannot be let on.
+/// Returns the agent of an account that people are told to resume: one with work, and of these preferably the one
+/// that `met` the limit. That one may have no work any more, be on another account, or be gone. An agent without a
+/// supervisor cannot be resumed.
 fn asked_about(agents: &[Published], account: &AccountName, met: &AgentName) -> Option<AgentName> {
     let can = |one: &&Published| !one.agent.leaves() && !one.deserted;
     let of_it = agents.iter().filter(|one| account_of(&one.agent) == *account).filter(can);
     of_it.min_by_key(|one| (one.agent.wants().is_none(), one.name != *met)).map(|one| one.name.clone())
 }
 
-/// What machines are told of an account is one word.
+/// Returns an account's name as one word, for machines.
 fn one_word(account: &AccountName) -> String {
     account.as_str().split_whitespace().collect::<Vec<_>>().join("-")
 }

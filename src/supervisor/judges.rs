@@ -1,4 +1,4 @@
-//! Who is asked to judge turns and to split tasks: the evaluator, or what stands in for it in a simulation.
+//! The program that judges turns and splits tasks: the evaluator, or its substitute in a simulation.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::Simulated;
 use super::shared::Shared;
 use crate::evaluator::{Asked, Divided, Evaluated, Evaluator, Whole};
 
-/// Stands in for [`Evaluator::evaluate`].
+/// Substitute for [`Evaluator::evaluate`].
 pub type Judging = dyn Fn(Asked) -> BoxFuture<'static, Evaluated> + Send + Sync;
 
-/// Stands in for [`Evaluator::split`].
+/// Substitute for [`Evaluator::split`].
 pub type Splitting = dyn Fn(Asked<Whole>) -> BoxFuture<'static, Divided> + Send + Sync;
 
-/// See the module.
+/// The evaluator or its substitute.
 #[derive(Clone)]
 pub(super) enum Judges {
     Evaluator(Evaluator),
@@ -22,7 +22,7 @@ pub(super) enum Judges {
 }
 
 impl Shared {
-    /// Whoever can be asked, if anybody can.
+    /// Returns the program to ask, if one is configured.
     pub(super) fn judges(&self) -> Option<Judges> {
         match &self.fault.simulated {
             Some(simulated) => Some(Judges::Simulated(Arc::clone(simulated))),

@@ -1,8 +1,9 @@
-//! The shell around the core: one supervisor task per agent that alone owns its state, one root that owns them all.
+//! The shell around the core: one supervisor task per agent that alone owns its state, and one root that owns them
+//! all.
 //!
-//! [`start()`] reads the journal, ends what an earlier herder left running, and starts a supervisor for every agent.
-//! [`Fleet`] is the handle that commands and networks use. The rules live in [`crate::core`], the processes in
-//! [`crate::runtime`], the texts in [`crate::l10n`].
+//! [`start()`] reads the journal, ends processes that an earlier herder left running, and starts a supervisor for
+//! every agent. [`Fleet`] is the handle that commands and networks use. The rules are in [`crate::core`], the
+//! processes in [`crate::runtime`], the texts in [`crate::l10n`].
 
 mod accounts;
 mod board;
@@ -54,87 +55,91 @@ use crate::runtime::{Driver, Launch, Live};
 use root::ToRoot;
 use shared::{Handle, Shared};
 
-/// A command as it was asked: the record it leaves, and where its answer goes.
+/// A command as it was given: its record, and the destination of its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// What goes to the audit trail with the decision.
+    /// Entry for the audit trail, recorded with the decision.
     pub audit: AuditEntry,
-    /// Where the answer is posted; `None`: the caller prints it (local socket, tests).
+    /// Destination of the reply; `None`: the caller prints it (local socket, tests).
     pub answer: Option<AnswerTo>,
-    /// What the network calls the line, where lines have ids: remembered with the decision ([`crate::journal::Heard`]),
-    /// and what the answer quotes.
+    /// Message id of the line, if the network has ids. It is remembered with the decision
+    /// ([`crate::journal::Heard`]), and the reply quotes it.
     pub message: Option<String>,
 }
 
 impl Asked {
-    /// What is remembered of the line, once it is decided on.
+    /// Returns the note about the line, for the time of the decision.
     pub(crate) fn heard(&self, agent: Option<AgentName>, work: Option<WorkId>) -> Option<Memo> {
         let message = self.message.as_deref()?;
         let place = Some(self.audit.place.clone());
         Some(Heard { agent, work, place }.memo(&self.audit.by.network, message))
     }
 
-    /// Whether it is noted with its answer alone ([`notes_lines_with_answers`]).
+    /// True if the line is noted only together with its reply ([`notes_lines_with_answers`]).
     pub(crate) fn is_noted_with_its_answer(&self) -> bool {
         notes_lines_with_answers(&self.audit.by.network)
     }
 }
 
-/// Where an answer is posted.
+/// Destination of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerTo {
-    /// The network the command came from.
+    /// The network that the command came from.
     pub network: NetworkName,
-    /// The place on it.
+    /// The place on the network.
     pub to: Target,
-    /// The nick that is addressed.
+    /// Nick that the reply addresses.
     pub nick: String,
-    /// Whether it is posted. Otherwise whoever brought the command there shows the answer, and what would say the same in
-    /// that place is left out.
+    /// True if the reply is posted. Otherwise the adapter that brought the command shows the reply, and posts in that
+    /// place with the same content are left out.
     pub posted: bool,
-    /// As what an answer that is not posted is owed until it was given ([`Fleet::given`]); `None`: nobody says whether it was.
+    /// Key under which a reply that is not posted is stored until it was given ([`Fleet::given`]); `None`: no adapter
+    /// confirms it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owed_under: Option<String>,
 }
 
-/// One agent as it can be seen from outside: published after every decision, never waited for.
+/// An agent's state as seen from outside: published after every decision, without waiting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
     /// Its name.
     pub name: AgentName,
-    /// Its state, as it is on disk.
+    /// Its state as it is on disk.
     pub agent: Arc<Agent>,
-    /// Its running session.
+    /// Its running session, as seen by the driver.
     pub live: Live,
-    /// Why it does not begin with the work that it has, where the whole fleet was looked at.
+    /// Reason why it does not start its work, if the view was made with the whole fleet in mind.
     pub hold: Option<Hold>,
-    /// Whether its account lets nobody begin before a time or a person's word, where the whole fleet was looked at.
+    /// True if its account lets no session start before a time or a person's decision, if the view was made with the
+    /// whole fleet in mind.
     pub closed: bool,
 }
 
-/// Ends what an earlier herder left, and says what came of it.
+/// Ends processes that an earlier herder left, and returns the result.
 pub type EndOrphans = dyn Fn(&[Bereft]) -> Ended + Send + Sync;
 
-/// Ends the processes of an agent, and says which are left.
+/// Ends the processes of an agent, and returns those that are left.
 pub type EndProcesses = dyn Fn(&AgentName) -> Vec<u32> + Send + Sync;
 
-/// What is outside of herder in a simulation: no process is started, and nothing is written into workspaces.
+/// Substitutes for everything outside of herder in a simulation: no process is started, and nothing is written to
+/// workspaces.
 pub struct Simulated {
-    /// Stands in for [`crate::runtime::launch()`].
+    /// Substitute for [`crate::runtime::launch()`].
     pub launch: Box<dyn Fn(Launch) -> Driver + Send + Sync>,
-    /// Stands in for [`crate::runtime::orphans::end`].
+    /// Substitute for [`crate::runtime::orphans::end`].
     pub end_orphans: Box<EndOrphans>,
-    /// Stands in for the stop ladder over the processes of an agent whose driver does not end them. Answers what is left.
+    /// Substitute for the stop ladder on an agent whose driver does not end its processes; returns those that are
+    /// left.
     pub end_processes: Box<EndProcesses>,
-    /// Stands in for the system's randomness.
+    /// Substitute for the system's randomness.
     pub random: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// Stands in for the evaluator, where the limits say that one is asked.
+    /// Substitute for the evaluator, if the policy asks one.
     pub judge: Box<Judging>,
-    /// Stands in for whoever splits tasks.
+    /// Substitute for the splitter.
     pub split: Box<Splitting>,
 }
 
-/// A seam for tests, so that they can make one task panic, or simulate all that is outside.
+/// Hooks for tests: they can make one task panic, or simulate everything outside.
 #[derive(Clone, Default)]
 pub struct FaultInjection {
     simulated: Option<Arc<Simulated>>,
@@ -146,10 +151,10 @@ pub struct FaultInjection {
 /// Called before a supervisor decides an input.
 type BeforeDecision = dyn Fn(&AgentName, &Input) + Send + Sync;
 
-/// Called before the root supervisor takes in what it is told.
+/// Called before the root supervisor handles a message.
 type BeforeRoot = dyn Fn() + Send + Sync;
 
-/// Called before a line of a person is dispatched.
+/// Called before a person's line is dispatched.
 type BeforeLine = dyn Fn(&Inbound) + Send + Sync;
 
 impl FaultInjection {
@@ -159,7 +164,7 @@ impl FaultInjection {
         Self { decision: Some(Arc::new(before)), ..Self::default() }
     }
 
-    /// Calls `before` ahead of everything that the root supervisor is told.
+    /// Calls `before` ahead of every message to the root supervisor.
     #[must_use]
     pub fn of_root(before: impl Fn() + Send + Sync + 'static) -> Self {
         Self { root: Some(Arc::new(before)), ..Self::default() }
@@ -171,7 +176,7 @@ impl FaultInjection {
         Self { line: Some(Arc::new(before)), ..Self::default() }
     }
 
-    /// Puts `simulated` in the place of everything outside.
+    /// Puts `simulated` in place of everything outside.
     #[must_use]
     pub fn simulating(self, simulated: Simulated) -> Self {
         Self { simulated: Some(Arc::new(simulated)), ..self }

@@ -1,10 +1,10 @@
-//! Answers that a network gives by itself, as Discord does to a slash command: what they say is posted nowhere else in that
-//! place, so that they are owed until they were given.
+//! Replies that a network's adapter gives itself, as for a slash command on Discord. They are posted nowhere else in
+//! that place, and are stored until they were given.
 //!
-//! The answer is on disk with the decision, beside the outbox: nobody sends it from there while somebody brings it. Whoever
-//! has brought it says so ([`Fleet::given`]). What is found at a start was never said, or herder was killed right after. Where
-//! it stands by which token its network can be asked, the network's adapter looks first ([`Fleet::ungiven`]); else it is
-//! posted, so that it is said at least once.
+//! The reply is on disk with the decision, beside the outbox: it is not posted from there while the adapter gives it.
+//! The adapter confirms it with [`Fleet::given`]. A reply found at a start was never given, or herder was killed
+//! right afterwards. If its network can be asked by a token, the adapter asks first ([`Fleet::ungiven`]); otherwise
+//! it is posted, so that it is given at least once.
 
 use std::sync::PoisonError;
 
@@ -21,31 +21,31 @@ use crate::core::time::Timestamp;
 use crate::journal::{Batch, CommitError, Journal, MEMO_MAX, Memo, ReadError};
 use crate::outbox::{Body, Post};
 
-/// Answers that were not given yet, under this key and the one of whoever gives them.
+/// Prefix of the notes about replies that were not given yet; the adapter's own key follows.
 const PREFIX: &str = "answer/";
 
-/// What is noted of an answer.
+/// The note about a reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Noted {
     #[serde(flatten)]
     post: Post,
-    /// By which its network tells whether it was given.
+    /// Token by which the network can tell whether it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// An answer that an earlier herder owed when it ended.
+/// A reply that an earlier herder had not given when it ended.
 #[derive(Debug, Clone)]
 pub struct Ungiven {
-    /// As what it is owed.
+    /// Its key.
     pub key: String,
-    /// What is posted if it was not given.
+    /// Post that replaces it if it was not given.
     pub post: Post,
-    /// By which its network tells whether it was given.
+    /// Token by which the network can tell whether it was given.
     pub token: String,
 }
 
-/// Adds the answer to what was decided to its posts, where it is posted. Otherwise answers what is noted of it.
+/// Adds the reply to the posts of its decision, if it is posted; otherwise returns the note about it.
 pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at: Timestamp) -> Option<Memo> {
     let answer = asked.answer.as_ref()?;
     if answer.posted {
@@ -54,7 +54,7 @@ pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at:
     memo(answer, reply, posts, at)
 }
 
-/// What is noted of an answer that nobody posts; nothing if one of `posts` says it in that place.
+/// Returns the note about a reply that is not posted; `None` if one of `posts` says the same in that place.
 pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timestamp) -> Option<Memo> {
     let (key, token) = named(answer.owed_under.as_deref().filter(|_| !answer.posted)?);
     let says = |post: &Post| {
@@ -92,13 +92,13 @@ fn noted_as(key: &str) -> String {
     format!("{PREFIX}{key}")
 }
 
-/// Network and name of what is owed, and the token behind them.
+/// Splits the key of a reply into network and name, and the token behind them.
 fn named(owed_under: &str) -> (&str, Option<&str>) {
     let second = owed_under.match_indices('/').nth(1).map(|(at, _)| at);
     second.map_or((owed_under, None), |at| (&owed_under[..at], Some(&owed_under[at + 1..])))
 }
 
-/// Answers that an earlier herder did not give, by what they are noted as. Blocks.
+/// Returns the replies that an earlier herder did not give, by their notes' keys. Blocks.
 pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Owing>)>, ReadError> {
     let noted = journal.memos(PREFIX)?.into_iter().map(|(key, value)| {
         let noted = serde_json::from_str::<Noted>(&value);
@@ -108,10 +108,11 @@ pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Owing>)>,
     Ok(noted.collect())
 }
 
-/// An answer as a post, and the token by which its network can be asked whether it was given.
+/// A reply as a post, and the token by which the network can tell whether it was given.
 pub(super) type Owing = (Post, Option<String>);
 
-/// Posts what an earlier herder did not give. What one of `networks` can be asked about is left to it.
+/// Posts the replies that an earlier herder did not give. Those that a present network can be asked about are left to
+/// its adapter.
 pub(super) async fn make_up_for(
     shared: &Shared,
     ungiven: Vec<(String, Option<Owing>)>,
@@ -138,17 +139,17 @@ pub(super) async fn make_up_for(
 }
 
 impl Fleet {
-    /// Answers of which `network` can be asked whether an earlier herder gave them; [`Fleet::given`] ends each.
+    /// Returns the replies that `network` can be asked about; [`Fleet::given`] ends each.
     #[must_use]
     pub fn ungiven(&self, network: &NetworkName) -> Vec<Ungiven> {
         let ungiven = self.shared.ungiven.lock().unwrap_or_else(PoisonError::into_inner);
         ungiven.iter().filter(|it| it.post.network == *network).cloned().collect()
     }
 
-    /// The answer that was owed under this key was given, or nobody can give it: `instead` is posted then.
+    /// Removes the stored reply with this key: it was given, or cannot be given, and then `instead` is posted.
     ///
     /// # Errors
-    /// A refusal if the journal cannot be written: nothing is posted, and a later herder gives the answer again.
+    /// A refusal if the journal cannot be written: nothing is posted, and a later herder gives the reply again.
     pub async fn given(&self, key: &str, instead: Option<Post>) -> Result<(), Refusal> {
         let (key, _) = named(key);
         let memos = vec![Memo { key: noted_as(key), value: None }];

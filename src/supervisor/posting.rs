@@ -1,5 +1,5 @@
-//! From what the core owes to posts on networks: one per network, urgent when somebody may be waiting; and one for every
-//! program outside that is told of such an event.
+//! Turns the core's posts into posts on networks: one per network, urgent if an agent may be waiting, and one per
+//! webhook that subscribes to the event.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use crate::outbox::{Body, Lane, Post, Target};
 
 use super::{AnswerTo, Asked};
 
-/// A program outside that is told of events, as if it were a network of its own.
+/// A webhook, which is treated like a network of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// What it is called in the outbox.
+    /// Its name in the outbox.
     pub name: NetworkName,
-    /// Of what it is told.
+    /// The events that it subscribes to.
     pub events: BTreeSet<HookEvent>,
 }
 
-/// Where posts go to.
+/// The destinations of posts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Posting {
     networks: Vec<NetworkName>,
@@ -35,7 +35,8 @@ impl Posting {
         Self { networks, listeners }
     }
 
-    /// One post per network for everything that `agent`'s event owes, and one per listener; `work` is what it is about.
+    /// Returns the posts that `agent`'s event causes: one per network, and one per subscribed webhook; `work` is the
+    /// work that the event is about.
     pub(super) fn owed(
         &self,
         agent: &AgentName,
@@ -58,8 +59,8 @@ impl Posting {
             .collect()
     }
 
-    /// What listeners are told. The agent's channel is owed everything that happens to it, once; what is owed to the
-    /// alerts channel beside that is the same event.
+    /// Returns the posts for webhooks. Every event is posted to the agent's channel once, so that posts for the
+    /// alerts channel are ignored here.
     fn told(&self, agent: &AgentName, work: Option<&Work>, owed: &Owed, at: Timestamp) -> Vec<Post> {
         let (Audience::Agent | Audience::Hooks, OwedBody::Notice(notice)) = (&owed.audience, &owed.body)
         else {
@@ -73,7 +74,7 @@ impl Posting {
         told.map(|listener| post(listener.name.clone(), Target::Alerts, body.clone(), at)).collect()
     }
 
-    /// What is owed for what happens to the fleet.
+    /// Returns the posts about the fleet.
     pub(super) fn of_fleet(&self, owed: Vec<Owed>, at: Timestamp) -> Vec<Post> {
         let place = |audience: &Audience| match audience {
             Audience::Alerts => Some(Target::Alerts),
@@ -88,22 +89,22 @@ impl Posting {
         posts.flat_map(|(to, body)| self.everywhere(to, &body, at, None)).collect()
     }
 
-    /// Words of the agent itself while its session runs.
+    /// Returns the posts of the agent's own words while its session runs.
     pub(super) fn words(&self, agent: &AgentName, text: String, at: Timestamp) -> Vec<Post> {
         let body = Body::Agent { agent: agent.clone(), text, is_result: false };
         self.everywhere(Target::Agent(agent.clone()), &body, at, None)
     }
 
-    /// An alert on every network but one: the one it is about.
+    /// Returns an alert on every network, except the one that it is about.
     pub(super) fn alert(&self, notice: Notice, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
         self.everywhere(Target::Alerts, &Body::Notice(notice), at, but)
     }
 
-    /// What the other networks are shown of an accepted command: who gave it, in `to`, and the answer, unless what was
-    /// decided says it there anyway.
+    /// Returns the mirror of an accepted command for the other networks: its author, in `to`, and the reply, unless
+    /// the decision posts the same there.
     ///
-    /// herder never listens to its own lines, and they begin with a mark that begins no command: what is mirrored is
-    /// never heard again.
+    /// herder never listens to its own lines, and they begin with a mark that begins no command, so that a mirrored
+    /// command is never executed again.
     pub(super) fn mirrored(
         &self,
         asked: &Asked,
@@ -112,7 +113,7 @@ impl Posting {
         reply: Option<&Notice>,
         at: Timestamp,
     ) -> Vec<Post> {
-        // What was asked on the page was asked on none of them.
+        // A command from the web page was given on none of the networks.
         if asked.audit.place == crate::http::PLACE {
             return self.shown(asked, said, to, reply, at, None);
         }
@@ -123,8 +124,8 @@ impl Posting {
         self.shown(asked, said, to, reply, at, Some(&asked.audit.by.network))
     }
 
-    /// What is said of a command from the shell that an earlier herder was given: whoever gave it waits for no answer any more,
-    /// so that everybody hears who it was and what came of it. What needs somebody's hand is an alert as well.
+    /// Returns the posts about a shell command that an earlier herder was given. Its caller waits no more, so that
+    /// author and result are posted everywhere, and a result that needs a person is an alert as well.
     pub(super) fn belated(&self, asked: &Asked, reply: &Notice, at: Timestamp) -> Vec<Post> {
         let mut posts = self.shown(asked, summary(asked), &Target::Control, Some(reply), at, None);
         if matches!(reply, Notice::StoppedAll { processes: 1.., .. }) {
@@ -133,17 +134,17 @@ impl Posting {
         posts
     }
 
-    /// Whether a command came from a network, where its answer can be posted.
+    /// True if a command came from a network to which its reply can be posted.
     pub(super) fn is_of_network(&self, asked: &Asked) -> bool {
         self.has(&asked.audit.by.network)
     }
 
-    /// Whether posts for a network reach it.
+    /// True if posts for a network reach it.
     pub(super) fn has(&self, network: &NetworkName) -> bool {
         self.networks.contains(network)
     }
 
-    /// Who gave a command, and the answer, on every network but one.
+    /// Returns a command's author and reply, on every network but one.
     fn shown(
         &self,
         asked: &Asked,
@@ -159,7 +160,7 @@ impl Posting {
         notices.flat_map(|notice| self.everywhere(to.clone(), &Body::Notice(notice), at, but)).collect()
     }
 
-    /// A word on every network where people talk with herder itself.
+    /// Returns a notice in the control channel of every network.
     pub(super) fn announced(&self, notice: Notice, at: Timestamp) -> Vec<Post> {
         self.everywhere(Target::Control, &Body::Notice(notice), at, None)
     }
@@ -174,7 +175,7 @@ impl Posting {
 }
 
 fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
-    // A question that runs out is no use behind what its agent has said meanwhile.
+    // A question must not wait behind the agent's other posts, because it expires.
     let lane = if to == Target::Alerts || is_question(&body) { Lane::Urgent } else { Lane::Normal };
     Post {
         id: PostId::default(),
@@ -189,12 +190,12 @@ fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
     }
 }
 
-/// Whether an agent waits for an answer to it.
+/// True if an agent waits for its answer.
 fn is_question(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice::PermissionAsked { .. } | Notice::QuestionAsked { .. }))
 }
 
-/// Where on a network; `None`: nowhere.
+/// Returns the place for an audience on a network; `None` for webhooks alone.
 fn target(audience: &Audience, agent: &AgentName) -> Option<Target> {
     match audience {
         Audience::Agent => Some(Target::Agent(agent.clone())),
@@ -205,7 +206,7 @@ fn target(audience: &Audience, agent: &AgentName) -> Option<Target> {
     }
 }
 
-/// The answer to an accepted command.
+/// Returns the reply to an accepted command as a post.
 pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, at: Timestamp) -> Post {
     Post {
         id: PostId::default(),
@@ -220,9 +221,9 @@ pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, a
     }
 }
 
-/// What the other networks are shown of a command to one agent.
+/// Returns the text that mirrors a command to one agent.
 pub(super) fn said(control: &Control, asked: &Asked) -> String {
-    // Settings are for those who asked to see them.
+    // Settings are shown only to the person who asked.
     if matches!(control, Control::Edit { .. } | Control::Configure(_)) {
         summary(asked)
     } else {
@@ -230,21 +231,21 @@ pub(super) fn said(control: &Control, asked: &Asked) -> String {
     }
 }
 
-/// Whether the other networks are owed the answer too, beside what the decision says there anyway.
+/// True if the reply is mirrored as well, because the decision posts nothing equal.
 pub(super) fn owes_answer(reply: &Notice, owed: &[Post]) -> bool {
     let again = |post: &Post| matches!(&post.body, Body::Notice(notice) if notice == reply);
-    // Work that is taken up at once is said to have started.
+    // Work that starts at once is posted as started.
     !matches!(reply, Notice::Accepted { .. }) && !owed.iter().any(again)
 }
 
-/// A command without its arguments.
+/// Returns a command without its arguments.
 pub(super) fn summary(asked: &Asked) -> String {
     let agent = asked.audit.agent.as_ref().map(|agent| format!(" {agent}")).unwrap_or_default();
     format!("!{}{agent}", asked.audit.verb)
 }
 
-/// Leaves out what would be said twice in one place: a command that was given in the agent's own channel is answered
-/// there, and the post about it for that channel says the same.
+/// Leaves out a post that would repeat the reply in the same place: a command given in the agent's own channel is
+/// answered there.
 pub(super) fn leave_out_echo(
     posts: &mut Vec<Post>,
     first: usize,
@@ -259,7 +260,7 @@ pub(super) fn leave_out_echo(
         Target::Agent(name) => name == agent,
         Target::Alerts | Target::Work | Target::Control | Target::Person(_) => false,
     };
-    // What the network gives back itself can be pressed by nobody: the post with the buttons is said all the same.
+    // A reply that the adapter gives has no buttons, so that the post with the buttons is kept.
     let is_called_for = !to.posted && reply.calls_for().is_some();
     if !here || is_called_for {
         return;
@@ -285,7 +286,7 @@ mod tests {
         AgentName::new("spark").expect("a good name")
     }
 
-    /// What is owed for notices: network, place and what it is, `*` for the alerts channel.
+    /// Returns the posts of notices: network, place and kind, with `*` for the alerts channel.
     fn owed(listener: &[HookEvent], owed: &[(Audience, Notice)]) -> Vec<String> {
         let listener = Listener { name: "webhook:it".into(), events: listener.iter().copied().collect() };
         let posting = Posting::new(vec!["demo".into()], vec![listener]);

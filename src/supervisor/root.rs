@@ -1,7 +1,7 @@
-//! The root supervisor: owns the supervisors, the accounts and the roster, and hears of the networks.
+//! The root supervisor: owns the supervisors, the accounts and the roster, and follows the networks.
 //!
-//! It is one task that takes one [`ToRoot`] at a time. It never waits for a supervisor while a supervisor could wait for
-//! it: what it tells them goes into their mailboxes without waiting.
+//! It is one task that handles one [`ToRoot`] at a time. It never waits for a supervisor while a supervisor could
+//! wait for it: messages to them are put into their mailboxes without waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -35,7 +35,7 @@ use crate::journal::{
 use crate::outbox::{Post, Target};
 use crate::runtime::orphans::Remains;
 
-/// What reaches the root.
+/// A message to the root.
 #[derive(Debug)]
 pub(super) enum ToRoot {
     /// A person adds an agent.
@@ -46,44 +46,44 @@ pub(super) enum ToRoot {
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
     /// An agent that waits for its account was changed.
     Moved { agent: AgentName },
-    /// An agent has met the usage limit of its account; `probed`: it was to show whether the account works.
+    /// An agent has met the usage limit of its account; `probed`: it was probing the account.
     Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
     /// The wall clock was set.
     LookAtTheClock,
     /// A session has shown that its account works.
     Proved { agent: AgentName, account: AccountName },
-    /// A person is somebody elsewhere too, or is no more; and what they are answered.
+    /// A person's accounts were linked or unlinked; `reply` is the answer.
     Tie { events: Vec<FleetEvent>, reply: Box<Notice>, asked: Asked, ticket: oneshot::Sender<Notice> },
-    /// A person asks something of the task board.
+    /// A person's command to the task board.
     Wish(Box<Wished>),
-    /// What the board goes by of an agent has changed.
+    /// The part of an agent's state that the board depends on has changed.
     Look { agent: AgentName },
-    /// An agent has used something on an account.
+    /// An agent's usage on an account has grown.
     Spent { agent: AgentName, account: AccountName },
     /// A supervisor panicked and is being rebuilt.
     Panicked { agent: AgentName, message: String },
-    /// It is rebuilt, and its agent is shown as the journal has it.
+    /// The supervisor was rebuilt, and its view shows the journal's state.
     Rebuilt { agent: AgentName },
     /// A supervisor cannot be rebuilt.
     GaveUp { agent: AgentName, reason: String },
     /// An agent was removed and its session is gone.
     Retired { agent: AgentName },
-    /// A network reports.
+    /// The state of a network's link.
     Link(LinkReport),
     /// A webhook has refused an event for good.
     Dropped { webhook: NetworkName, attempts: u32, reason: Detail },
-    /// The configuration was read again: what does it ask for?
+    /// The configuration was read again; returns the plan of changes.
     Compare { file: Vec<AgentSpec>, ticket: oneshot::Sender<Plan> },
-    /// It names an agent that is not there; answers whether it is now.
+    /// The configuration adds an agent; returns whether it exists now.
     Create { spec: Box<AgentSpec>, ticket: oneshot::Sender<bool> },
-    /// What it says of the others was brought in.
+    /// The changes of existing agents were applied.
     Read { events: Vec<FleetEvent>, ticket: oneshot::Sender<()> },
-    /// Somebody asks whether the root still answers.
+    /// A check whether the root still answers.
     Ping { ticket: oneshot::Sender<()> },
 }
 
 impl ToRoot {
-    /// Whether agents come or go, or are shown otherwise than they have told: their books are looked at anew.
+    /// True if agents come or go, or views change otherwise: usage is summed anew.
     fn changes_who_is_there(&self) -> bool {
         !matches!(
             self,
@@ -106,22 +106,22 @@ pub(super) struct Root {
     pub(super) shared: Arc<Shared>,
     pub(super) fleet: FleetState,
     rev: u64,
-    /// Networks that the others were told are down, and since when.
+    /// Networks that were reported as down on the others, and since when.
     down: BTreeMap<NetworkName, Timestamp>,
-    /// Failed attempts in a row after which the other networks are told.
+    /// Number of consecutive failed attempts after which the other networks are told.
     attempts: u32,
     refused: BTreeSet<NetworkName>,
-    /// Webhooks that have refused an event for good, and taken none since.
+    /// Webhooks that have dropped an event, and accepted none since.
     refusing: BTreeSet<NetworkName>,
-    /// Networks whose services do not take herder's password, as people were told.
+    /// Networks whose services refuse herder's password, if people were told.
     unidentified: BTreeSet<NetworkName>,
-    /// Whether a gate has moved since tasks were handed out.
+    /// True if a gate has changed since tasks were handed out.
     moved: bool,
-    /// Tasks of the board that no agent suffices for, as people were told since herder came up.
+    /// Tasks whose needs no agent meets, if people were told since herder started.
     pub(super) unfit: BTreeSet<WorkId>,
-    /// What agents have used together, as far as they have told of it.
+    /// Index of the agents' usage, as far as it was reported.
     pub(super) tallies: Tallies,
-    /// How the wall clock stood when it was last looked at.
+    /// Difference between wall clock and monotonic clock at the last look.
     offset: clock::Offset,
 }
 
@@ -143,7 +143,7 @@ impl Root {
         }
     }
 
-    /// Works until everybody who could tell it something is gone, or the journal is.
+    /// Runs until all senders or the journal are gone.
     pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<ToRoot>) {
         loop {
             let due = self.gates_due();
@@ -163,7 +163,7 @@ impl Root {
                 Ok(Err(reason @ (CommitError::Conflict { .. } | CommitError::Invalid(_)))) => {
                     error!(%reason, "the root supervisor could not record what it was told");
                 }
-                // Its state is written after a commit alone, so what it has is what is on disk.
+                // Its state is written only after a commit, so it equals what is on disk.
                 Err(_) => error!("the root supervisor panicked over what it was told, and goes on"),
             }
         }
@@ -178,7 +178,7 @@ impl Root {
             Some(told) => self.handle(told).await?,
             None => self.let_through().await?,
         }
-        // What waits on the board may go to an agent that could not begin before.
+        // A task on the board may go to an agent that could not start before.
         if std::mem::take(&mut self.moved) || due { self.deal().await } else { Ok(()) }
     }
 
@@ -195,7 +195,7 @@ impl Root {
             ToRoot::Exhausted { agent, account, resets_at, probed } => {
                 self.exhausted(agent, account, resets_at, probed).await
             }
-            // It was looked at before.
+            // The clock was checked before.
             ToRoot::LookAtTheClock => Ok(()),
             ToRoot::Proved { agent, account } => self.proved(agent, account).await,
             ToRoot::Moved { agent } => self.look_at_account(&agent).await,
@@ -205,7 +205,7 @@ impl Root {
                 let memos = asked.heard(None, None).into_iter().chain(owed).collect();
                 let entries = vec![Entry::Audit(asked.audit)];
                 let audit = Write { stream: Stream::Audit, expected_rev: None, entries };
-                // Whoever reads the answer may act on it at once, and it leaves as soon as it is on disk.
+                // A caller that reads the reply may act on it at once, so the links are set before the commit.
                 let mut tied = FleetState { ties: self.fleet.ties.clone(), ..FleetState::default() };
                 for event in &events {
                     tied.apply_entry(&Entry::Fleet(event.clone()), clock::now());
@@ -214,7 +214,7 @@ impl Root {
                 let stored = self.commit_with(events, vec![audit], posts, memos).await;
                 self.shared.ties.set(self.fleet.ties.clone());
                 stored?;
-                // Whoever asked may be gone; the tie stands.
+                // The caller may be gone; the link stands.
                 let _ = ticket.send(*reply);
                 Ok(())
             }
@@ -249,7 +249,7 @@ impl Root {
             ToRoot::Link(report) => self.link(report).await,
             ToRoot::Dropped { webhook, attempts, reason } => self.dropped(webhook, attempts, reason).await,
             ToRoot::Compare { file, ticket } => {
-                // Whoever asked may be gone; nothing is done yet.
+                // The caller may be gone; nothing is done yet.
                 drop(ticket.send(self.compare(file)));
                 Ok(())
             }
@@ -263,15 +263,15 @@ impl Root {
                 created
             }
             ToRoot::Ping { ticket } => {
-                // Whoever asked may have gone.
+                // The caller may be gone.
                 let _ = ticket.send(());
                 Ok(())
             }
             ToRoot::Read { events, ticket } => {
                 self.record(events, Vec::new()).await?;
-                // What agents may use together may be less now.
+                // Shared caps may be lower now.
                 self.look_at_the_books().await?;
-                // All agents of the file are there now.
+                // All agents of the file exist now.
                 self.call_for_unfit().await?;
                 let _ = ticket.send(());
                 Ok(())
@@ -279,7 +279,7 @@ impl Root {
         }
     }
 
-    /// The supervisor of an agent cannot be rebuilt, and nobody takes anything in for the agent any more.
+    /// Gives up the supervisor of an agent that cannot be rebuilt.
     async fn gave_up(&mut self, agent: AgentName, reason: String) -> Result<(), CommitError> {
         error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
         self.shared.desert(&agent);
@@ -289,7 +289,7 @@ impl Root {
             .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
         let posts = self.shared.posting.owed(&agent, None, owed.into(), clock::now());
         self.record(Vec::new(), posts).await?;
-        // By what is on disk: it may have taken what nobody was shown any more.
+        // The decision uses the state on disk, which may contain a hand-over that was never published.
         match task::reload(&agent, &self.shared).await {
             Ok((state, _)) => self.take_back(&agent, &state).await,
             Err(reason) => {
@@ -299,14 +299,14 @@ impl Root {
         }
     }
 
-    /// Takes a removed agent off the roster; `last`: how it was in the end.
+    /// Takes a removed agent off the roster; `last`: its final state.
     pub(super) async fn strike(&mut self, agent: AgentName, last: Option<&Agent>) -> Result<(), CommitError> {
         let mut events = vec![FleetEvent::AgentRemoved { agent: agent.clone() }];
         let books = last.map(|last| last.books.clone()).unwrap_or_default();
         if !books.is_empty() {
             events.push(FleetEvent::BooksKept { agent: agent.clone(), books: Box::new(books) });
         }
-        // A file that speaks of it again meanwhile asks for it anew; nobody has removed it by command.
+        // A file that contains it again adds it anew, since no person has removed it by command.
         if last.is_some_and(configure::was_left_out) && self.fleet.configured.contains_key(&agent) {
             events.push(FleetEvent::LeftOut { agent });
         }
@@ -317,7 +317,7 @@ impl Root {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
-    /// What the agents of a file that was read ask for.
+    /// Compares the agents of a file with its last reading.
     fn compare(&self, file: Vec<AgentSpec>) -> Plan {
         let mut known = BTreeMap::new();
         for view in self.shared.published() {
@@ -426,17 +426,17 @@ impl Root {
     ) -> Result<(), CommitError> {
         let name = spec.name.clone();
         let stream = Stream::Agent(name.clone());
-        // A name that was used before goes on in its old stream, so that its history is found under it.
+        // A name that was used before continues its old stream, so that its history is found under it.
         let (mut agent, rev) = match task::reload(&name, &self.shared).await {
             Ok(loaded) => loaded,
-            // What its old stream holds says nothing of the journal: the others go on.
+            // A damaged old stream does not concern the rest of the journal.
             Err(reason) => {
                 return Err(CommitError::Invalid(format!(
                     "what {name} left behind cannot be read: {reason}"
                 )));
             }
         };
-        // Nothing starts beside what could not be ended of the one that had its name before.
+        // No session starts beside processes of the earlier agent with this name that cannot be ended.
         let used = agent.last_session != SessionId::default();
         let survivors = if used { self.shared.end_left(&name).await } else { Vec::new() };
         let mut events = vec![FleetEvent::AgentAdded { agent: name.clone() }];
@@ -455,9 +455,9 @@ impl Root {
         if survivors.is_empty() { Ok(()) } else { self.alert_survivors(&name, &survivors).await }
     }
 
-    /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `remains`. It does what
-    /// is asked `ahead` before anything else: the session that follows is to be of the spec that the configuration asks for,
-    /// and where all agents were to be stopped none is to follow.
+    /// Starts the supervisor of an agent with the state `agent` at `rev`, whose last session left `remains`. It
+    /// decides the requests in `ahead` first, so that the next session uses the configuration's settings, and none
+    /// starts if all agents are to be stopped.
     pub(super) fn start(
         &self,
         name: AgentName,
@@ -484,7 +484,7 @@ impl Root {
         self.shared.changed.send_replace(());
     }
 
-    /// Processes of an earlier herder, or of an agent that had the name before, are in an agent's way.
+    /// Posts the alert that processes of an earlier herder, or of an earlier agent with this name, block an agent.
     pub(super) async fn alert_survivors(
         &mut self,
         agent: &AgentName,
@@ -497,7 +497,7 @@ impl Root {
         self.record(Vec::new(), posts).await
     }
 
-    /// A network's state changed: the others are told when it stays away, is given up, or is back.
+    /// Handles a change of a network's state: the others are told when it stays down, is given up, or is back.
     async fn link(&mut self, report: LinkReport) -> Result<(), CommitError> {
         let LinkReport { network, state } = report;
         let now = clock::now();
@@ -541,7 +541,7 @@ impl Root {
 }
 
 impl Root {
-    /// A network cannot be reached for now: said once, until it is back.
+    /// Records that a network cannot be reached; returns the notice the first time only.
     fn stays_away(
         &mut self,
         network: &NetworkName,
@@ -555,8 +555,8 @@ impl Root {
         first.then(|| Notice::NetworkDown { network: network.clone(), attempts, reason })
     }
 
-    /// What a network's services made of the password: that they refuse it is said once, until they take one. It is up, so
-    /// that it is said there as well.
+    /// Records whether a network's services accept the password. A refusal is posted once until they accept it, also
+    /// on that network, which is up.
     async fn told_who_herder_is(
         &mut self,
         network: &NetworkName,
@@ -574,7 +574,7 @@ impl Root {
         self.record(Vec::new(), posts).await
     }
 
-    /// A webhook has refused an event for good: said once, until it takes one.
+    /// Posts that a webhook has dropped an event, once until it accepts one.
     async fn dropped(
         &mut self,
         webhook: NetworkName,

@@ -1,5 +1,5 @@
-//! A running session, seen from its supervisor: the driver's channels, its heartbeat, and the way to end it when the
-//! driver itself cannot be relied on.
+//! A running session as its supervisor sees it: the driver's channels, its heartbeat, and the way to end it when the
+//! driver cannot be relied on.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,61 +21,62 @@ use crate::runtime::process::Tree;
 use crate::runtime::{self, Clocks, Driver, Launch, Live, Order, Report};
 use crate::tools::Pass;
 
-/// Added to twice the grace before a stopped session counts as overdue: the interrupt and the scans take a while.
+/// Addition to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
 
-/// For a driver that was silent: one that was only late, on a machine that had no time for it, ends its session within this.
+/// Wait for a driver that was silent: one that was only late, on a busy machine, ends its session within this time.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Beats per heartbeat timeout, so that one late beat does not count as silence.
+/// Number of heartbeats per heartbeat timeout, so that one late heartbeat does not count as silence.
 const BEATS_PER_TIMEOUT: u32 = 3;
 
-/// What was heard of a session.
+/// An event of a session.
 pub(super) enum Heard {
-    /// A report.
+    /// A report of the driver.
     Report(Report),
     /// The driver is gone without `Ended`.
     Gone,
-    /// No report for so long.
+    /// No report for this time.
     Silent(Duration),
-    /// A stopped session did not end.
+    /// A stopped session did not end in time.
     Overdue,
 }
 
-/// A running session.
+/// A running session and its driver's channels.
 pub(super) struct Session {
     id: SessionId,
     agent: AgentName,
     marker: String,
     driver: Driver,
-    /// What its moments are of: herder standing still is no silence of the driver's.
+    /// Clock for its times, which stops while herder itself is stopped, so that this does not count as the driver's
+    /// silence.
     running: Running,
     _held: Held,
     heard: Instant,
-    /// Silence is reported once per session: after it the stop ladder's own deadline counts.
+    /// True once silence was reported; afterwards the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
-    /// Its right to herder's tools, which ends with it.
+    /// Its right to use herder's tools, which ends with it.
     pass: Option<Pass>,
-    /// How many of its calls wait for a person.
+    /// Number of its tool calls that wait for a person.
     asking: Option<watch::Receiver<usize>>,
     /// Whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
 }
 
-/// What a session begins with beside its work.
+/// Input of a session beside its work.
 pub(super) struct Before {
-    /// What to resume, if the runtime can.
+    /// Id of the conversation to resume, if the runtime can.
     pub(super) conversation: Option<String>,
-    /// What was said last, for a conversation that has to be begun anew.
+    /// The last exchanges, for a conversation that has to start anew.
     pub(super) past: Option<String>,
-    /// What was used in it before.
+    /// Usage of the conversation so far.
     pub(super) conversed: Usage,
-    /// What the session before it was doing.
+    /// Recap of the session before.
     pub(super) recap: Option<String>,
-    /// What was whispered meanwhile.
+    /// Whispers for its prompt.
     pub(super) whispers: Vec<String>,
-    /// Whether to look how the workspace stands.
+    /// True if the workspace's state is to be inspected.
     pub(super) look: bool,
 }
 
@@ -89,7 +90,7 @@ impl Session {
         before: Before,
     ) -> Self {
         let Before { conversation, past, conversed, recap, whispers, look } = before;
-        // Known to be new it begins so; else the driver finds out.
+        // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
         let pass = shared.tools.as_ref().and_then(|tools| match tools.issue(&agent, id) {
@@ -115,7 +116,7 @@ impl Session {
             past,
             conversed,
             marker: marker.clone(),
-            // A relative one means something else where the agent works.
+            // A relative path means another folder in the agent's working directory.
             state: std::path::absolute(folder).ok(),
             environment: runtime::environment::own_without(&shared.withheld()),
             tools: pass.as_ref().map(Pass::access),
@@ -142,22 +143,22 @@ impl Session {
         }
     }
 
-    /// Whether the agent waits for one of herder's tools: what is to be told it goes along with the answer.
+    /// True if a call of herder's tools is open: whispers are delivered with its result.
     pub(super) fn call_is_open(&self) -> bool {
         self.pass.as_ref().is_some_and(Pass::call_is_open)
     }
 
-    /// Its number.
+    /// Returns its number.
     pub(super) fn id(&self) -> SessionId {
         self.id
     }
 
-    /// What can be seen of it.
+    /// Returns its state as seen by the driver.
     pub(super) fn live(&self) -> Live {
         self.driver.live.borrow().clone()
     }
 
-    /// Waits for a report, or for one that should have come.
+    /// Waits for a report, or for the time at which one is missing.
     pub(super) async fn next(&mut self, timeout: Duration) -> Heard {
         loop {
             let deadline = match self.overdue {
@@ -189,7 +190,7 @@ impl Session {
         }
     }
 
-    /// Tells the driver something. A driver whose mailbox is full or gone is noticed by its silence.
+    /// Sends an order to the driver. A driver whose mailbox is full or gone is detected by its silence.
     pub(super) async fn order(&mut self, order: Order) {
         if let Err(reason) = self.driver.orders.try_send(order) {
             warn!(agent = %self.agent, session = %self.id, %reason, "an order did not reach the driver");
@@ -199,16 +200,16 @@ impl Session {
         }
     }
 
-    /// From here on the session has to end within the ladder's own time, and soon if its driver is known to be silent.
+    /// Requires the session to end within the stop ladder's time, or soon if its driver is known to be silent.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
         let patience = if self.silence_reported { LAST_PATIENCE } else { patience(shared) };
         self.overdue.get_or_insert(self.running.now() + patience);
     }
 
-    /// Ends the session without the core: the driver is asked to stop by dropping its orders; if it does not, its process
-    /// tree is ended from here. What it still reports goes to `heard`. Answers the processes that are left.
+    /// Ends the session without the core: dropping its orders asks the driver to stop; if it does not, its process
+    /// tree is ended from here. Reports that still arrive go to `heard`. Returns the processes that are left.
     ///
-    /// A driver that was waited for in vain already gets no second time: only what it has reported by now is heard.
+    /// A driver that was overdue already gets no second wait: only the reports that have arrived are read.
     pub(super) async fn end(self, shared: &Shared, mut heard: impl FnMut(Report)) -> Vec<u32> {
         let late = self.overdue.is_some_and(|overdue| overdue <= self.running.now());
         let patience = match self.silence_reported {
@@ -246,12 +247,12 @@ impl Session {
     }
 }
 
-/// How long a driver may take to end its session.
+/// Returns the maximum time for a driver to end its session.
 fn patience(shared: &Shared) -> Duration {
     shared.policy().stop_grace * 2 + STOP_SLACK
 }
 
-/// Whether a call waits for a person, whenever that may have changed.
+/// Waits until the number of calls that wait for a person may have changed; returns whether there are any.
 async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
     let Some(asking) = asking else { return std::future::pending().await };
     if asking.changed().await.is_err() {
@@ -260,8 +261,8 @@ async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
     *asking.borrow_and_update() > 0
 }
 
-/// What the process is told: what it was doing, standing instructions where the runtime has no place of its own for
-/// them, and the work.
+/// Returns the prompt: the recap, the standing instructions if the runtime has no other place for them, whispers, and
+/// the work.
 fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: Vec<String>) -> String {
     let instructions = match spec.runtime {
         Runtime::Claude | Runtime::Codex => None,
@@ -277,7 +278,7 @@ fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: 
         .join("\n\n")
 }
 
-/// They stay what they are until the session ends, whatever the configuration says meanwhile.
+/// Returns the session's clocks, which stay the same until it ends, whatever the configuration becomes.
 fn clocks(policy: &Policy, spec: &AgentSpec) -> Clocks {
     Clocks {
         startup: policy.startup_timeout,

@@ -1,5 +1,5 @@
-//! What the root, the supervisors and the [`super::Fleet`] handle share: services and the directory, never state of an
-//! agent.
+//! State shared by the root, the supervisors and the [`super::Fleet`] handle: services and the directory, never the
+//! state of an agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -34,13 +34,13 @@ use crate::outbox::redact::Redactor;
 use crate::runtime::{Live, ProcessTrees};
 use crate::tools::Grants;
 
-/// From so many agents on, countdowns get some jitter: below it one sees exactly the configured schedule.
+/// Number of agents from which countdowns get jitter; below it they follow the configured schedule exactly.
 const JITTER_FROM_AGENTS: usize = 20;
 
-/// The most jitter: enough to spread process starts, too little for a person to mind.
+/// Maximum jitter in milliseconds: enough to spread process starts, too little for a person to mind.
 const JITTER_MAX_MILLIS: u64 = 1000;
 
-/// The way to one supervisor.
+/// The channels to one supervisor.
 #[derive(Debug, Clone)]
 pub(super) struct Handle {
     pub(super) requests: mpsc::Sender<Box<Request>>,
@@ -52,62 +52,62 @@ pub(super) struct Handle {
 pub(super) struct Published {
     pub(super) name: AgentName,
     pub(super) agent: Arc<Agent>,
-    /// Its supervisor is given up: that is how it was then, and nobody takes anything in for it.
+    /// True if its supervisor is given up: this is its last state, and it takes no input.
     pub(super) deserted: bool,
 }
 
-/// See the module.
+/// The shared services and the directory of supervisors.
 pub(super) struct Shared {
     pub(super) journal: Journal,
-    /// Swapped as a whole when the configuration is read again; see [`Shared::policy`].
+    /// Replaced as a whole when the configuration is read again; see [`Shared::policy`].
     pub(super) policy: RwLock<Arc<Policy>>,
     pub(super) posting: Posting,
     pub(super) trees: ProcessTrees,
-    /// Takes secrets out of what is written into workspaces, and is told of those that are read while herder runs.
+    /// Removes secrets from files written to workspaces, and learns secrets that are read while herder runs.
     pub(super) redactor: Redactor,
-    /// Grows when the configuration names more secrets.
+    /// Environment variables of herder that no agent gets; the set grows when the configuration names more secrets.
     pub(super) withheld: RwLock<BTreeSet<String>>,
-    /// The right to herder's tools, where they are served.
+    /// The right to herder's tools, if they are served.
     pub(super) tools: Option<Grants>,
-    /// Who judges, where a program is asked.
+    /// The evaluator, if a program is asked.
     pub(super) evaluator: Option<Evaluator>,
     pub(super) timers: Timers,
-    /// Whose turn it is.
+    /// Places at work.
     pub(super) turns: Turns,
     pub(super) fault: FaultInjection,
-    /// Rings after every published view and change of the board, for topics and pages.
+    /// Notified after every published view and change of the board, for topics and pages.
     pub(super) changed: watch::Sender<()>,
-    /// The supervisors.
+    /// The supervisors' tasks.
     pub(super) tasks: TaskTracker,
-    /// The root and the timer, which outlive the supervisors.
+    /// The tasks of root and timer, which outlive the supervisors.
     pub(super) services: TaskTracker,
-    /// herder goes down: what is cut short by that says nothing.
+    /// Cancelled when herder goes down; results that this cuts short are ignored.
     pub(super) draining: CancellationToken,
     /// Ends the services.
     pub(super) ended: CancellationToken,
-    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal. What goes through it follows
-    /// a commit of an agent, or one of the commands of people, of which few are under way at a time.
+    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal. Its messages follow
+    /// a commit of an agent, or one of the few commands of people that are under way at a time.
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
-    /// Agents whose supervisors are given up until herder is started again.
+    /// Agents whose supervisors are given up until herder is restarted.
     pub(super) deserted: RwLock<BTreeSet<AgentName>>,
-    /// Who is who on Discord and elsewhere.
+    /// Links between Discord users and services accounts.
     pub(super) ties: Ties,
-    /// Answers of which a network is asked whether an earlier herder gave them.
+    /// Replies of an earlier herder that a network must be asked about.
     pub(super) ungiven: Mutex<Vec<Ungiven>>,
-    /// What the root knows of what agents use together, beside their own books.
+    /// Shared usage and caps, beside the agents' own books.
     pub(super) ledger: RwLock<Ledger>,
-    /// The task board, as it is on disk.
+    /// The task board as it is on disk.
     pub(super) board: RwLock<Arc<Board>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
-    /// Held by whoever brings in what the configuration says of agents: one after the other.
+    /// Held while the configuration's agents are applied, so that this happens one at a time.
     pub(super) configuring: tokio::sync::Mutex<()>,
-    /// What can be seen of each agent's last session between two decisions.
+    /// State of each agent's last session as its driver sees it.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }
 
 impl Shared {
-    /// The limits as they are now. Whoever decides something takes them once for all of it.
+    /// Returns the present limits. A decision takes them once for all of it.
     pub(super) fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -118,7 +118,7 @@ impl Shared {
         let released = policy.reassign_after != known.reassign_after;
         *known = Arc::new(policy);
         drop(known);
-        // Those that stand still already count by it from now on, too.
+        // Agents that are halted already count by the new limit as well.
         if released {
             for (agent, _) in self.all_handles() {
                 self.input(&agent, Input::Tick);
@@ -126,7 +126,7 @@ impl Shared {
         }
     }
 
-    /// Variables of herder's environment that no agent gets.
+    /// Returns the environment variables of herder that no agent gets.
     pub(super) fn withheld(&self) -> BTreeSet<String> {
         self.withheld.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -144,7 +144,7 @@ impl Shared {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).insert(agent, handle);
     }
 
-    /// The supervisor of an agent is given up.
+    /// Records that the supervisor of an agent is given up.
     pub(super) fn desert(&self, agent: &AgentName) {
         self.deserted.write().unwrap_or_else(PoisonError::into_inner).insert(agent.clone());
     }
@@ -153,7 +153,7 @@ impl Shared {
         self.deserted.read().unwrap_or_else(PoisonError::into_inner).contains(agent)
     }
 
-    /// Those of them that were never there to be seen.
+    /// Returns the given-up agents that never had a supervisor.
     pub(super) fn unseen(&self) -> Vec<AgentName> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
         let deserted = self.deserted.read().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +166,7 @@ impl Shared {
         self.changed.send_replace(());
     }
 
-    /// Something that can be seen of the fleet is another now.
+    /// Notifies followers that the fleet has changed.
     pub(super) fn rings(&self) {
         self.changed.send_replace(());
     }
@@ -176,7 +176,7 @@ impl Shared {
         handles.iter().map(|(name, handle)| (name.clone(), handle.clone())).collect()
     }
 
-    /// The states of all agents as they were published. What else can be seen of them costs more to find out.
+    /// Returns the published states of all agents, without the parts of a view that cost more to find out.
     pub(super) fn published(&self) -> Vec<Published> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
         let deserted = self.deserted.read().unwrap_or_else(PoisonError::into_inner);
@@ -193,13 +193,13 @@ impl Shared {
         handles.values().map(|handle| self.seen_now(&handle.view)).collect()
     }
 
-    /// From now on `live` is what can be seen of the agent's session.
+    /// Sets the source of the state of the agent's session.
     pub(super) fn watch_live(&self, agent: AgentName, live: watch::Receiver<Live>) {
         self.lives.write().unwrap_or_else(PoisonError::into_inner).insert(agent, live);
     }
 
-    /// The state as it was published, with the running session as it is at this moment: a tool that was opened since the
-    /// last decision is shown too.
+    /// Returns the published state with the present state of the session, so that a tool call opened since the last
+    /// decision is shown too.
     pub(super) fn seen_now(&self, view: &watch::Receiver<View>) -> View {
         let mut view = view.borrow().clone();
         let lives = self.lives.read().unwrap_or_else(PoisonError::into_inner);
@@ -214,12 +214,12 @@ impl Shared {
         view
     }
 
-    /// Tells a supervisor something for its core.
+    /// Sends an input to a supervisor's core.
     pub(super) fn input(&self, agent: &AgentName, input: Input) {
         self.note(agent, Note::Input(Box::new(input)));
     }
 
-    /// Puts a note into a supervisor's mailbox. A full one is waited for beside, because the caller must not wait.
+    /// Puts a note into a supervisor's mailbox. If it is full, a separate task waits, because the caller must not.
     pub(super) fn note(&self, agent: &AgentName, note: Note) {
         let Some(handle) = self.handle(agent) else { return };
         match handle.notes.try_send(note) {
@@ -244,7 +244,7 @@ impl Shared {
         }
     }
 
-    /// Stores a state to start from next time.
+    /// Stores a state as the starting point of the next replay.
     pub(super) async fn snapshot<S: Serialize>(
         &self,
         stream: Stream,
@@ -254,7 +254,7 @@ impl Shared {
         let state = match serde_json::to_vec(state) {
             Ok(state) => state,
             Err(reason) => {
-                // The state is read from its events instead, which only takes longer.
+                // The state is then read from its events, which only takes longer.
                 error!(%stream, %reason, "a snapshot could not be encoded");
                 return Ok(());
             }
@@ -262,7 +262,7 @@ impl Shared {
         let snapshots = vec![Snapshot { stream, rev, state }];
         let batch = Batch { at: clock::now(), snapshots, ..Batch::default() };
         match self.journal.commit(batch).await {
-            // Too large: the state is read from its events instead.
+            // It is too large: the state is read from its events instead.
             Err(CommitError::Invalid(reason)) => {
                 warn!(reason, "a snapshot was not taken");
                 Ok(())
@@ -271,7 +271,7 @@ impl Shared {
         }
     }
 
-    /// Ends what is left of an agent's sessions while it has none. Answers which processes could not be ended.
+    /// Ends the processes of an agent that has no session; returns those that could not be ended.
     pub(super) async fn end_left(&self, agent: &AgentName) -> Vec<u32> {
         match &self.fault.simulated {
             Some(simulated) => (simulated.end_processes)(agent),
@@ -286,7 +286,7 @@ impl Shared {
         self.changed.send_replace(());
     }
 
-    /// Random, and only for a fleet: see [`JITTER_FROM_AGENTS`].
+    /// Returns a random delay for a large fleet: see [`JITTER_FROM_AGENTS`].
     pub(super) fn jitter(&self) -> Duration {
         let agents = self.handles.read().unwrap_or_else(PoisonError::into_inner).len();
         if agents < JITTER_FROM_AGENTS {

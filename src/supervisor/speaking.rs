@@ -1,4 +1,4 @@
-//! What agents say by their tools: attributed to them, in the outbox before they are told so.
+//! Posts of agents by their tools: attributed to the agent, and in the outbox before the tool returns.
 
 use super::Fleet;
 use crate::clock;
@@ -9,7 +9,7 @@ use crate::journal::Batch;
 use crate::outbox::{Body, Lane, Post, Target};
 
 impl Fleet {
-    /// An agent says something in some places; resolves when it is owed there.
+    /// Posts an agent's words in several places; resolves when they are in the outbox.
     ///
     /// # Errors
     /// A sentence, if it cannot be recorded.
@@ -34,7 +34,7 @@ impl Fleet {
         self.post(to.into_iter().map(post).collect()).await
     }
 
-    /// An agent calls for people, in its own channel and in the alerts channel of every network.
+    /// Posts an agent's call for people, in its own channel and in the alerts channel of every network.
     ///
     /// # Errors
     /// A sentence, if it cannot be recorded.

@@ -1,4 +1,4 @@
-//! The caps that agents share: the root looks at the books whenever somebody has used something.
+//! The caps that agents share: the root checks them whenever usage has grown.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -16,11 +16,11 @@ use crate::core::usage::{Standing, Warned, window};
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent};
 
-/// Percent of a cap that is reached.
+/// The level of a reached cap, in percent.
 const ALL: u8 = 100;
 
 impl Shared {
-    /// What was used in a scope.
+    /// Returns the usage in a scope.
     pub(super) fn together(&self, scope: Scope) -> Together {
         let (agents, now) = (self.published(), clock::now());
         let there = Used::of(agents.iter().map(|it| &it.agent.books), &scope, now);
@@ -38,7 +38,7 @@ impl Shared {
 }
 
 impl Fleet {
-    /// What all agents used together, then those of each account.
+    /// Returns the usage of all agents together, then that of each account.
     #[must_use]
     pub fn usage(&self) -> Vec<Together> {
         let accounts = self.shared.accounts().into_iter().map(Some);
@@ -47,7 +47,7 @@ impl Fleet {
 }
 
 impl Root {
-    /// What was used in a scope, as far as the root has been told of it.
+    /// Returns the usage in a scope, as far as the root has been told of it.
     fn together(&mut self, scope: Scope) -> Together {
         let now = clock::now();
         if !self.tallies.is_of(now) {
@@ -57,7 +57,7 @@ impl Root {
         self.shared.together_with(self.tallies.used(&scope), scope, now)
     }
 
-    /// An agent has used something on an account.
+    /// Checks the caps after an agent's usage on an account has grown.
     pub(super) async fn spent(
         &mut self,
         agent: &AgentName,
@@ -68,7 +68,7 @@ impl Root {
         let capped = scopes.into_iter().filter(|scope| !caps_of(&policy.caps, scope).is_none());
         let capped: Vec<Scope> = capped.collect();
         if capped.is_empty() {
-            // Everybody's books are looked at for a cap alone; what this one has used since is not known to the root.
+            // Usage is summed for caps alone; the index misses this agent's usage from now on.
             self.tallies = Tallies::default();
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Root {
         Ok(())
     }
 
-    /// At a start: caps that were reached while nobody could record it any more, or that are lower now.
+    /// Checks caps at a start: those reached without being recorded, and those that are lower now.
     pub(super) async fn look_at_the_books(&mut self) -> Result<(), CommitError> {
         let mut looked_at = BTreeSet::new();
         for it in self.shared.published() {
@@ -139,7 +139,7 @@ impl Root {
         if !events.is_empty() {
             let (Standing { cap, limit, used }, now) = (standing, clock::now());
             let reached = Warned { cap, at: window(cap.window, now, 0), limit, percent: ALL };
-            // An account that somebody comes to later is closed as the others are, which people know.
+            // An account that an agent is moved to later is closed like the others, which people know.
             let others = self.fleet.blocked.values().any(|blocked| blocked.category == category);
             let mut posts = Vec::new();
             if !(others && self.fleet.ledger.knows(scope, reached)) {
@@ -155,8 +155,8 @@ impl Root {
         Ok(())
     }
 
-    /// A person lets the agents of an account go on: the caps they have reached hold again at their next multiple. With
-    /// the fleet's, the other accounts that it had closed are open again, too.
+    /// Waives the reached caps for a person: they apply again at their next multiple. With the fleet's caps, the
+    /// other accounts that those had closed are opened, too.
     pub(super) async fn go_on(&mut self, account: &AccountName, by: &Actor) -> Result<(), CommitError> {
         for scope in [Some(account.clone()), None] {
             let now = clock::now();
@@ -184,7 +184,7 @@ impl Root {
             .map(|(account, _)| account.clone())
             .collect();
         for account in closed {
-            // One that has reached a cap of its own waits for a word of its own.
+            // An account at its own cap waits for a decision of its own.
             if self.together(Some(account.clone())).reached().is_some() {
                 continue;
             }

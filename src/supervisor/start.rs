@@ -1,4 +1,4 @@
-//! From the journal to running supervisors.
+//! The start: from the journal to running supervisors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, RwLock};
@@ -32,36 +32,36 @@ use crate::runtime::ProcessTrees;
 use crate::runtime::orphans::{self, Bereft, Remains};
 use crate::tools::Grants;
 
-/// What a fleet is started with.
+/// Settings of a fleet.
 #[derive(Debug)]
 pub struct Settings {
     /// The journal.
     pub journal: Journal,
-    /// The limits.
+    /// Configured limits.
     pub policy: Policy,
-    /// The networks that posts go to.
+    /// Networks that posts go to.
     pub networks: Vec<NetworkName>,
-    /// Programs outside that are told of events.
+    /// Webhooks that events go to.
     pub listeners: Vec<Listener>,
-    /// The process-tree service.
+    /// Service for process trees.
     pub trees: ProcessTrees,
-    /// Agents written in the configuration.
+    /// Agents in the configuration.
     pub agents: Vec<AgentSpec>,
-    /// Variables of the environment that no agent gets, whatever its spec asks for: herder's own secrets.
+    /// Environment variables that no agent gets, whatever its configuration says: herder's own secrets.
     pub withheld: BTreeSet<String>,
-    /// The right to herder's tools, where they are served: every session is given it.
+    /// The right to herder's tools, given to every session, if they are served.
     pub tools: Option<Grants>,
-    /// Takes secrets out of what is written into workspaces, and is told of those that are read while herder runs.
+    /// Removes secrets from files written to workspaces, and learns secrets that are read while herder runs.
     pub redactor: Redactor,
-    /// Who judges the agents' turns, where a program is asked.
+    /// The evaluator, if a program is asked.
     pub evaluator: Option<Evaluator>,
-    /// Failed attempts in a row after which the networks that are up are told of one that stays away.
+    /// Number of consecutive failed attempts after which the other networks are told of one that stays down.
     pub attempts: u32,
-    /// A seam for tests.
+    /// Hooks for tests.
     pub fault: FaultInjection,
 }
 
-/// Why a fleet could not be started.
+/// Reason why a fleet could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The journal cannot be read.
@@ -73,7 +73,7 @@ pub enum StartError {
     /// The reading task died.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
-    /// herder is to end.
+    /// herder was asked to end.
     #[error("the start was cut short, with {left} processes of an earlier herder left")]
     CutShort {
         /// Processes of an earlier herder that could not be ended.
@@ -81,27 +81,27 @@ pub enum StartError {
     },
 }
 
-/// What the journal says of the fleet.
+/// The journal's state of the fleet.
 struct Recalled {
     fleet: FleetState,
     rev: u64,
     agents: BTreeMap<AgentName, (Arc<Agent>, u64)>,
     /// Agents whose stream cannot be read, and why.
     unreadable: BTreeMap<AgentName, String>,
-    /// Orders to stop all agents that were not carried out to their end.
+    /// Orders to stop all agents that were not completed.
     stops: Vec<Unfinished>,
-    /// Answers that were not given, by what they are noted as.
+    /// Replies that were not given, by their notes' keys.
     ungiven: Vec<(String, Option<owing::Owing>)>,
 }
 
-/// When a start is to be left off.
+/// Signals that end a start early.
 #[derive(Debug, Clone, Default)]
 pub struct CutShort {
     /// Cancelled when herder is to end.
     pub asked: CancellationToken,
-    /// How long processes of an earlier herder that are being ended may take from then on, before they are killed.
+    /// Time, from then on, after which processes of an earlier herder that are being ended are killed.
     pub patience: Duration,
-    /// Cancelled by the start itself, once it looks for that at safe places and must not be dropped any more.
+    /// Cancelled by the start itself when it begins to check `asked` at safe places and must not be dropped any more.
     pub begun: CancellationToken,
 }
 
@@ -112,7 +112,7 @@ impl CutShort {
     }
 }
 
-/// [`start_unless`] that goes through with it.
+/// Runs [`start_unless`] without a way to end it early.
 ///
 /// # Errors
 /// If the journal cannot be read or written.
@@ -120,11 +120,11 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     start_unless(settings, &CutShort::default()).await
 }
 
-/// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent, unless it is cut short
-/// before the last of these.
+/// Reads the journal, ends processes that an earlier herder left, and starts a supervisor for every agent, unless it
+/// is ended before that last step.
 ///
 /// # Errors
-/// If the journal cannot be read or written, or the start was cut short: then no agent has begun anything.
+/// If the journal cannot be read or written, or the start was ended early: then no agent has started anything.
 pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, StartError> {
     let Settings {
         journal,
@@ -178,17 +178,17 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         return Err(StartError::CutShort { left });
     }
     if let Some(evaluator) = &shared.evaluator {
-        // Not before whoever may still have worked in them is ended.
+        // This waits until processes that may still use the files are ended.
         evaluator.sweep().await;
     }
 
     let Recalled { fleet, rev, agents: known, mut unreadable, mut stops, ungiven } = recalled;
-    // Ahead of what the agents have to say from now on.
+    // They come before the agents' next posts.
     owing::make_up_for(&shared, ungiven).await?;
     bury_losses(&shared, &known).await?;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);
-    // herder ended between their removal and its mention on the roster.
+    // herder ended between their removal and its record on the roster.
     let (gone, known): (Vec<_>, Vec<_>) =
         known.into_iter().partition(|(_, (agent, _))| agent.phase == Phase::Removed);
     for (name, (agent, _)) in gone {
@@ -202,16 +202,16 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let mut configured = Configured::default();
     configured.stay(stayed);
     let (mut under_way, mut stopped) = (Vec::new(), Vec::new());
-    // Before anybody begins: who was at work, who waits, and what nobody gets past.
+    // Before any agent starts: places taken, waiting agents, and closed gates.
     known.iter().for_each(|(name, (agent, _))| shared.turns.enter(name, agent));
     root.recall_exhausted(known.iter().map(|(name, (agent, _))| (name, agent))).await?;
     for (name, (agent, rev)) in known {
         let left = remains.remove(&name).unwrap_or_default();
         if !left.survivors.is_empty() && agent.session().is_none() {
-            // The end of a session that is still open says so itself.
+            // If its session is still open, that session's end posts it.
             root.alert_survivors(&name, &left.survivors).await?;
         }
-        // Before what the configuration asks for, which may be that it begins.
+        // They come before the configuration's change, which may start a session.
         let mut ahead: Vec<_> = stops.iter_mut().filter_map(|stop| stop.request(&name)).collect();
         if let Some(step) = steps.remove(&name) {
             let (request, step) = step.request(&name);
@@ -222,14 +222,14 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         root.start(name, (agent, rev), left, ahead);
     }
     root.open_noted(None).await?;
-    // Nobody goes on past a cap that was reached.
+    // No agent may continue past a reached cap.
     root.look_at_the_books().await?;
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();
         match root.create((spec, true), bot_toml(), Vec::new(), Vec::new(), Vec::new()).await {
             Ok(()) => configured.add(agent),
-            // It cannot go on in its old stream, which keeps none of the others.
+            // Its old stream cannot be continued, which does not concern the others.
             Err(CommitError::Invalid(reason)) => {
                 configured.fail(agent.clone());
                 unreadable.entry(agent).or_insert(reason);
@@ -240,14 +240,14 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let unread: BTreeSet<AgentName> = unreadable.keys().cloned().collect();
     stopped.extend(unread.iter().cloned());
     for (agent, reason) in unreadable {
-        // It is there, for whoever asks for it and for its channels, before the first of them looks.
+        // It is known to commands and channels before the first of them asks.
         shared.desert(&agent);
         shared.tell_root(ToRoot::GaveUp { agent, reason });
     }
     read.push(FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
     configured.settle(under_way, &mut read).await;
     root.record(read, Vec::new()).await?;
-    // With what the configuration says.
+    // With the configuration's caps.
     root.look_at_the_books().await?;
     root.look_at_the_board(unread).await?;
 
@@ -255,7 +255,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     shared.services.spawn(async move {
         let due = |agent: &AgentName| ringing.input(agent, Input::Tick);
         let set = || {
-            // Whoever is woken looks at the clock first.
+            // A supervisor that is woken checks the clock first.
             ringing.published().iter().for_each(|agent| due(&agent.name));
             ringing.tell_root(ToRoot::LookAtTheClock);
         };
@@ -264,7 +264,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let ended = shared.ended.clone();
     shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });
     let fleet = Fleet { shared };
-    // Those that are new were not there when it was asked for.
+    // Agents that were added now did not exist when the order was given.
     stops.into_iter().for_each(|stop| fleet.finish(stop, stopped.clone()));
     Ok(fleet)
 }
@@ -275,7 +275,7 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     for name in &loaded.state.roster {
         match journal.load_whole::<Agent>(&Stream::Agent(name.clone())) {
             Ok(agent) => drop(agents.insert(name.clone(), (Arc::new(agent.state), agent.rev))),
-            // What is wrong with one of them says nothing of the journal: the others go on.
+            // A damaged agent stream does not concern the rest of the journal.
             Err(
                 reason
                 @ (ReadError::Decode { .. } | ReadError::Archive { .. } | ReadError::Incomplete { .. }),
@@ -289,8 +289,9 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable, stops, ungiven })
 }
 
-/// Agents whose last entries the disk has lost go on without them, and people are told. From now on they begin behind those:
-/// the next start does not miss them again, also of those that are removed and may be added again.
+/// Lets agents whose last entries the disk has lost continue without them, and tells people. Their streams continue
+/// after the lost entries, so that the next start does not report them again, also for removed agents that may be
+/// added again.
 async fn bury_losses(
     shared: &Arc<Shared>,
     known: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
@@ -312,13 +313,13 @@ async fn bury_losses(
     Ok(())
 }
 
-/// Ends what a killed herder left, before anything starts in those workspaces. Answers what came of it, by agent.
+/// Ends processes that a killed herder left, before anything starts in those workspaces. Returns the result by agent.
 async fn end_orphans(
     shared: &Arc<Shared>,
     recalled: &Recalled,
     cut: &CutShort,
 ) -> BTreeMap<AgentName, Remains> {
-    // The first start of all has nothing to look for. An evaluation may have outlived the last agent.
+    // The very first start has nothing to look for. An evaluation may have outlived the last agent.
     let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
     let adopted = !shared.trees.inherited().is_empty();
     if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered && !adopted {

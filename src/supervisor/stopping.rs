@@ -1,17 +1,17 @@
-//! `stop-all`: on disk before anybody is told that it is done, and done to its end by whichever herder is there.
+//! `stop-all`: on disk before it is reported as done, and completed by whichever herder runs.
 //!
 //! ```text
 //!  asked ─► record and order, one transaction ─► every agent decides its own stop and notes that it has, one transaction
 //!           each ─► noted of all ─► sessions gone, processes counted ─► answer owed and order taken back, one transaction
 //! ```
 //!
-//! A herder that is killed on the way finds the order at its next start. Every agent of which it is not noted that it has
-//! decided does so then, ahead of anything else, so that none takes up what it was at; whoever was resumed after its own stop
-//! is left alone. Then processes are counted and the answer is given as if nothing had happened; what was asked from the shell,
-//! which is long gone, is answered in the control channels. It is the same for an order that is given while herder goes down: whoever takes nothing in any more has decided nothing.
+//! A herder that is killed on the way finds the order at its next start. Every agent without a noted decision then
+//! decides its stop ahead of anything else, so that none continues its work; an agent that was resumed after its own
+//! stop is left alone. Then processes are counted and the reply is given as usual; the reply to a shell, which is
+//! long gone, is posted in the control channels. The same applies to an order that is given while herder goes down.
 //!
-//! An agent whose supervisor is given up, or whose entries cannot be read, has no process any more, but decides nothing either:
-//! its part of the order stays, and is its first decision when a herder can ask it.
+//! An agent whose supervisor is given up, or whose entries cannot be read, has no process any more, but decides
+//! nothing either: its part of the order stays, and is its first decision when a later herder can load it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,50 +31,50 @@ use crate::core::notice::{Halt, Notice, Refusal};
 use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
 use crate::outbox::Target;
 
-/// Orders that are not carried out yet, under this key and a number that nobody else draws. Behind those, a slash and the name
-/// of an agent: whether it has decided its stop ([`STOPPED`]), or could not be asked ([`LEFT`]).
+/// Prefix of the notes about orders that are not completed; a random number follows. A further slash and an agent's
+/// name make the note of that agent: it has decided its stop ([`STOPPED`]), or could not be asked ([`LEFT`]).
 const PREFIX: &str = "stop-all/";
 
-/// What is noted of an agent that has its own stop on record.
+/// Note of an agent whose stop is recorded.
 const STOPPED: &str = "true";
 
-/// What is noted of one for whom nobody takes anything in before the next start. One note each: there may be many.
+/// Note of an agent that takes no input before the next start. Each has its own note, as there may be many.
 const LEFT: &str = "false";
 
-/// How long processes that are being ended may be left before they are counted, and how often that is looked at.
+/// Maximum wait for processes that are being ended before they are counted, and the interval of the checks.
 const LEAVING: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Added to twice the grace before the answer says what is left.
+/// Addition to twice the grace before the reply reports what is left.
 const SLACK: Duration = Duration::from_secs(15);
 
 /// A `stop-all` that is on disk and being carried out.
 #[derive(Debug)]
 pub struct StoppingAll {
-    /// How many agents there are.
+    /// Number of agents.
     pub agents: usize,
     done: oneshot::Receiver<Result<Notice, Refusal>>,
 }
 
 impl StoppingAll {
-    /// Waits until every process tree was verified, and gives the number of processes left.
+    /// Waits until every process tree is verified, and returns the number of processes left.
     ///
     /// # Errors
-    /// A refusal if the answer cannot be recorded, or herder goes down first: then the next start gives it.
+    /// A refusal if the reply cannot be recorded, or herder goes down first: then the next start gives it.
     pub async fn done(self) -> Result<Notice, Refusal> {
         self.done.await.unwrap_or(Err(Refusal::GoingDown))
     }
 }
 
-/// As it is on disk.
+/// The order as it is on disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Order {
     asked: Asked,
-    /// How many agents there were.
+    /// Number of agents when it was given.
     agents: u32,
-    /// Every agent has its own stop on record, but those that are noted as left.
+    /// True if every agent's stop is recorded, except for those noted as left.
     decided: bool,
-    /// Whoever asked has the answer.
+    /// True if the reply was given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     answered: bool,
 }
@@ -86,18 +86,18 @@ impl Order {
     }
 }
 
-/// An order that is not carried out to its end.
+/// An order that is not completed.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     key: String,
     order: Order,
-    /// An earlier herder was given it.
+    /// True if an earlier herder was given it.
     belated: bool,
-    /// Those who have decided their stop.
+    /// Agents that have decided their stop.
     stopped: BTreeSet<AgentName>,
-    /// Those who could not be asked.
+    /// Agents that could not be asked.
     left: BTreeSet<AgentName>,
-    /// Those who were asked ahead of everything else, and the way back from them.
+    /// Agents that were asked ahead of everything else, with the receivers of their answers.
     ahead: BTreeMap<AgentName, oneshot::Receiver<Answer>>,
 }
 
@@ -107,12 +107,12 @@ impl Unfinished {
         Self { key, order, belated: false, stopped, left, ahead: BTreeMap::new() }
     }
 
-    /// Whether an agent's stop may not be on record.
+    /// True if an agent's stop may not be recorded.
     fn concerns(&self, agent: &AgentName) -> bool {
         (!self.order.decided || self.left.contains(agent)) && !self.stopped.contains(agent)
     }
 
-    /// What an agent is asked ahead of everything else, if its stop may not be on record.
+    /// Returns the request for an agent to decide ahead of everything else, if its stop may not be recorded.
     pub(super) fn request(&mut self, agent: &AgentName) -> Option<Request> {
         if !self.concerns(agent) {
             return None;
@@ -123,11 +123,11 @@ impl Unfinished {
     }
 }
 
-/// The orders that are not carried out yet. Blocks.
+/// Returns the orders that are not completed. Blocks.
 pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError> {
     let mut all: Vec<Unfinished> = Vec::new();
     for (key, value) in journal.memos(PREFIX)? {
-        // What is noted of its agents comes right behind an order.
+        // The notes of an order's agents follow the order directly.
         if let Some((of, agent)) = key.rsplit_once('/')
             && let Some(order) = all.last_mut().filter(|order| order.key == of)
         {
@@ -143,7 +143,7 @@ pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError
     Ok(all)
 }
 
-/// One agent's part of it, and the way back from it. The record is one for all agents.
+/// Returns one agent's part of the order, and the receiver of its answer. The audit record is one for all agents.
 fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Receiver<Answer>) {
     let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
     let (ticket, decided) = oneshot::channel();
@@ -151,7 +151,7 @@ fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Recei
     (Request { control: Control::Stop, asked, audited: false, noted: Some(noted), ticket }, decided)
 }
 
-/// What is noted of an agent.
+/// Returns the note of an agent.
 fn of_agent(key: &str, agent: &AgentName, value: Option<&str>) -> Memo {
     Memo { key: format!("{key}/{agent}"), value: value.map(str::to_owned) }
 }
@@ -162,17 +162,17 @@ fn memo(key: &str, order: Option<&Order>) -> Result<Memo, Refusal> {
     Ok(Memo { key: key.to_owned(), value })
 }
 
-/// What came of `resume-all`.
+/// The result of `resume-all`.
 #[derive(Debug)]
 pub struct Resumed {
-    /// Those who go on.
+    /// Agents that continue.
     pub agents: Vec<AgentName>,
-    /// Those who stay as they are, and why.
+    /// Agents that stay halted, and why.
     pub others: Vec<(AgentName, Halt)>,
 }
 
 impl Fleet {
-    /// Lets those go on that the last `stop-all` stopped, and that nobody has paused since.
+    /// Resumes the agents that the last `stop-all` stopped, except those that were paused since.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -196,7 +196,7 @@ impl Fleet {
         Ok(Resumed { agents, others: others.into_iter().filter_map(stays).collect() })
     }
 
-    /// Whether an agent decides to go on. The record is one for all agents.
+    /// True if an agent decides to continue. The audit record is one for all agents.
     async fn lets_on(&self, agent: &AgentName, asked: Asked) -> bool {
         let Some(handle) = self.shared.handle(agent) else { return false };
         let (ticket, decided) = oneshot::channel();
@@ -204,15 +204,15 @@ impl Fleet {
         handle.requests.send(Box::new(request)).await.is_ok() && matches!(decided.await, Ok(Ok(_)))
     }
 
-    /// Stops every agent now. When this resolves, that is on disk and will be done whatever becomes of this herder; the
-    /// answer is owed when every process tree was verified.
+    /// Stops every agent now. When this resolves, the order is on disk and will be completed whatever becomes of this
+    /// herder; the reply is given when every process tree is verified.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
     pub async fn stop_all(&self, asked: Asked) -> Result<StoppingAll, Refusal> {
         let mut agents: Vec<AgentName> = self.agents().into_iter().map(|view| view.name).collect();
         let count = agents.len();
-        // Nobody sees these at work; they are not to go on either, once their entries can be read again.
+        // They are not visible, but must not continue either once their entries can be read again.
         agents.extend(self.unreadable());
         let order = Order::new(asked, count);
         let key = format!("{PREFIX}{:016x}", self.shared.random());
@@ -226,8 +226,8 @@ impl Fleet {
         Ok(StoppingAll { agents: count, done: self.carry_out(Unfinished::new(key, order), agents) })
     }
 
-    /// Goes on with what an earlier herder was asked: its answer is posted, because nobody waits for it otherwise any more;
-    /// in the control channels, where it was the shell that asked.
+    /// Completes an order that an earlier herder was given. Its reply is posted, because the caller waits no more;
+    /// for a shell it is posted in the control channels.
     pub(super) fn finish(&self, mut unfinished: Unfinished, agents: Vec<AgentName>) {
         let by = &unfinished.order.asked.audit.by.name;
         info!(by, "all agents were to be stopped when herder ended; that is brought to its end");
@@ -237,7 +237,7 @@ impl Fleet {
         drop(self.carry_out(unfinished, agents));
     }
 
-    /// Carries an order out, whether anybody waits for that or not.
+    /// Carries an order out, whether or not the caller waits for it.
     fn carry_out(
         &self,
         unfinished: Unfinished,
@@ -250,7 +250,7 @@ impl Fleet {
             if let Err(refusal) = &stopped {
                 error!(refusal = %crate::l10n::Locale::default().refusal(refusal), "stop-all was not carried out to its end; the next start goes on with it");
             }
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = ticket.send(stopped);
         };
         self.shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(carrying_out)).await });
@@ -258,14 +258,14 @@ impl Fleet {
     }
 
     async fn stop(&self, mut unfinished: Unfinished, agents: &[AgentName]) -> Result<Notice, Refusal> {
-        // Also where all have decided: what is noted of them may still be there.
+        // This is needed even if all have decided: their notes may still exist.
         self.all_decide(&mut unfinished, agents).await?;
         let Unfinished { key, mut order, belated, left: unasked, .. } = unfinished;
         if order.answered {
             return Ok(Notice::StoppedAll { agents: order.agents, processes: 0 });
         }
         let patience = self.shared.policy().stop_grace * 2 + SLACK;
-        // Whoever is at work has been let on since.
+        // An agent at work has been resumed since.
         let over = |view: &View| !matches!(view.agent.phase, Phase::Stopping { .. });
         let gone = agents.iter().map(|agent| self.wait_for(agent, over));
         if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
@@ -287,7 +287,7 @@ impl Fleet {
         Ok(reply)
     }
 
-    /// Has every agent decide its stop that may not have it on record, and notes who could not be asked.
+    /// Makes every agent decide its stop that may not have it recorded, and notes those that could not be asked.
     async fn all_decide(&self, unfinished: &mut Unfinished, agents: &[AgentName]) -> Result<(), Refusal> {
         let mut ahead = std::mem::take(&mut unfinished.ahead);
         let Unfinished { key, order, stopped, .. } = &*unfinished;
@@ -312,7 +312,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Has an agent decide its stop; `ahead`: it was asked before. Answers whether that is on record.
+    /// Makes an agent decide its stop; `ahead`: it was asked before. Returns true if the stop is recorded.
     async fn decides(
         &self,
         key: &str,
@@ -326,23 +326,23 @@ impl Fleet {
             return true;
         }
         loop {
-            // One that is gone meanwhile has nothing to stop.
+            // An agent that is gone has nothing to stop.
             let Some(handle) = self.shared.handle(agent) else { return !self.is_deserted(agent) };
             let (request, decided) = stop(key, agent, asked);
             if handle.requests.send(Box::new(request)).await.is_err() {
                 return handle.view.borrow().agent.phase == Phase::Removed;
             }
-            // If not, its supervisor has broken over it: it is asked once more when it is rebuilt, or nobody is there then.
+            // Otherwise its supervisor panicked: it is asked again once rebuilt, or is given up.
             if decided.await.is_ok() {
                 return true;
             }
         }
     }
 
-    /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
-    /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
-    /// that hangs does not do it, nor does anybody for an agent that is removed. Agents that a person has let on since are left
-    /// alone and not counted.
+    /// Counts the processes that are left after those that are ending have had their time; evaluations of the stopped
+    /// agents end as well, without a report of their last process. The rest is killed from here, which neither a
+    /// hanging driver nor any supervisor of a removed agent would do. Agents that were resumed since are left alone
+    /// and not counted.
     async fn processes_left(&self, agents: &[AgentName]) -> usize {
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
             if self.left_of_stopped().await == 0 {
@@ -359,7 +359,7 @@ impl Fleet {
         self.left_of_stopped().await
     }
 
-    /// How many processes there are that are not of an agent which is at work again.
+    /// Returns the number of processes that belong to no agent at work.
     async fn left_of_stopped(&self) -> usize {
         let id = self.shared.journal.id();
         let at_work = || {
@@ -369,16 +369,16 @@ impl Fleet {
         self.shared.trees.count_marked_but(&format!("{id}/"), at_work).await
     }
 
-    /// Whether an agent has been let on; one whose supervisor is given up is not, whatever was seen of it last.
+    /// True if an agent has been resumed; one whose supervisor is given up has not, whatever its last view says.
     fn is_at_work(&self, view: &View) -> bool {
         matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. })
             && !self.is_deserted(&view.name)
     }
 
-    /// Kills the processes of an agent that is stopped, for as long as it is.
+    /// Kills the processes of an agent as long as it is stopped.
     async fn kill_what_is_left(&self, agent: &AgentName) {
         let let_on = async {
-            // One that nobody supervises any more is let on by nobody.
+            // An agent without a supervisor cannot be resumed.
             if self.wait_for(agent, |view| self.is_at_work(view)).await.is_none() {
                 std::future::pending::<()>().await;
             }

@@ -1,9 +1,9 @@
 //! One timer for the whole fleet.
 //!
-//! A timer per agent costs thousands of wake-ups a minute at a thousand agents; here one task sleeps until the earliest
-//! countdown and a paused fleet arms nothing. Deadlines are wall-clock times, so a countdown goes on while herder is
-//! down. The sleep is cut into pieces so that a clock that was set or a machine that slept is noticed; when the clock was set
-//! everybody is woken, and moves what is on record of its waits along with the clock ([`crate::core::clock`]).
+//! A timer per agent would cost thousands of wake-ups a minute at a thousand agents; here one task sleeps until the
+//! earliest countdown, and a paused fleet arms nothing. Deadlines are wall-clock times, so that a countdown continues
+//! while herder is down. The sleep is cut into pieces, so that a changed clock or a suspended machine is noticed;
+//! after a change all agents are woken, and move their recorded waits along with the clock ([`crate::core::clock`]).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +15,8 @@ use crate::clock;
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 
-/// The longest sleep: how late a countdown may end after the machine was suspended, and how late it is said that the clock was
-/// set.
+/// Maximum sleep: the longest delay of a countdown after the machine was suspended, and of noticing that the clock
+/// was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
 /// The fleet's countdowns.
@@ -68,7 +68,7 @@ impl Timers {
         }
     }
 
-    /// Rings what is due; answers how long the next one takes.
+    /// Calls `due` for all ended countdowns; returns the time until the next one.
     fn ring(&self, due: &impl Fn(&AgentName)) -> Option<Duration> {
         loop {
             let now = clock::now();

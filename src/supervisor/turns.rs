@@ -1,9 +1,9 @@
-//! Places at work, as supervisors ask for them: the pure rules ([`crate::core::promotion`]) behind a lock that is held for a
-//! few comparisons, so that a session that may begin begins with the decision that calls for it.
+//! Places at work for supervisors: the pure rules ([`crate::core::promotion`]) behind a lock that is held for a few
+//! comparisons, so that a session can start with the decision that requires it.
 //!
-//! A place is taken before the session's start is on disk, and given back after its end is: never more sessions than places
-//! are owed at once, also not on the disk of a herder that was killed. Gates are closed here at once and opened by the root
-//! alone, once that is on disk.
+//! A place is taken before the session's start is on disk, and given back after its end is, so that there are never
+//! more sessions than places, not even on the disk of a killed herder. Gates are closed here at once, and opened by
+//! the root alone once that is on disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,14 +21,14 @@ use crate::core::policy::Policy;
 use crate::core::promotion::{Gate, Hold, Promotion, Standing};
 use crate::core::time::Timestamp;
 
-/// The longest sleep: how late a gate may open after the machine was suspended.
+/// Maximum sleep: the longest delay of a gate's opening after the machine was suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
-/// See the module.
+/// Places at work; see the module.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     promotion: Mutex<Promotion>,
-    /// Rings when somebody is to be let through at another time than was known.
+    /// Notified when the time of the next probe has changed.
     moved: Notify,
 }
 
@@ -43,27 +43,27 @@ impl Turns {
         self.promotion.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the agent does not begin, if it waits.
+    /// Returns the reason why the agent does not start, if it waits.
     pub(super) fn hold(&self, agent: &AgentName) -> Option<Hold> {
         self.lock().hold(agent, clock::now())
     }
 
-    /// How an account is closed for an agent, if it is.
+    /// Returns the reason if an account is closed for an agent.
     pub(super) fn closed(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Option<Hold> {
         self.lock().closed(agent, account, now)
     }
 
-    /// Since when an account has been closed, if it is, or is being tried.
+    /// Returns the time since which an account has been closed or probed.
     pub(super) fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
         self.lock().closed_since(account)
     }
 
-    /// The agents of an account that wait for their turn.
+    /// Returns the agents of an account that wait for a place.
     pub(super) fn waiting(&self, account: &AccountName) -> Vec<AgentName> {
         self.lock().waiting(account).cloned().collect()
     }
 
-    /// Takes a place for a session that begins now, or says why there is none.
+    /// Takes a place for a session that starts now, or returns the reason why there is none.
     pub(super) fn begin(
         &self,
         agent: &AgentName,
@@ -75,39 +75,39 @@ impl Turns {
         self.lock().begin(agent, account, since, keeps, now).err()
     }
 
-    /// Notes how an agent stands before anybody is told that it is their turn.
+    /// Records the state of an agent before places are given.
     pub(super) fn enter(&self, agent: &AgentName, state: &Agent) {
         let account = super::root::account_of(state);
         self.lock().stands(agent, &account, state.standing(), clock::now());
     }
 
-    /// Closes an account at once; the root records it, and says so with [`Turns::heard`]. Answers whether the agent was to
-    /// show whether it works.
+    /// Closes an account at once; the root records it and calls [`Turns::heard`]. Returns true if the agent was
+    /// probing the account.
     pub(super) fn close(&self, agent: &AgentName, account: &AccountName, category: Category) -> bool {
         self.lock().close(agent, account, category, clock::now())
     }
 
-    /// The wall clock was set.
+    /// Moves all times after the wall clock was set.
     pub(super) fn clock_set(&self, by: i64) {
         self.lock().clock_set(by);
     }
 
-    /// The root takes in what an agent has shown of an account, or whatever it may have shown.
+    /// Records that the root knows what an agent has shown about an account or, for `None`, about any.
     pub(super) fn heard(&self, agent: &AgentName, account: Option<&AccountName>) {
         self.lock().heard(agent, account);
     }
 
-    /// Whether it is for the agent to show whether an account works.
+    /// True if the agent is the one that probes an account.
     pub(super) fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
         self.lock().probes(agent, account)
     }
 
-    /// When somebody is let through next although nobody says anything.
+    /// Returns the time of the next probe without any news.
     pub(super) fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
         self.lock().deadline(now)
     }
 
-    /// Resolves at `due`, or when that is to be asked anew.
+    /// Resolves at `due`, or when that time may have changed.
     pub(super) async fn ring(&self, due: Option<Timestamp>) {
         let sleep = due.map_or(LONGEST_SLEEP, |due| due.since(clock::now()).min(LONGEST_SLEEP));
         tokio::select! {
@@ -122,7 +122,7 @@ fn limit(promotion: &mut Promotion, policy: &Policy) {
     promotion.limit(policy.max_active, policy.quota.probe_interval, policy.quota.quiet.clone());
 }
 
-/// However a supervisor ends, its agent has no place any more.
+/// Gives back the agent's place when its supervisor ends, in whichever way.
 pub(super) struct Leaving {
     pub(super) agent: AgentName,
     pub(super) shared: Arc<Shared>,
@@ -136,7 +136,7 @@ impl Drop for Leaving {
 }
 
 impl Shared {
-    /// An agent says how it stands; whoever's turn it is because of that is told.
+    /// Records the state of an agent, and tells the agents that get a place because of it.
     pub(super) fn stands(&self, agent: &AgentName, account: &AccountName, standing: Standing) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
@@ -146,18 +146,18 @@ impl Shared {
         }
     }
 
-    /// Other gates.
+    /// Replaces the gates.
     pub(super) fn set_gates(&self, gates: BTreeMap<AccountName, Gate>) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
         let before = promotion.deadline(now);
         promotion.set_gates(gates);
         self.let_on(promotion, before, now);
-        // What agents wait for is shown.
+        // The reason for waiting is shown to people.
         self.changed.send_replace(());
     }
 
-    /// Other limits: with more places others begin at once, with fewer nobody is sent away.
+    /// Replaces the limits: with more places others start at once, with fewer no running agent is stopped.
     pub(super) fn limit_turns(&self, policy: &Policy) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
@@ -166,7 +166,7 @@ impl Shared {
         self.let_on(promotion, before, now);
     }
 
-    /// It may be somebody's turn because time has passed.
+    /// Gives places that are free because time has passed.
     pub(super) fn promote(&self) {
         let now = clock::now();
         let promotion = self.turns.lock();
@@ -175,7 +175,7 @@ impl Shared {
     }
 
     fn let_on(&self, mut promotion: MutexGuard<'_, Promotion>, before: Option<Timestamp>, now: Timestamp) {
-        // Nothing begins while herder goes down.
+        // No session starts while herder goes down.
         let promoted = if self.draining.is_cancelled() { Vec::new() } else { promotion.promote(now) };
         let moved = promotion.deadline(now) != before;
         drop(promotion);

@@ -1,8 +1,8 @@
-//! What a session's tool server asks of the agent's supervisor: whispers for a result, and word of the task.
+//! Requests of a session's tool server to the agent's supervisor: whispers for a result, and reports on the task.
 //!
-//! A whisper that is being handed over is *offered*: with a tool's result, until the tool server says that the agent has it,
-//! or to the running turn, until the runtime says so. While it is offered in one way it is not offered in another. Offers are
-//! kept with the session and end with it; what was not handed over by then goes into the next prompt.
+//! A whisper that is being delivered is *offered*: with a tool's result, until the tool server confirms it, or to the
+//! running turn, until the runtime does. While it is offered in one way it is not offered in another. Offers are kept
+//! with the session and end with it; whispers that were not delivered by then go into the next prompt.
 
 use tokio::sync::oneshot;
 
@@ -12,36 +12,36 @@ use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::notice::Refusal;
 use crate::core::work::TaskReport;
 
-/// A whisper on its way to the agent, as the agent reads it.
+/// A whisper on its way to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// Which.
+    /// Its number.
     pub whisper: WorkId,
-    /// What it says.
+    /// Its text in the agent's form.
     pub text: String,
 }
 
-/// What the tool server tells a supervisor.
+/// A message of the tool server to a supervisor.
 #[derive(Debug)]
 pub(super) enum FromTools {
-    /// A call is about to be answered: what is there for its result?
+    /// A call is about to return; the reply lists the whispers for its result.
     Collect { session: SessionId, ticket: oneshot::Sender<Vec<Offered>> },
-    /// The agent has these.
+    /// The agent has received these whispers.
     Taken { session: SessionId, whispers: Vec<WorkId> },
-    /// The call came to nothing: these, and what waited for its answer, are to be handed over another way.
+    /// The call failed: these whispers, and those that waited for its result, need another way.
     Returned { session: SessionId, whispers: Vec<WorkId> },
-    /// The agent says how its task stands.
+    /// The agent reports on its task.
     Report { session: SessionId, report: TaskReport, ticket: oneshot::Sender<Result<(), Refusal>> },
 }
 
 impl Fleet {
-    /// How many calls of an agent's tools are not answered yet.
+    /// Returns the number of an agent's open tool calls.
     #[must_use]
     pub fn open_calls(&self, agent: &AgentName) -> usize {
         self.shared.tools.as_ref().map_or(0, |tools| tools.calls(agent))
     }
 
-    /// What is there for the result of a call of a session's tools. It stays on its way until [`Fleet::whispers_taken`] or
+    /// Returns the whispers for the result of a tool call. They are on their way until [`Fleet::whispers_taken`] or
     /// [`Fleet::whispers_returned`].
     pub async fn whispers_for(&self, agent: &AgentName, session: SessionId) -> Vec<Offered> {
         let (ticket, offered) = oneshot::channel();
@@ -49,20 +49,20 @@ impl Fleet {
         offered.await.unwrap_or_default()
     }
 
-    /// The agent has them.
+    /// Records that the agent has received whispers.
     pub fn whispers_taken(&self, agent: &AgentName, session: SessionId, whispers: Vec<WorkId>) {
         tell(&self.shared, agent, FromTools::Taken { session, whispers });
     }
 
-    /// The call came to nothing.
+    /// Records that the call failed and its whispers were not delivered.
     pub fn whispers_returned(&self, agent: &AgentName, session: SessionId, whispers: Vec<WorkId>) {
         tell(&self.shared, agent, FromTools::Returned { session, whispers });
     }
 
-    /// The agent says how its task stands; resolves when that is on disk.
+    /// Records the agent's report on its task; resolves when it is on disk.
     ///
     /// # Errors
-    /// If the session is over or has no task.
+    /// If the session has ended or has no task.
     pub async fn report(
         &self,
         agent: &AgentName,
