@@ -209,7 +209,7 @@ pub struct Agent {
     pub survivor: Option<ProcessRecord>,
     /// Id of the conversation that the next session can resume.
     pub conversation: Option<String>,
-    /// The last exchanges of prompt and answer, told to a conversation that starts anew.
+    /// The last exchanges of prompt and answer, told to a conversation that starts from scratch.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub exchanges: VecDeque<Exchange>,
     /// Consecutive failed sessions.

@@ -185,7 +185,7 @@ fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
 fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
     if agent.phase == Phase::Removed {
         // An agent added again keeps its session numbers, which are in process markers and in the history, its
-        // finished tasks, and its usage, so that nobody gets past a cap by adding it anew. An answer to an evaluation
+        // finished tasks, and its usage, so that nobody gets past a cap by adding it again. An answer to an evaluation
         // of before must not match one of now.
         *agent = Agent {
             last_session: agent.last_session,

@@ -1,7 +1,7 @@
 //! Questions that an agent asks people: permission for an action, a question of its own, or approval of a plan.
 //!
 //! ```text
-//!   Asked ──► open ──► Answered, once, by whoever is first
+//!   Asked ──► open ──► Answered, once: the first answer counts
 //!              │ ▲     Expired, when nobody answers in time: a no
 //!              │ │     Dropped, when the work that it was for is over
 //!              ▼ │

@@ -18,7 +18,7 @@ pub enum Effect {
         work: Work,
         /// Id of the conversation to resume, if the runtime can.
         conversation: Option<String>,
-        /// The last exchanges, for a conversation that has to start anew.
+        /// The last exchanges, for a conversation that has to start from scratch.
         past: Option<String>,
         /// Recap of a failed session for the one that follows it.
         recap: Option<String>,

@@ -1,4 +1,4 @@
-//! The last exchanges between people and an agent, for a conversation that starts anew: the one before is gone, or
+//! The last exchanges between people and an agent, for a conversation that starts from scratch: the one before is gone, or
 //! its runtime cannot open it.
 
 use std::collections::VecDeque;

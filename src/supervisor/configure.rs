@@ -111,7 +111,7 @@ pub(super) fn bot_toml() -> Actor {
     Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
 }
 
-/// True if an agent is removed, or will be when its session ends: a file that contains it adds it anew.
+/// True if an agent is removed, or will be when its session ends: a file that contains it adds it again.
 pub(super) fn is_going(agent: &Agent) -> bool {
     matches!(agent.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
 }

@@ -61,7 +61,7 @@ impl Root {
             ToRoot::AccountBlocked { agent, account, .. } | ToRoot::Exhausted { agent, account, .. } => {
                 turns.heard(agent, Some(account));
             }
-            // The closing of a supervisor that failed before it could report it: its agent is looked at anew, or is
+            // The closing of a supervisor that failed before it could report it: its agent is looked at again, or is
             // gone.
             ToRoot::Rebuilt { agent } | ToRoot::GaveUp { agent, .. } | ToRoot::Retired { agent } => {
                 turns.heard(agent, None);

@@ -83,7 +83,7 @@ pub(super) enum ToRoot {
 }
 
 impl ToRoot {
-    /// True if agents come or go, or views change otherwise: usage is summed anew.
+    /// True if agents come or go, or views change otherwise: usage is summed again.
     fn changes_who_is_there(&self) -> bool {
         !matches!(
             self,
@@ -306,7 +306,7 @@ impl Root {
         if !books.is_empty() {
             events.push(FleetEvent::BooksKept { agent: agent.clone(), books: Box::new(books) });
         }
-        // A file that contains it again adds it anew, since no person has removed it by command.
+        // A file that contains it again adds it again, since no person has removed it by command.
         if last.is_some_and(configure::was_left_out) && self.fleet.configured.contains_key(&agent) {
             events.push(FleetEvent::LeftOut { agent });
         }

@@ -68,7 +68,7 @@ pub(super) struct Session {
 pub(super) struct Before {
     /// Id of the conversation to resume, if the runtime can.
     pub(super) conversation: Option<String>,
-    /// The last exchanges, for a conversation that has to start anew.
+    /// The last exchanges, for a conversation that has to start from scratch.
     pub(super) past: Option<String>,
     /// Usage of the conversation so far.
     pub(super) conversed: Usage,

@@ -27,7 +27,7 @@ pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) 
     super::queued(agent, &work);
 }
 
-/// Hands a task back to the board. A finished task can be handed back too, so that another agent tries it anew.
+/// Hands a task back to the board. A finished task can be handed back too, so that another agent tries it again.
 pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &Actor) {
     let finished = agent.finished.iter().position(|finished| finished.work.id == id);
     let work = take(agent, id)

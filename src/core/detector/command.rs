@@ -8,7 +8,7 @@ use super::shell::{self, Call, base};
 pub(super) enum Effect {
     /// None: it looks at something.
     Looks,
-    /// None that is known: it builds, tests, asks.
+    /// None known: it builds, tests, asks.
     Runs,
     /// A script or a build, with any effect.
     Unknown,

@@ -1,4 +1,4 @@
-//! Tests of conversations: kept, given up, and started anew.
+//! Tests of conversations: kept, given up, and started from scratch.
 
 use super::outcomes::EVERY_CATEGORY;
 use super::*;
