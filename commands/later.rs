@@ -87,7 +87,7 @@ impl Dispatcher {
         };
         let holder = match (inner.fleet.holder(work), agent) {
             (Some(Holder::Agent(holder)), _) => holder,
-            // That agent's refusal tells what became of it.
+            // The agent's refusal tells what became of it.
             (Some(Holder::Over(_)) | None, Some(agent)) => agent.clone(),
             (Some(Holder::Over(end)), None) => {
                 return Err(vec![voice.locale.refusal(&Refusal::TaskOver { task: work, end })]);
