@@ -575,7 +575,7 @@ fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {
 
 fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
-        // Of no use after a restart.
+        // Useless after a restart.
         Body::Lines(_) | Body::Looked(_) => Ok(None),
         Body::Notice(_)
         | Body::Refusal(_)

@@ -50,48 +50,48 @@ pub struct Blocked {
     pub since: Timestamp,
 }
 
-/// That a person opened an account which was closed for its agents.
+/// A person's opening of an account that was closed for its agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The person.
     pub by: Actor,
 }
 
-/// The fleet as its stream tells it.
+/// The fleet's state, built from its stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetState {
-    /// The agents that exist.
+    /// The existing agents.
     pub roster: BTreeSet<AgentName>,
-    /// Those that a person removed while `bot.toml` names them: it does not bring them back.
+    /// Agents that a person removed while `bot.toml` names them: the file does not bring them back.
     pub removed: BTreeSet<AgentName>,
-    /// What `bot.toml` said of its agents when it was last read.
+    /// The agents' sections of `bot.toml` at the last read.
     #[serde(default)]
     pub configured: BTreeMap<AgentName, AgentSpec>,
     /// Accounts whose agents are paused.
     pub blocked: BTreeMap<AccountName, Blocked>,
-    /// When each account that was closed was last opened again: what agents have met before that counts no more.
+    /// The last opening of each account that was closed: earlier failures of agents do not count any more.
     #[serde(default)]
     pub opened: BTreeMap<AccountName, Opened>,
-    /// Gates that one agent goes through first.
+    /// Closed accounts for which one agent has to try first.
     #[serde(default)]
     pub gates: BTreeMap<AccountName, Gate>,
-    /// When an account was last shown to work after its gate was closed.
+    /// The time at which an account was last shown to work after its gate was closed.
     #[serde(default)]
     pub proved: BTreeMap<AccountName, Timestamp>,
-    /// Who is who on Discord and elsewhere.
+    /// Links between Discord users and services accounts.
     #[serde(default)]
     pub ties: BTreeSet<Tie>,
-    /// What agents use together.
+    /// The shared usage of agents.
     #[serde(default)]
     pub ledger: Ledger,
     /// The task board.
     #[serde(default)]
     pub board: Arc<Board>,
-    /// When herder last started.
+    /// The time of herder's last start.
     pub started: Option<Timestamp>,
-    /// Whether it went down on purpose since.
+    /// True if it shut down in order since.
     pub stopped: bool,
 }
 
@@ -103,7 +103,7 @@ impl FleetState {
         blocked.chain(opened).chain(self.proved.values_mut()).for_each(|at| *at = at.moved(by));
     }
 
-    /// By how many milliseconds the clock lies behind what is on record.
+    /// Returns by how many ms the clock is behind the recorded times.
     #[must_use]
     pub fn clock_behind(&self, now: Timestamp) -> Option<i64> {
         let gates = self.gates.values().map(|gate| gate.since);
@@ -122,13 +122,13 @@ impl Aggregate for FleetState {
         match event {
             FleetEvent::AgentAdded { agent } => {
                 self.removed.remove(agent);
-                // Its books go on in its own hand.
+                // The agent keeps its own usage from here on.
                 self.ledger.kept.remove(agent);
                 self.roster.insert(agent.clone());
             }
             FleetEvent::AgentRemoved { agent } => {
                 self.roster.remove(agent);
-                // A section that is written later asks for it anew.
+                // A section added later asks for the agent again.
                 if self.configured.contains_key(agent) {
                     self.removed.insert(agent.clone());
                 }
@@ -143,7 +143,7 @@ impl Aggregate for FleetState {
             FleetEvent::AccountBlocked { account, category, agent } => {
                 let blocked = Blocked { category: *category, agent: agent.clone(), since: at };
                 self.blocked.entry(account.clone()).or_insert(blocked);
-                // Whoever was to show whether it works has shown that it does not.
+                // The trial has failed: the account does not work.
                 if self.gates.get(account).is_some_and(|gate| gate.category.is_of_account()) {
                     self.gates.remove(account);
                 }
@@ -183,7 +183,7 @@ impl Aggregate for FleetState {
                 self.opened.insert(account.clone(), Opened { at, by: by.clone() });
             }
             FleetEvent::Linked { tie, .. } => {
-                // Nobody is two people on one network.
+                // A person has one account per network, and an account one person.
                 self.ties.retain(|known| {
                     let same = known.user == tie.user && known.network == tie.network;
                     !same && !known.is_of(&tie.network, &tie.account)
@@ -209,16 +209,16 @@ impl Aggregate for FleetState {
     }
 }
 
-/// A state and where it stands.
+/// A loaded state with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded<S> {
     /// The state.
     pub state: S,
-    /// After which revision: what the next write expects. 0: the stream is empty.
+    /// The revision of the state, which the next write expects; 0 if the stream is empty.
     pub rev: u64,
-    /// Entries that should be there and are not.
+    /// Number of missing entries.
     pub missing: u64,
-    /// The last revision before the first of these; `rev` if there are none.
+    /// The last revision before the first missing one; `rev` if none is missing.
     pub whole: u64,
 }
 
@@ -230,11 +230,11 @@ pub(super) struct SnapshotHeader {
     pub(super) crc: u32,
 }
 
-/// Reads a snapshot's bytes. `None`: there is none, or the writer is just replacing it.
+/// Reads a snapshot's bytes; `None` if there is none, or the writer is just replacing it.
 pub(super) fn snapshot(trees: &Trees, stream: &Stream) -> Result<Option<(u64, Vec<u8>)>, ReadError> {
     let text = stream_text(stream);
     let tree = trees.get(Tree::Snapshots);
-    // The writer may replace the snapshot between two reads; the checksum tells, and then it is read again.
+    // The writer may replace the snapshot between two reads; the checksum shows that, and it is read again.
     for _ in 0..3 {
         let Some(header) = tree.get(snapshot_key(&text, 0))? else { return Ok(None) };
         let header: SnapshotHeader = encoding::versioned(&header)
@@ -259,7 +259,7 @@ pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loa
     build(reader, stream, &mut |_, error| Err(error)).map(|(loaded, _)| loaded)
 }
 
-/// The same out of the entries that can be read, with the seqs of those that are there and cannot.
+/// Builds a stream's state from its readable entries, and returns the seqs of the unreadable ones.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -280,7 +280,8 @@ pub(super) fn load_readable<S: Aggregate>(
     })
 }
 
-/// Builds a state; `unread` says whether what cannot be read ends it, is an entry of the stream, or is nothing that is known.
+/// Builds a state. For an unreadable entry `unread` returns an error to stop, its seq if it belongs to the stream, or
+/// `None` if that is unknown.
 fn build<S: Aggregate>(
     reader: &Reader,
     stream: &Stream,
@@ -382,7 +383,7 @@ mod tests {
         let fleet = fleet(vec![blocked(), opened(), blocked(), opened(), blocked()]);
         let last = Opened { at: Timestamp::from_seconds(3), by: Actor::herder() };
         assert_eq!((fleet.opened.get(&account), fleet.blocked.len()), (Some(&last), 1));
-        // One that an earlier version has stored knows nothing of that.
+        // A state stored by an earlier version lacks the field.
         let mut stored = serde_json::to_value(&fleet).expect("JSON");
         stored.as_object_mut().expect("an object").remove("opened");
         let read: FleetState = serde_json::from_value(stored).expect("it is read");

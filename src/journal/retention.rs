@@ -1,9 +1,9 @@
-//! Keeping the database small: a start after a crash reads all of it, and sled's files never shrink.
+//! Retention: keeps the database small, because a start after a crash reads all of it, and sled's files never shrink.
 //!
-//! Events beyond the retention go to an archive, oldest first. An event that its stream's state is still built from
-//! stays until there is a snapshot after it; where that is all that holds it back, the snapshot is made here, since an
-//! agent that rests commits none itself. A stream whose state cannot be built holds nothing back: its entries go with the
-//! others, and a herder that can read them finds them in the archives.
+//! Events beyond the retention go to an archive, oldest first. An event that its stream's state still needs stays
+//! until there is a snapshot after it; if that is the only reason, the snapshot is made here, because an idle agent
+//! commits none itself. A stream whose state cannot be built holds nothing back: its entries are archived with the
+//! others, where a herder that can read them finds them.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -21,35 +21,36 @@ use super::{
     Span, Stream, archive, daily, encoding, fit, notes, refusal, room, store,
 };
 
-/// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
+/// Maximum number of events in one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
 const FILE_EVENTS: u64 = 50_000;
 
-/// Events that are taken out of the database in one group, so that commits wait for no more than that.
+/// Maximum number of events removed from the database in one group, so that commits wait for no more than that.
 const FORGET_EVENTS: u64 = 1_000;
 
-/// A file is worth making only when the retention is passed by a fiftieth of itself, so that upkeep that runs every
-/// hour does not leave a file an hour.
+/// The fraction of the retention by which it has to be exceeded before an archive is written: a fiftieth, so that
+/// hourly maintenance does not write a file each hour.
 const SLACK: u64 = 50;
 
-/// What upkeep did.
+/// The result of maintenance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Maintained {
-    /// Events that went to archives.
+    /// Number of archived events.
     pub archived: u64,
     /// Today's export, if it was written now.
     pub exported: Option<Exported>,
-    /// Archives or the export were left out for this.
+    /// Set if archives or the export were skipped for lack of disk space.
     pub no_room: Option<NoRoom>,
-    /// Events that no archive has any more, or none that can be read.
+    /// Events that no archive has, or no readable one.
     pub lacks: Vec<Span>,
 }
 
 impl Journal {
-    /// Upkeep: archives what is beyond the retention, writes the daily export, looks at the disk, lays the ballast
-    /// again. What would leave less than `warn_free` of the disk is left out. To be called at a start and every hour or so; calls that overlap do nothing.
+    /// Runs maintenance: archives events beyond the retention, writes the daily export, checks the disk, restores the
+    /// ballast. Steps that would leave less than `warn_free` of the disk are skipped. Call it at a start and about
+    /// every hour; overlapping calls do nothing.
     ///
     /// # Errors
-    /// Something could not be read or written. What does not need it was done; nothing is lost, and the next call tries again.
+    /// Something could not be read or written. Independent steps were done; nothing is lost, and the next call tries again.
     pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
         let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
         self.ask(Job::LookAtDisk).await?;
@@ -71,7 +72,7 @@ impl Journal {
         archived.and(looked).and(exported).map(|()| done)
     }
 
-    /// Archives that are gone are missed by their names alone; what is in the others is read by the daily export.
+    /// Missing archives are found by the files' names alone; the daily export reads the others' content.
     async fn look_for_gaps(&self, done: &mut Maintained) -> Result<(), MaintainError> {
         let reader = self.reader().clone();
         done.lacks = blocking(move || {
@@ -134,7 +135,7 @@ impl Journal {
             let reader = self.reader().clone();
             let skipped =
                 blocking(move || Ok::<Vec<Span>, ReadError>(notes::read(reader.trees(), notes::SKIPPED)?));
-            // No archive reaches over numbers that are nobody's: one that had them would be of another history.
+            // No archive spans skipped numbers: such an archive would belong to another history.
             let end =
                 skipped.await?.iter().filter(|span| span.first > first).map(|span| span.first - 1).min();
             let last = cut.min(first + FILE_EVENTS - 1).min(end.unwrap_or(u64::MAX));
@@ -156,8 +157,8 @@ impl Journal {
         Ok(())
     }
 
-    /// An archive that was finished just before herder was killed: its events are still in the database. What is taken out was
-    /// read back from the archive just now, word for word.
+    /// Completes an archive that was finished just before herder was killed: removes its events from the database
+    /// after comparing them word for word.
     async fn finish_forgetting(&self) -> Result<(), MaintainError> {
         while let Some(first) = self.first_seq().await? {
             let reader = self.reader().clone();
@@ -186,7 +187,7 @@ impl Journal {
         blocking(move || reader.first_seq()).await
     }
 
-    /// Takes events up to and with `last` out of the database, some at a time.
+    /// Removes events up to and including `last` from the database, in portions.
     async fn forget(&self, last: u64) -> Result<(), MaintainError> {
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= last) {
             let upto = last.min(first + FORGET_EVENTS - 1);
@@ -199,8 +200,7 @@ impl Journal {
     }
 }
 
-/// Reading and writing of files and trees belongs on a thread that may wait. sled panics on some damage, which is a reason like
-/// any other not to have done it.
+/// Runs blocking work on files and trees on a thread for it. A panic of sled, which some damage causes, becomes an error.
 pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
@@ -208,13 +208,13 @@ pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'sta
         Ok(done) => done,
         Err(failed) => Err(match failed.try_into_panic() {
             Ok(panic) => ReadError::Damaged(refusal::panic_text(&*panic)).into(),
-            // The runtime is being shut down.
+            // The runtime shuts down.
             Err(_) => ReadError::Closed.into(),
         }),
     }
 }
 
-/// The last seq that is beyond the retention, if there are enough such events.
+/// Returns the last seq beyond the retention, if there are enough such events.
 fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Result<Option<u64>, ReadError> {
     let (Some(first), last) = (reader.first_seq()?, reader.durable()) else { return Ok(None) };
     let count = (last + 1).saturating_sub(first);
@@ -226,7 +226,7 @@ fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Res
     let slack = history.keep / u32::try_from(SLACK).unwrap_or(u32::MAX);
     let mut cut = None;
     reader.each_text(first, last, &mut |seq, text| {
-        // What does not say any more when it was goes with those around it.
+        // An event with an unreadable time is archived with its neighbours.
         let Ok(head) = encoding::event_head(text.as_bytes()) else { return ControlFlow::Continue(()) };
         if head.at >= if cut.is_none() { limit.before(slack) } else { limit } {
             return ControlFlow::Break(());
@@ -237,7 +237,7 @@ fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Res
     Ok(cut)
 }
 
-/// Streams whose state is built from events up to `cut`.
+/// Returns the streams whose state needs events up to `cut`.
 fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
     let mut held = HashSet::new();
     for (stream, seq) in tails(reader)? {
@@ -248,13 +248,13 @@ fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
     Ok(held)
 }
 
-/// The oldest event that a state is built from, but for the states of `beyond`.
+/// Returns the oldest event that a state needs, except for the states of `beyond`.
 fn oldest_needed(reader: &Reader, beyond: &HashSet<Stream>) -> Result<Option<u64>, ReadError> {
     let needed = tails(reader)?.into_iter().filter(|(stream, _)| !beyond.contains(stream));
     Ok(needed.map(|(_, seq)| seq).min())
 }
 
-/// Per stream with a state, the first event after its snapshot.
+/// Returns the first event after the snapshot of each stream with a state.
 fn tails(reader: &Reader) -> Result<Vec<(Stream, u64)>, ReadError> {
     let mut tails = Vec::new();
     for (stream, head) in reader.heads()? {
@@ -272,7 +272,7 @@ fn tails(reader: &Reader) -> Result<Vec<(Stream, u64)>, ReadError> {
 fn snapshot(journal: &Journal, stream: &Stream) -> Result<Snapshot, ReadError> {
     match stream {
         Stream::Fleet => state(stream, &journal.load::<FleetState>(stream)?),
-        // One that has lost entries is not to begin behind them as if nothing had been there.
+        // A snapshot must not hide lost entries of an agent.
         Stream::Agent(_) | Stream::Audit => state(stream, &journal.load_whole::<Agent>(stream)?),
     }
 }

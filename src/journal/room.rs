@@ -1,4 +1,4 @@
-//! Room for what upkeep writes beside the database. A disk that it filled would end herder, which lives without an archive
+//! Disk space for the files of maintenance. A disk that they filled would end herder, which works without an archive
 //! and without today's export.
 
 use std::fs;
@@ -8,39 +8,39 @@ use std::path::Path;
 use super::disk;
 use super::store::Paths;
 
-/// What upkeep needed, with what is to stay free, and what there is, in bytes.
+/// The space that maintenance needs, with the part that has to stay free, and the available space, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom {
-    /// That would have to be free.
+    /// The needed space.
     pub needed: u64,
-    /// That is.
+    /// The available space.
     pub free: u64,
 }
 
-/// How many of the files of the sizes `may_go` are to go, in this order, so that there is room for a new one of `needed` bytes
-/// and `keep_free` stays free. None goes in vain.
+/// Returns how many of the files of the sizes `may_go` have to be removed, in this order, so that a new one of
+/// `needed` bytes fits and `keep_free` stays free.
 ///
 /// # Errors
-/// There is no room even then.
+/// There is not enough room even then.
 pub(super) fn to_go(may_go: &[u64], needed: u64, free: u64, keep_free: u64) -> Result<usize, NoRoom> {
     let needed = needed.saturating_add(keep_free);
     let room = |gone: usize| may_go[..gone].iter().fold(free, |room, bytes| room.saturating_add(*bytes));
     (0..=may_go.len()).find(|gone| room(*gone) >= needed).ok_or(NoRoom { needed, free })
 }
 
-/// About how large an export will be: as the last one, if that is known, and no smaller than the archives that go into it.
+/// Estimates the size of an export: the last one's, if known, but at least that of the archives that go into it.
 pub(super) fn of_export(paths: &Paths, last: Option<u64>) -> u64 {
     let archives: u64 = sizes(&paths.archives()).iter().sum();
     let guess = last.map_or(archives.saturating_add(of_database(paths)), |last| last.max(archives));
     guess.saturating_add(guess / 10)
 }
 
-/// About how large an archive will be: as the largest so far.
+/// Estimates the size of an archive: that of the largest so far.
 pub(super) fn of_archive(paths: &Paths) -> u64 {
     sizes(&paths.archives()).into_iter().max().unwrap_or_else(|| of_database(paths))
 }
 
-/// JSON is packed to less than a quarter.
+/// Estimates the compressed size of the database: JSON shrinks to less than a quarter.
 fn of_database(paths: &Paths) -> u64 {
     paths.log().metadata().map_or(0, |log| log.len() / 4)
 }
@@ -50,7 +50,7 @@ fn sizes(dir: &Path) -> Vec<u64> {
     entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len())).collect()
 }
 
-/// Bytes that are free on the disk of `dir`. Where the system does not say, there are enough.
+/// Returns the number of free bytes on the disk of `dir`; the maximum if the system does not tell.
 pub(super) fn free(dir: &Path) -> u64 {
     let looked: io::Result<u64> = disk::free(dir);
     looked.unwrap_or(u64::MAX)

@@ -1,6 +1,6 @@
-//! An export of a database that sled refuses, or that lies on a disk which cannot be written: what can be read of its pages, and
-//! the archives. Events that stood on a damaged page are looked for where they stand a second time: among the newest, which
-//! are written twice (`recent`), and in the newest daily export.
+//! Export of a database that sled refuses, or that is on a read-only disk: everything readable in its pages, and the
+//! archives. Events on damaged pages are taken from their second copies: among the newest in `recent`, and in the
+//! newest daily export.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -22,19 +22,19 @@ use super::replay::SnapshotHeader;
 use super::store::{self, Identity, Paths};
 use super::{ExportError, Exported, Settings, Span, Stream, archive, daily, encoding, import, recent};
 
-/// What was brought out.
+/// The result of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
     /// The export.
     pub exported: Exported,
-    /// Places of the database that cannot be read.
+    /// Number of unreadable places in the database.
     pub damaged: u64,
 }
 
-/// Writes an export of what can be read in a folder, without sled and without changing anything there. Blocks.
+/// Exports everything readable in a folder, without sled and without changing anything there. Blocks.
 ///
 /// # Errors
-/// Another herder holds the folder, its files cannot be read, or the export not be written.
+/// Another herder holds the folder, its files cannot be read, or the export cannot be written.
 pub fn salvage(settings: &Settings, file: Option<&Path>, at: Timestamp) -> Result<Salvaged, ExportError> {
     let paths = Paths::new(&settings.dir);
     let _lock = store::lock_to_read(&paths)?;
@@ -57,7 +57,7 @@ pub fn salvage(settings: &Settings, file: Option<&Path>, at: Timestamp) -> Resul
     Ok(Salvaged { exported, damaged })
 }
 
-/// What the pages say.
+/// The data recovered from the pages.
 struct Salvage {
     header: Header,
     events: BTreeMap<u64, String>,
@@ -98,7 +98,7 @@ impl Salvage {
         }
     }
 
-    /// Adds events that the pages do not have any more.
+    /// Adds events that the pages lack.
     fn look_elsewhere(&mut self, paths: &Paths) -> Result<(), ExportError> {
         let archives = archive::list(&paths.archives())?;
         let newest = daily::newest(&paths.exports());
@@ -164,7 +164,7 @@ impl Salvage {
                 }
             }
         };
-        // What the archives lack, the database may still have.
+        // The database may have events that the archives lack.
         let next = Cell::new(0);
         let events = &self.events;
         let mut flow = ControlFlow::Continue(());
@@ -210,7 +210,7 @@ impl Salvage {
     }
 }
 
-/// Joins the pieces of events; one that has lost some is left out.
+/// Joins the chunks of events; an event with lost chunks is left out.
 fn events(rows: Rows) -> BTreeMap<u64, String> {
     let mut joined: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
     for (key, value) in rows {

@@ -1,4 +1,4 @@
-//! Records that can wait for a while: they are stored with the next commit, or on their own shortly after.
+//! Deferred records: stored with the next commit, or on their own shortly after.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::handle::{Journal, prepare};
 use super::writer::Job;
 use super::{Batch, CommitError, Settled};
 
-/// The longest such a record waits for a commit to go with: on a usual disk it is stored 50 ms after it was handed over.
+/// Maximum time that such a record waits for a commit: on a usual disk it is stored within 50 ms.
 const STORED_WITHIN: Duration = Duration::from_millis(40);
 
-/// The most that wait. While the disk hangs, whoever comes next waits for it as for any other commit.
+/// Maximum number of waiting records. While the disk hangs, further ones wait like any other commit.
 const WAITING_MAX: usize = 1024;
 
-/// Records that wait for the next commit, in the order in which they came.
+/// Records that wait for the next commit, in order of arrival.
 #[derive(Default)]
 pub(super) struct Waiting {
     jobs: Mutex<Vec<Job>>,
-    /// Those that store what no commit has taken along.
+    /// Tasks that store records for which no commit came.
     storing: TaskTracker,
 }
 
@@ -29,7 +29,7 @@ impl Waiting {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All of them, to be stored before anything else.
+    /// Takes all records, to be stored before anything else.
     pub(super) fn take(&self) -> Vec<Job> {
         std::mem::take(&mut *self.jobs())
     }
@@ -43,26 +43,26 @@ impl Waiting {
         if !first {
             return;
         }
-        // It keeps no journal open: a writer that ends stores what waits.
+        // A weak reference, which keeps no journal open: a writer that ends stores the waiting records.
         let writer = writer.downgrade();
         self.storing.spawn(async move {
             tokio::time::sleep(STORED_WITHIN).await;
             if let Some(writer) = writer.upgrade() {
-                // A journal that is closed has stored it.
+                // A closed journal has stored them.
                 let _ = writer.send(nothing()).await;
             }
         });
     }
 }
 
-/// A job that takes what waits along.
+/// Returns an empty job, with which the writer stores the waiting records.
 fn nothing() -> Job {
     Job::Settle(Vec::new(), oneshot::channel().0)
 }
 
 impl Journal {
-    /// Stores a batch before whatever is committed next, and 40 ms later at the latest. A herder that is killed before that
-    /// has never heard of it; the order of what is stored is kept.
+    /// Stores a batch before the next commit, at the latest after 40 ms. A herder that is killed before that loses
+    /// it; the order of stored records is kept.
     ///
     /// # Errors
     /// See [`CommitError`]; nothing of the batch is stored.
@@ -81,7 +81,8 @@ impl Journal {
         Ok(())
     }
 
-    /// As [`Journal::settle`], with the next commit, or 40 ms later at the latest. [`Journal::store_waiting`] ends the wait.
+    /// Settles posts like [`Journal::settle`], with the next commit, at the latest after 40 ms.
+    /// [`Journal::store_waiting`] ends the wait.
     ///
     /// # Errors
     /// The journal has failed or is closed.
@@ -94,15 +95,15 @@ impl Journal {
         stored.await.map_err(|_| CommitError::Closed)?
     }
 
-    /// Has stored what waits for a commit, without one.
+    /// Stores the waiting records now, without a commit.
     pub fn store_waiting(&self) {
         if let Some(writer) = self.writer().filter(|_| !self.waiting().jobs().is_empty()) {
-            // A writer that has jobs takes it along with one of them.
+            // A busy writer takes them with one of its jobs.
             let _ = writer.try_send(nothing());
         }
     }
 
-    /// Waits until what waited for a commit can be read, and what the writer has just taken along.
+    /// Waits until the waiting records can be read, also those that the writer has just taken.
     pub(super) async fn waiting_is_stored(&self) -> Result<(), CommitError> {
         self.ask(|done| Job::Settle(Vec::new(), done)).await?
     }

@@ -1,7 +1,7 @@
-//! A group of batches becomes the changes of one transaction.
+//! Staging: turns a group of batches into the changes of one transaction.
 //!
-//! Numbers are given here: seq, revisions, post ids. A batch that does not fit (another revision than it was decided
-//! on) is left out whole and leaves no gap; the others of its group go through.
+//! Numbers are assigned here: seq, revisions, post ids. A batch that conflicts (it expects another revision) is left
+//! out as a whole and leaves no gap; the others of its group are stored.
 
 use std::collections::HashMap;
 
@@ -20,11 +20,11 @@ use super::table::Table;
 use super::writer::{Prepared, PreparedWrite};
 use super::{Collapsed, CommitError, Confirmed, Memo, Receipt, Settled, Snapshot, Stream, encoding};
 
-/// Entries since a stream's snapshot from which on a new one is wanted, once they are as large as it: a start replays
-/// about so many per agent, and a large state is not written again and again.
+/// Number of entries since a stream's snapshot after which a new one is wanted, if they are as large as it: a start
+/// replays about so many per agent, and a large state is not written too often.
 const SNAPSHOT_EVERY: u64 = 32;
 
-/// Entries since a stream's snapshot from which on a new one is wanted, however large it is.
+/// Number of entries since a stream's snapshot after which a new one is wanted, whatever its size.
 const SNAPSHOT_AFTER: u64 = 256;
 
 /// Keys to set or remove, by tree.
@@ -44,18 +44,18 @@ impl Changes {
         self.0.iter().all(Vec::is_empty)
     }
 
-    /// An event and its place in its stream.
+    /// Adds an event with its position in its stream.
     pub(super) fn event(&mut self, seq: u64, stream: &str, rev: u64, text: Vec<u8>) {
         self.placeless(seq, text);
         self.set(Tree::Index, index_key(stream, rev), &event_key(seq));
     }
 
-    /// An event that does not say any more whose it was.
+    /// Adds an event whose stream is unknown.
     pub(super) fn placeless(&mut self, seq: u64, text: Vec<u8>) {
         chunked(&event_key(seq), text, |key, chunk| self.set(Tree::Events, key, chunk));
     }
 
-    /// A snapshot in place of one of `replaced` chunks. Gives the number of its own.
+    /// Adds a snapshot in place of one with `replaced` chunks. Returns the number of its own.
     pub(super) fn snapshot(&mut self, snapshot: &Snapshot, replaced: u16) -> u16 {
         let text = stream_text(&snapshot.stream);
         let state = &snapshot.state;
@@ -72,18 +72,18 @@ impl Changes {
         chunks
     }
 
-    /// A post by its text.
+    /// Adds a post by its text.
     pub(super) fn post(&mut self, network: &NetworkName, id: PostId, text: Vec<u8>) {
         let key = outbox_key(network, id);
         chunked(&key, text, |key, chunk| self.set(Tree::Outbox, key, chunk));
     }
 
-    /// How many lines of a post arrived.
+    /// Sets the number of a post's confirmed lines.
     pub(super) fn lines(&mut self, network: &NetworkName, id: PostId, lines: u32) {
         self.set(Tree::Outbox, chunk_key(&outbox_key(network, id), LINES), &lines.to_be_bytes());
     }
 
-    /// What a network has to remember.
+    /// Sets or removes a memo.
     pub(super) fn memo(&mut self, memo: Memo) {
         match memo.value {
             Some(value) => self.set(Tree::Memos, memo.key.as_bytes(), value.as_bytes()),
@@ -100,12 +100,12 @@ impl Changes {
         self.set(Tree::Meta, META_LAST, last);
     }
 
-    /// One transaction. Not on the disk before the caller has put it there.
+    /// Runs the transaction. The caller has to sync it to disk.
     pub(super) fn store(&self, trees: &Trees) -> Result<(), String> {
         if self.is_empty() {
             return Ok(());
         }
-        // sled locks and seals every tree that takes part, changed or not.
+        // sled locks and seals every tree of a transaction, changed or not.
         let mut touched: (Vec<sled::Tree>, Vec<_>) = (Vec::new(), Vec::new());
         for (table, changes) in trees.0.iter().zip(&self.0).filter(|(_, changes)| !changes.is_empty()) {
             match table {
@@ -135,7 +135,7 @@ impl Changes {
     }
 }
 
-/// A group while it is put together.
+/// A group while it is staged.
 pub(super) struct Stage<'a> {
     trees: &'a Trees,
     heads: &'a HashMap<Stream, Head>,
@@ -145,7 +145,7 @@ pub(super) struct Stage<'a> {
     changes: Changes,
 }
 
-/// See [`Stage::mark`].
+/// A position in the changes, see [`Stage::mark`].
 pub(super) struct Mark([usize; NAMES.len()]);
 
 /// A group that is ready to be stored.
@@ -236,14 +236,14 @@ impl<'a> Stage<'a> {
         self.last.post += 1;
         post.id = PostId(self.last.post);
         self.changes.post(&post.network, post.id, text);
-        // The beginning of what is said may be there already, said in another way.
+        // The beginning of its text may be there already, in another form.
         if post.confirmed_lines > 0 {
             self.changes.lines(&post.network, post.id, post.confirmed_lines);
         }
         post
     }
 
-    /// Takes posts out, notes how many of their lines arrived, or puts one in the place of many; in order.
+    /// Removes posts, sets the number of their confirmed lines, or replaces many by one, in order.
     pub(super) fn settle(&mut self, settled: Vec<Settled>) -> Result<(), CommitError> {
         let failed = |error: sled::Error| CommitError::Failed(error.to_string());
         for settled in settled {
@@ -251,7 +251,7 @@ impl<'a> Stage<'a> {
                 Settled::Delivered(Confirmed { network, post, lines: None }) => {
                     self.take_out(&network, post).map_err(failed)?;
                 }
-                // A post that is gone already leaves nothing to note.
+                // For a removed post there is nothing to set.
                 Settled::Delivered(Confirmed { network, post, lines: Some(lines) }) => {
                     let key = outbox_key(&network, post);
                     if self.trees.get(Tree::Outbox).contains_key(key).map_err(failed)? {
@@ -277,24 +277,24 @@ impl<'a> Stage<'a> {
         for stored in self.trees.get(Tree::Outbox).scan_prefix(&key).keys() {
             self.changes.remove(Tree::Outbox, stored?);
         }
-        // The lines may have been noted in this very transaction.
+        // The lines may be set in this same transaction.
         self.changes.remove(Tree::Outbox, chunk_key(&key, LINES));
         Ok(())
     }
 
-    /// How far the changes have come.
+    /// Returns the present position in the changes.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.changes.0.each_ref().map(Vec::len))
     }
 
-    /// Leaves out what was changed in the trees since. Only for what changes nothing else.
+    /// Removes the changes since a mark. Only for jobs that change nothing else.
     pub(super) fn go_back(&mut self, Mark(before): Mark) {
         for (changes, before) in self.changes.0.iter_mut().zip(before) {
             changes.truncate(before);
         }
     }
 
-    /// Takes events up to and with `upto` out, with their index.
+    /// Removes events up to and including `upto`, with their index rows.
     pub(super) fn forget(&mut self, upto: u64) -> Result<(), super::ReadError> {
         let mut open: Option<(u64, Vec<u8>)> = None;
         for item in self.trees.get(Tree::Events).range(..=chunk_key(&event_key(upto), LINES)) {
@@ -315,7 +315,7 @@ impl<'a> Stage<'a> {
             self.changes.remove(Tree::Index, index_key(&stream_text(&head.stream), head.rev));
             return Ok(());
         }
-        // Its text does not say any more whose it was; its place does.
+        // The stream in its text is unreadable; the index row still has it.
         for item in self.trees.get(Tree::Index).iter() {
             let (key, at) = item?;
             if number(&at) == Some(seq) {
@@ -336,7 +336,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Whether a stream's tail has grown long. The audit trail has no state.
+/// True if a stream's tail is long. The audit trail has no state.
 fn snapshot_due(stream: &Stream, head: Head) -> bool {
     let entries = head.rev.saturating_sub(head.snapshot);
     match stream {

@@ -1,5 +1,4 @@
-//! Opening a journal: the lock and its holder, sled and its repair, what the database says against what was
-//! acknowledged.
+//! Opening a journal: the lock and its holder, sled and its repair, and the comparison with the acknowledged revisions.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,12 +19,12 @@ use super::refusal::{advice, panic_text, plain};
 use super::staging::Changes;
 use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
-/// sled's page cache. It is a wish, not a limit: under load sled takes several times that. With 64 MiB it writes no faster,
-/// with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
+/// Size of sled's page cache, in bytes. It is no hard limit: under load sled takes several times that. With 64 MiB it
+/// writes no faster, with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
 pub(super) const CACHE: u64 = 16 << 20;
 
-/// How often sled's own thread looks for space to reuse. Durability does not hang on it (the writer flushes), and each
-/// look is a wakeup and an fsync, so it is rare.
+/// Interval in ms at which sled's own thread looks for reusable space. Durability does not depend on it (the writer
+/// flushes), and each look is a wake-up and an fsync, so that it is long.
 const SWEEP_MS: u64 = 5_000;
 
 /// The paths of a journal.
@@ -41,11 +40,11 @@ impl Paths {
     pub(super) fn sled(&self) -> PathBuf {
         self.dir.join("sled")
     }
-    /// sled's log: the one file whose content counts.
+    /// Returns the path of sled's log: the only file whose content counts.
     pub(super) fn log(&self) -> PathBuf {
         self.sled().join("db")
     }
-    /// sled's settings.
+    /// Returns the path of sled's settings.
     pub(super) fn conf(&self) -> PathBuf {
         self.sled().join("conf")
     }
@@ -58,26 +57,26 @@ impl Paths {
     pub(super) fn ballast(&self) -> PathBuf {
         self.dir.join("ballast")
     }
-    /// The newest events a second time.
+    /// Returns the path of the second copy of the newest events.
     pub(super) fn recent(&self) -> PathBuf {
         self.dir.join("recent.jsonl")
     }
-    /// Those before them.
+    /// Returns the path of the copy of the events before them.
     pub(super) fn recent_before(&self) -> PathBuf {
         self.dir.join("recent-before.jsonl")
     }
     pub(super) fn archives(&self) -> PathBuf {
         self.dir.join("archive")
     }
-    /// Where the database is while one that was built anew takes its place.
+    /// Returns the path of the old database while a compacted one takes its place.
     pub(super) fn sled_before(&self) -> PathBuf {
         self.dir.join("sled-before")
     }
-    /// Where the database is built anew.
+    /// Returns the path in which a database is compacted.
     pub(super) fn compacting(&self) -> PathBuf {
         self.dir.join("compacting")
     }
-    /// Where an import is put together; it is there only while one runs, or was cut.
+    /// Returns the path in which an import is built; it exists only while one runs, or after an interrupted one.
     pub(super) fn importing(&self) -> PathBuf {
         self.dir.join("importing")
     }
@@ -93,7 +92,7 @@ impl Paths {
     }
 }
 
-/// Who holds a journal, for whoever comes second.
+/// The holder of a journal, recorded for the message to a second one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -105,7 +104,7 @@ struct Holder {
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held for the lock on it")] File);
 
-/// An opened database with what was found in it.
+/// An opened database with the findings.
 pub(super) struct Store {
     pub(super) db: sled::Db,
     pub(super) trees: Trees,
@@ -119,14 +118,14 @@ pub(super) struct Store {
     pub(super) opening: Opening,
 }
 
-/// The journal's own record.
+/// The journal's identity record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) id: String,
     pub(super) format: u32,
 }
 
-/// Makes the folder and takes the lock.
+/// Creates the folder and takes the lock.
 pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
     if !paths.dir.exists() {
         disk::private_dir(&paths.dir).map_err(paths.io("making its folder"))?;
@@ -148,21 +147,21 @@ pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
-            // Whatever cannot be read of it, the lock is held.
+            // The lock is held, even if the holder cannot be read.
             let _ = file.read_to_string(&mut text);
             return Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) });
         }
         Err(TryLockError::Error(source)) => return Err(paths.io("locking it")(source)),
     }
-    // On a full disk the old record stays or is cut, which only makes a second herder's message poorer.
+    // On a full disk the old record stays or is truncated, which only affects the message to a second herder.
     if let Err(error) = write_holder(&mut file) {
         tracing::warn!(%error, "cannot note who holds the journal");
     }
     Ok(Lock(file))
 }
 
-/// Takes the lock of a folder that nothing is changed in, maybe on a disk that cannot be written. Where no file for it can be
-/// made, nobody has it.
+/// Takes the lock of a folder that is only read, perhaps on a read-only disk. `None` if there is no lock file: then
+/// no herder holds it.
 pub(super) fn lock_to_read(paths: &Paths) -> Result<Option<Lock>, OpenError> {
     match File::open(paths.lock()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -171,7 +170,7 @@ pub(super) fn lock_to_read(paths: &Paths) -> Result<Option<Lock>, OpenError> {
             Ok(()) => Ok(Some(Lock(file))),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // Whatever cannot be read of it, the lock is held.
+                // The lock is held, even if the holder cannot be read.
                 let _ = file.read_to_string(&mut text);
                 Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) })
             }
@@ -196,13 +195,13 @@ fn describe_holder(text: &str) -> String {
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let gone = holder.host == here && !Path::new(&format!("/proc/{}", holder.pid)).exists();
     if gone {
-        // The lock is held although its writer is gone: somebody has just taken it and not yet signed.
+        // The recorded process is gone: a new holder has just taken the lock and not recorded itself yet.
         return "another herder that is just starting".to_owned();
     }
     format!("the herder with process id {} on {}, running since {since}", holder.pid, holder.host)
 }
 
-/// Removes what an import leaves behind that was cut after its last step.
+/// Removes remains of an import that was interrupted after its last step.
 fn tidy_import(paths: &Paths) -> Result<(), OpenError> {
     let removed = fs::remove_dir_all(paths.importing()).and_then(|()| disk::sync_dir(&paths.dir));
     removed.map_err(|source| OpenError::Io {
@@ -222,7 +221,7 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
         if !paths.sled().exists() {
             return Err(OpenError::Unfinished { dir: paths.dir.clone() });
         }
-        // The database is moved last, so that the import was cut when there was nothing left to do but to tidy up.
+        // The database is moved last, so that the import was interrupted when only the clean-up was missing.
         tidy_import(paths)?;
     }
     if known && log_size == 0 {
@@ -242,7 +241,7 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     let opened = catch_unwind(AssertUnwindSafe(|| read(settings, paths, lock, db, opening)));
     let store = opened.unwrap_or_else(|panic| Err(damaged(paths, &panic_text(&*panic))));
     if store.is_err() {
-        // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
+        // A failed sled may wait forever for its log when its last handle is dropped, so that this one never is.
         std::mem::forget(kept);
     }
     store
@@ -252,7 +251,7 @@ fn damaged(paths: &Paths, cause: &dyn std::fmt::Display) -> OpenError {
     OpenError::Damaged { dir: paths.dir.clone(), cause: cause.to_string(), advice: advice(paths) }
 }
 
-/// What the database says, against what was acknowledged.
+/// Reads the database and compares it with the acknowledged revisions.
 fn read(
     settings: &Settings,
     paths: &Paths,
@@ -279,7 +278,7 @@ fn read(
             identity
         }
     };
-    // Once per start: what sled made (the file, the folder's entries) must itself be on the disk.
+    // Once per start: sled's file and the folder's entries must be on disk too.
     db.flush().map_err(damaged)?;
     log.sync_all().map_err(paths.io("writing the database"))?;
     File::open(paths.conf()).and_then(|conf| conf.sync_all()).map_err(paths.io("writing its settings"))?;
@@ -315,13 +314,13 @@ fn read(
     Ok(store)
 }
 
-/// Whether a journal was ever here, whatever became of it.
+/// True if the folder ever contained a journal.
 pub(super) fn held_before(paths: &Paths) -> bool {
     let any_in = |dir: PathBuf| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     Acked::exists(&paths.acked()) || any_in(paths.archives()) || any_in(paths.exports())
 }
 
-/// Makes what tells a later start that a journal was here.
+/// Creates the record by which a later start knows that a journal was here.
 fn sign(store: &mut Store, paths: &Paths) -> io::Result<()> {
     let nothing = (Stream::Fleet, 0);
     let heads = store.heads.iter().map(|(stream, head)| (stream, head.rev));
@@ -331,14 +330,14 @@ fn sign(store: &mut Store, paths: &Paths) -> io::Result<()> {
 }
 
 pub(super) fn lay_ballast(settings: &Settings, paths: &Paths) {
-    // Only a comfort for the day the disk is full: a start does not fail for want of it.
+    // The ballast is optional: without it a start does not fail.
     if let Err(error) = disk::lay_ballast(&paths.ballast(), settings.ballast, settings.ballast) {
         tracing::warn!(%error, "cannot lay ballast beside the database");
     }
 }
 
-/// sled that runs out of room once it is open can be neither used nor closed, so the ballast goes before it comes to
-/// that.
+/// Opens sled; on a nearly full disk the ballast is released first, because a sled that runs out of space once open
+/// can be neither used nor closed.
 fn open_or_make_room(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
     let release = || disk::release(&paths.ballast()).map_err(paths.io("giving up the ballast"));
     if disk::is_short(&paths.dir) {
@@ -376,7 +375,7 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
         opening.repaired = true;
         return Ok(db);
     }
-    // Its settings are always the same, and it makes them anew.
+    // sled's settings never differ, and it creates them again.
     let (conf, aside) = (paths.conf(), paths.sled().join("bad.conf"));
     if !conf.exists() {
         return Err(first);
@@ -388,18 +387,18 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
         opening.repaired = true;
         return Ok(db);
     }
-    // It was not their fault: the folder stays as it was.
+    // The settings were not the cause: restore them.
     fs::rename(&aside, &conf).map_err(paths.io("moving its settings back"))?;
     Err(first)
 }
 
-/// How long a database is waited for that was just closed: no other herder has it, whose lock is ours, but sled's own threads
-/// hold it a moment longer than its last handle. And how often it is looked at.
+/// Maximum time to wait for a database that was just closed, and the interval of checks. The lock excludes other
+/// herders, but sled's own threads hold the database a moment longer than its last handle.
 const LETS_GO: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits until sled has let go of a database that was just closed, and keeps others from opening it. Where a file cannot be
-/// locked, nothing has.
+/// Waits until sled has released a database that was just closed, and keeps others from opening it. Succeeds at once
+/// where files cannot be locked.
 pub(super) fn wait_until_closed(paths: &Paths) -> io::Result<File> {
     let log = File::open(paths.log())?;
     let mut tries = LETS_GO.as_millis() / LOOK.as_millis();
@@ -418,9 +417,9 @@ fn look_again() {
     std::thread::sleep(LOOK);
 }
 
-/// sled panics on some damage.
+/// Opens sled and turns a panic, which some damage causes, into an error.
 fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
-    // The folder around it may be one that was made for others to look into.
+    // The folder around it may be readable by others.
     disk::private_dir(&paths.sled()).map_err(paths.io("making the database's folder"))?;
     let config = sled::Config::new().path(paths.sled()).cache_capacity(CACHE).flush_every_ms(Some(SWEEP_MS));
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
@@ -448,7 +447,7 @@ fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
     }
 }
 
-/// Renames sled's snapshots. Says whether there were any.
+/// Renames sled's snapshots. Returns true if there were any.
 fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
     let mut any = false;
     for entry in fs::read_dir(paths.sled())? {
@@ -484,7 +483,7 @@ fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
     }
 }
 
-/// The ends of the streams and of the journal.
+/// Reads the ends of the streams and of the journal.
 pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head>, Last), OpenError> {
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
     let mut heads = HashMap::new();
@@ -502,15 +501,15 @@ pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head
         Some(text) => encoding::versioned(&text).map_err(|error| damaged(error.to_string()))?,
         None => Last::default(),
     };
-    // Numbers are never used twice, whatever part of the database is newer than the rest.
+    // Numbers are never used twice, whichever part of the database is newer.
     let event = trees.get(Tree::Events).last().map_err(|error| damaged(plain(&error)))?;
     let newest = event.and_then(|(key, _)| number(&key)).unwrap_or(0);
     last.seq = heads.values().map(|head| head.seq).fold(last.seq.max(newest), u64::max);
     Ok((heads, last))
 }
 
-/// Streams whose head says more than their entries: a damaged log can lose pages of one tree alone. Their revision is
-/// kept (no number is used twice); what is gone is reported.
+/// Finds streams whose head is beyond their entries: a damaged log can lose pages of one tree alone. Their revision
+/// is kept (no number is used twice), and the loss is reported.
 fn lost_tails(trees: &Trees, heads: &mut HashMap<Stream, Head>) -> sled::Result<Vec<Missing>> {
     let mut missing = Vec::new();
     for (stream, head) in heads.iter_mut() {
@@ -518,7 +517,7 @@ fn lost_tails(trees: &Trees, heads: &mut HashMap<Stream, Head>) -> sled::Result<
         let mut hot = trees.get(Tree::Index).range(index_key(&text, 0)..=index_key(&text, u64::MAX));
         let last = hot.next_back().transpose()?;
         let Some((key, seq)) = last else {
-            // All of it is in archives, or nothing was ever written but a snapshot.
+            // All entries are in archives, or only a snapshot was ever written.
             continue;
         };
         let found = super::query::rev_of(&key).unwrap_or(0);

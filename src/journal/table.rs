@@ -1,6 +1,6 @@
-//! One tree of the database: sled's, or one in memory, for a journal without a disk.
+//! One tree of the database: in sled, or in memory for a journal without a disk.
 //!
-//! The one in memory is as much of sled as the journal asks for, so that everything above it is the same code.
+//! The one in memory implements the operations of sled that the journal needs, so that all code above is shared.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -11,7 +11,7 @@ use sled::IVec;
 /// Keys and values in memory.
 type Rows = BTreeMap<IVec, IVec>;
 
-/// See the module.
+/// A tree, see the module.
 #[derive(Debug, Clone)]
 pub(super) enum Table {
     Sled(sled::Tree),
@@ -30,7 +30,7 @@ pub(super) enum Items {
     Memory(Lazy),
 }
 
-/// Rows of a table in memory, one looked up after the other: mostly the first one is all that is wanted.
+/// Rows of a table in memory, looked up one at a time: usually only the first is needed.
 pub(super) struct Lazy {
     rows: Arc<Mutex<Rows>>,
     from: Bound<IVec>,
@@ -51,7 +51,7 @@ fn is_empty(from: &Bound<IVec>, to: &Bound<IVec>) -> bool {
     }
 }
 
-/// Tests write this where sled is to panic when it reads it.
+/// A value that makes a read panic in tests, as sled does on a damaged page.
 #[cfg(test)]
 pub(super) const DAMAGED: &str = "the page of this is damaged";
 
@@ -144,7 +144,7 @@ impl Table {
 }
 
 impl Items {
-    /// The keys alone.
+    /// Returns the keys alone.
     pub(super) fn keys(self) -> impl Iterator<Item = sled::Result<IVec>> {
         self.map(|item| item.map(|(key, _)| key))
     }

@@ -1,5 +1,5 @@
-//! What this herder cannot read though nothing is wrong with it: entries of the fleet and posts of a later version are left out,
-//! counted, and kept as they are.
+//! Data of a newer version: entries of the fleet and posts that this herder cannot read are left out, counted, and
+//! kept unchanged.
 
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::Post;
@@ -9,7 +9,7 @@ use super::notes::{self, Versions};
 use super::{FleetState, Loaded, Memo, ReadError, Stream, Unreadable, replay};
 
 impl Journal {
-    /// The fleet's state, without the entries that this herder cannot read: see [`Journal::unreadable`]. Blocks.
+    /// Loads the fleet's state without the entries that this herder cannot read: see [`Journal::unreadable`]. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -22,7 +22,7 @@ impl Journal {
         Ok(loaded)
     }
 
-    /// What could not be read so far of the fleet's entries and of the posts that are owed.
+    /// Returns the unreadable entries of the fleet and pending posts found so far.
     #[must_use]
     pub fn unreadable(&self) -> Unreadable {
         self.unread().clone()
@@ -36,17 +36,17 @@ impl Journal {
         }
     }
 
-    /// A batch's memo that people are told of the archives that were set aside.
+    /// Returns the memo that records that people were told of the archives set aside.
     #[must_use]
     pub fn told_aside() -> Memo {
         Memo { key: notes::ASIDE.to_owned(), value: None }
     }
 
-    /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;
-    /// everything later comes through [`Journal::deliver_to`].
+    /// Returns the pending posts of a network, in the order of commits. Blocks. Call before the first commit after
+    /// the start; later posts come through [`Journal::deliver_to`].
     ///
     /// # Errors
-    /// The database cannot be read. A post that cannot be read stays, see [`Journal::unreadable`].
+    /// The database cannot be read. An unreadable post stays, see [`Journal::unreadable`].
     pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
         let (posts, unreadable) = self.guarded(|| self.reader().undelivered(network))?;
         if let Some(post) = unreadable.last() {
@@ -56,7 +56,7 @@ impl Journal {
         Ok(posts)
     }
 
-    /// The ids of all posts that are still owed to a network, also of those that cannot be read. Blocks.
+    /// Returns the ids of all pending posts of a network, including unreadable ones. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.

@@ -1,5 +1,5 @@
-//! Events of agents that are stored, and that their supervisors have not shown yet. A post leaves as soon as it is stored, so
-//! whoever asks how an agent stands after reading one may ask before its view has changed.
+//! Stored events of agents that their supervisors have not published yet. A post is sent as soon as it is stored, so
+//! that a person who reads it may ask for the agent's state before its view has changed.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::layout::Head;
 use super::{Journal, Stream};
 use crate::core::id::AgentName;
 
-/// By agent, the revision that is stored and not shown. A supervisor shows what it stored before it stores again.
+/// The stored and unpublished revision of each agent. A supervisor publishes its events before it stores again.
 #[derive(Debug, Default)]
 pub(super) struct Unseen(watch::Sender<HashMap<AgentName, u64>>);
 
 impl Unseen {
-    /// The streams that end at `heads` now, and ended at `before`. To be called before anybody hears of it.
+    /// Records that streams ended at `before` and end at `heads` now. Call it before the commit is acknowledged.
     pub(super) fn stored(&self, heads: &HashMap<Stream, Head>, before: &HashMap<Stream, Head>) {
         let agents = heads.iter().filter_map(|(stream, head)| match stream {
             Stream::Agent(agent) if before.get(stream).is_none_or(|before| before.rev < head.rev) => {
@@ -28,7 +28,7 @@ impl Unseen {
         });
     }
 
-    /// An agent's view shows `rev` from now on; `None`: nobody shows this agent any more.
+    /// Records that an agent's view shows `rev`; `None` if the agent has no view any more.
     pub(super) fn seen(&self, agent: &AgentName, rev: Option<u64>) {
         self.0.send_if_modified(|unseen| {
             let is_seen = unseen.get(agent).is_some_and(|stored| rev.is_none_or(|rev| *stored <= rev));
@@ -36,25 +36,25 @@ impl Unseen {
         });
     }
 
-    /// Waits until everything is shown that is stored now.
+    /// Waits until everything stored now is published.
     pub(super) async fn nothing(&self) {
         let mut shown = self.0.subscribe();
         let stored = shown.borrow_and_update().clone();
         let all = |unseen: &HashMap<AgentName, u64>| {
             stored.iter().all(|(agent, rev)| unseen.get(agent).is_none_or(|later| later > rev))
         };
-        // The sender is this value's own, so that it is there as long as anybody waits.
+        // The sender belongs to this value, and so lives as long as any waiter.
         let _ = shown.wait_for(all).await;
     }
 }
 
 impl Journal {
-    /// The view of an agent shows the revision `rev` of its stream from now on; `None`: nobody shows it any more.
+    /// Records that an agent's view shows the revision `rev` of its stream; `None` if the agent has no view any more.
     pub fn seen(&self, agent: &AgentName, rev: Option<u64>) {
         self.unseen().seen(agent, rev);
     }
 
-    /// Waits until the views of the agents show everything that is stored now.
+    /// Waits until the agents' views show everything stored now.
     pub async fn all_seen(&self) {
         self.unseen().nothing().await;
     }

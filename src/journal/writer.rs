@@ -1,4 +1,4 @@
-//! The one thread that writes: it takes what waits, stores it in one transaction, puts that on the disk, then tells.
+//! The writer: one thread that takes the waiting jobs, stores them in one transaction, syncs it to disk, then answers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,26 +24,26 @@ use super::staging::{Changes, Stage};
 use super::unseen::Unseen;
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
 
-/// Batches that wait for the writer. A supervisor has at most one of its own here, so this is a fleet of thousands;
-/// beyond it callers wait, which is the right thing when the disk cannot follow.
+/// Capacity of the writer's queue. A supervisor has at most one batch in it, so that this suffices for a fleet of
+/// thousands; beyond it callers wait, as they should when the disk is too slow.
 pub(super) const QUEUE: usize = 4096;
 
-/// The most jobs of one group: what a slow disk's fsync is shared by.
+/// Maximum number of jobs in one group, which share one fsync.
 const GROUP_JOBS: usize = 512;
 
-/// The most bytes of one group: some tens of milliseconds of writing, which whoever comes next waits for.
+/// Maximum size of one group, in bytes: some tens of milliseconds of writing, for which later jobs wait.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// How often the free space is looked at while there is work: one call of a microsecond. An idle journal fills no disk and
-/// wakes nobody.
+/// Interval of checks of the free space while there is work: one call of a microsecond. An idle journal fills no disk
+/// and causes no wake-up.
 const DISK_EVERY: Duration = Duration::from_secs(1);
 
-/// A batch whose JSON is made already, on the caller's thread.
+/// A batch with its JSON, built on the caller's thread.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) at: Timestamp,
     pub(super) writes: Vec<PreparedWrite>,
-    /// Each with its text; `None`: passed on but not stored.
+    /// Posts with their text; `None` for one that is passed on but not stored.
     pub(super) posts: Vec<(Post, Option<Vec<u8>>)>,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) memos: Vec<Memo>,
@@ -60,19 +60,19 @@ pub(super) struct PreparedWrite {
 
 type Done<T, E = CommitError> = oneshot::Sender<Result<T, E>>;
 
-/// What the writer is asked for.
+/// A job for the writer.
 pub(super) enum Job {
     Commit(Prepared, Done<Receipt>),
     Settle(Vec<Settled>, Done<()>),
-    /// Takes events up to and with this seq out of the database: an archive has them.
+    /// Removes events up to and including this seq from the database, after they were archived.
     Forget(u64, Done<(), ForgetError>),
-    /// A consistent look at everything but the events.
+    /// Takes a consistent copy of everything except the events.
     Capture(Done<Captured, ReadError>),
     LookAtDisk(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
-/// Everything but the events, as it stood after event `last.seq`.
+/// Everything except the events, as of the event `last.seq`.
 #[derive(Debug)]
 pub(super) struct Captured {
     pub(super) last: Last,
@@ -82,7 +82,7 @@ pub(super) struct Captured {
     pub(super) memos: Vec<(String, String)>,
 }
 
-/// What the writer shows to the handle.
+/// State that the writer shares with the handle.
 pub(super) struct Shown {
     pub(super) sink: Mutex<Option<Arc<dyn PostSink>>>,
     pub(super) failed: watch::Sender<Option<String>>,
@@ -92,7 +92,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Where posts go.
+    /// Returns the receiver of posts.
     fn sink(&self) -> Option<Arc<dyn PostSink>> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -103,9 +103,9 @@ impl Shown {
 }
 
 pub(super) struct Writer {
-    /// What is stored before anything else.
+    /// Deferred records, stored before anything else.
     pub(super) waiting: Arc<Waiting>,
-    /// Where it is written to; none: it stays in memory.
+    /// The files; `None` for a journal in memory.
     pub(super) disk: Option<Disk>,
     pub(super) trees: Trees,
     pub(super) dir: PathBuf,
@@ -116,7 +116,7 @@ pub(super) struct Writer {
     pub(super) looked: Option<Instant>,
 }
 
-/// The files of a journal that is open.
+/// The files of an open journal.
 pub(super) struct Disk {
     pub(super) db: sled::Db,
     /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
@@ -125,7 +125,7 @@ pub(super) struct Disk {
     pub(super) recent: Recent,
 }
 
-/// Why events are not taken out.
+/// The reason why events were not removed.
 #[derive(Debug)]
 pub(super) enum ForgetError {
     /// They cannot be read, and stay.
@@ -134,7 +134,7 @@ pub(super) enum ForgetError {
     Commit(CommitError),
 }
 
-/// A job of the group that was staged, to be answered once the group is on the disk.
+/// A staged job, to be answered once the group is on disk.
 enum Answer {
     Commit(Done<Receipt>, Receipt, Vec<Post>),
     Settle(Done<()>),
@@ -160,7 +160,7 @@ impl Writer {
                 }
                 self.last_words();
                 drop(self);
-                // The caller may be gone, which changes nothing.
+                // The caller may be gone; that changes nothing.
                 let _ = closed.send(());
                 return;
             }
@@ -168,7 +168,7 @@ impl Writer {
         self.last_words();
     }
 
-    /// Stores what still waits for a commit when none follows.
+    /// Stores deferred records when no commit follows.
     fn last_words(&mut self) {
         let group = self.waiting.take();
         if !group.is_empty() {
@@ -176,15 +176,15 @@ impl Writer {
         }
     }
 
-    /// Does one job, whatever it is.
+    /// Runs one job of any kind.
     pub(super) fn do_now(&mut self, job: Job) {
         if let Some(closed) = self.control(job) {
-            // The caller may be gone, which changes nothing.
+            // The caller may be gone; that changes nothing.
             let _ = closed.send(());
         }
     }
 
-    /// Does what is not part of a group. Gives back the ticket of a close.
+    /// Runs a job outside a group. Returns the sender of a close.
     fn control(&mut self, job: Job) -> Option<oneshot::Sender<()>> {
         match job {
             Job::Capture(done) => {
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// One transaction, on the disk when this returns.
+    /// Runs one transaction; it is on disk when this returns.
     fn store(&self, changes: &Changes) -> Result<(), String> {
         let stored = catch_unwind(AssertUnwindSafe(|| {
             if !changes.is_empty() {
@@ -257,10 +257,10 @@ impl Writer {
         stored.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    /// Poisons the journal. What was acknowledged is on the disk; what was not is not promised.
+    /// Poisons the journal. Acknowledged data is on disk; for the rest there is no promise.
     fn fail(&mut self, reason: &str, answers: Vec<Answer>) {
         tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
-        // sled waits for ever for its lost log when its last handle is dropped. These two never are.
+        // A sled that lost its log waits forever for it when its last handle is dropped, so that these two never are.
         std::mem::forget((self.disk.as_ref().map(|disk| disk.db.clone()), self.trees.clone()));
         self.shown.failed.send_replace(Some(reason.to_owned()));
         let error = CommitError::Failed(reason.to_owned());
@@ -282,7 +282,7 @@ impl Writer {
         } else {
             acked.write(changed.iter().map(|(stream, head)| (stream, head.rev)))
         };
-        // It only guards against what sled loses; a batch that is on the disk is not refused for its sake.
+        // It only guards against losses of sled; a batch that is on disk is not refused because of it.
         if let Err(error) = written {
             tracing::warn!(%error, "the revisions that were acknowledged cannot be noted");
         }
@@ -294,7 +294,7 @@ impl Writer {
                 Answer::Commit(done, mut receipt, posts) => {
                     receipt.posts = posts;
                     self.pass_on(&receipt.posts);
-                    // A caller that went away has its batch stored all the same.
+                    // The batch is stored even if the caller is gone.
                     let _ = done.send(Ok(receipt));
                 }
                 Answer::Settle(done) => drop(done.send(Ok(()))),
@@ -303,7 +303,7 @@ impl Writer {
         }
     }
 
-    /// Gives posts to the outbox. They are stored, so that a sink that panics loses none for good.
+    /// Passes posts to the outbox. They are stored, so that a panic of the sink loses none permanently.
     fn pass_on(&self, posts: &[Post]) {
         if posts.is_empty() {
             return;
@@ -339,7 +339,7 @@ impl Writer {
     }
 }
 
-/// Adds what waits to a group, up to the first job that stands alone.
+/// Adds waiting jobs to a group, up to the first one that cannot be part of it.
 fn gather(mut group: Vec<Job>, first: Job, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Job>, Option<Job>) {
     let mut bytes = 0;
     let mut next = Some(first);
@@ -355,7 +355,7 @@ fn gather(mut group: Vec<Job>, first: Job, jobs: &mut mpsc::Receiver<Job>) -> (V
     (group, None)
 }
 
-/// What a job adds to its group; `None`: it stands alone.
+/// Returns the size that a job adds to its group; `None` if it cannot be part of one.
 fn size(job: &Job) -> Option<usize> {
     match job {
         Job::Commit(prepared, _) => Some(prepared.bytes),
@@ -365,10 +365,10 @@ fn size(job: &Job) -> Option<usize> {
     }
 }
 
-/// Stages a job, or answers it at once when it cannot be part of the group.
+/// Stages a job, or answers it at once if it cannot be part of the group.
 ///
 /// # Errors
-/// sled panicked over what people wait for: the whole group is lost. The job itself is answered.
+/// sled panicked on a job that callers wait for: the whole group is lost. The caller has to answer the job.
 fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, Broken> {
     match job {
         Job::Commit(prepared, done) => match unless_panicked(|| stage.batch(prepared)) {
@@ -383,7 +383,7 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, Broken> 
             let before = stage.mark();
             match guarded(|| stage.forget(upto)) {
                 Ok(()) => Ok(Some(Answer::Forget(done))),
-                // Events that cannot be taken out are in nobody's way.
+                // Events that cannot be removed do no harm.
                 Err(error) => {
                     stage.go_back(before);
                     let _ = done.send(Err(ForgetError::Read(error)));
@@ -395,17 +395,17 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, Broken> 
     }
 }
 
-/// sled panicked over a job, which is answered once the journal counts as failed.
+/// A job on which sled panicked; it is answered once the journal counts as failed.
 struct Broken {
     reason: String,
     answer: Box<dyn FnOnce(CommitError)>,
 }
 
-/// Why a job is not part of its group.
+/// The reason why a job is not part of its group.
 enum Refused {
-    /// It does not fit, and leaves nothing in the group.
+    /// It conflicts, and changes nothing in the group.
     Alone(CommitError),
-    /// sled panicked over it.
+    /// sled panicked on it.
     Panicked(String),
 }
 
@@ -423,7 +423,7 @@ impl Refused {
     }
 }
 
-/// sled reads while a group is put together, and panics on some damage.
+/// Runs staging and turns a panic into an error: sled is read meanwhile, and panics on some damage.
 fn unless_panicked<T>(staging: impl FnOnce() -> Result<T, CommitError>) -> Result<T, Refused> {
     match catch_unwind(AssertUnwindSafe(staging)) {
         Ok(staged) => staged.map_err(Refused::Alone),
