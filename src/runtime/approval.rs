@@ -1,5 +1,5 @@
-//! Requests of a runtime: what the driver answers itself, because the agent's permissions cover it, and what waits for the
-//! supervisor's answer. Questions of one call are asked one after the other, and answered together.
+//! Requests of a runtime: those that the agent's permissions cover are answered by the driver, the others wait for
+//! the supervisor's answer. The questions of one call are asked one after the other, and answered together.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -12,14 +12,13 @@ use super::protocol::Happening;
 use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::danger::{AskPattern, of_command, of_text};
 
-/// Requests of one session that wait at once: far above what runtimes ask in parallel. One more is denied.
+/// Maximum number of waiting requests per session: far above what runtimes ask in parallel. Further ones are denied.
 const WAITING_MAX: usize = 64;
 
-/// The longest text of a request that is passed on, in bytes: the core bounds what is shown; what lies beyond this is only
-/// known to be there.
+/// Maximum length of a request's text that is passed on, in bytes: the core bounds the shown part, and marks that more exists.
 const TEXT_MAX: usize = 32 * 1024;
 
-/// Parts of a path whose change changes what the agent or its tools may do, so that it is asked about.
+/// Path components whose change affects the permissions of the agent or its tools, so that it is asked about.
 const GUARDED: [&str; 10] = [
     ".git",
     ".herder",
@@ -33,24 +32,24 @@ const GUARDED: [&str; 10] = [
     ".idea",
 ];
 
-/// What is asked for.
+/// An action that needs permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// The tool.
     pub tool: String,
-    /// The exact command, or what stands for it.
+    /// The exact command, or a description of the action.
     pub command: String,
-    /// Whether what is always asked is looked for in it.
+    /// True if the command is searched for patterns that are always asked about.
     pub shell: bool,
-    /// It is known by a name alone: what exactly would be done is not said.
+    /// True if only a name is known, not the exact action.
     pub vague: bool,
 }
 
 impl Wish {
-    /// Whether it is asked about even where permissions cover it.
+    /// True if it is asked about even if permissions cover it.
     #[must_use]
     pub fn is_dangerous(&self, patterns: &[AskPattern]) -> bool {
-        // Nobody would be shown the whole of it, and reading it takes its time.
+        // A longer command could not be shown in full, and takes long to parse.
         if self.shell && self.command.len() > TEXT_MAX {
             return true;
         }
@@ -59,19 +58,19 @@ impl Wish {
         found.is_some()
     }
 
-    /// As it is noted in the log.
+    /// Returns a short form for the log.
     #[must_use]
     pub fn brief(&self) -> String {
         super::text::one_line(&self.command, super::text::LINE_MAX)
     }
 }
 
-/// A request in the terms of its runtime.
+/// A request in its runtime's protocol.
 pub trait Request {
-    /// The line that answers it.
+    /// Builds the line that answers it.
     fn answer(self, allow: bool) -> Vec<u8>;
 
-    /// The line that answers its questions, each with what was said or chosen; `None`: nobody has answered it.
+    /// Builds the line that answers its questions, each with the words or choices given; `None` for an unanswered one.
     fn replied(self, _answers: &[Option<Vec<String>>]) -> Vec<u8>
     where
         Self: Sized,
@@ -79,7 +78,7 @@ pub trait Request {
         self.answer(false)
     }
 
-    /// The line that refuses a plan: with the words of whoever did, or because nobody has answered.
+    /// Builds the line that refuses a plan: with the words of a person, or because there was no answer.
     fn sent_back(self, _why: &str) -> Vec<u8>
     where
         Self: Sized,
@@ -88,42 +87,42 @@ pub trait Request {
     }
 }
 
-/// What a model is told of a question that nobody has answered.
+/// The text for a model whose question nobody has answered.
 pub const UNANSWERED: &str =
     "Nobody answered in time. Decide by yourself what is safe, or say what you need and end your turn.";
 
 /// The questions of one request, of which the first is open.
 #[derive(Debug)]
 struct Call {
-    /// The name of the first of them.
+    /// The key of the first of them.
     first: AskKey,
     answers: Vec<Option<Vec<String>>>,
     rest: VecDeque<Inquiry>,
 }
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Debug)]
 struct Waiting<T> {
     request: T,
-    /// `None`: it asks for permission.
+    /// `None` if it asks for permission.
     call: Option<Call>,
     plan: bool,
 }
 
-/// Whether the agent's permissions cover what is asked for.
+/// Coverage of an action by the agent's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {
-    /// Whatever the command: it is a tool of herder's own.
+    /// Always allowed: it is a tool of herder's own.
     Always,
-    /// Unless the command is one that is always asked about, or it is not known what exactly would be done.
+    /// Allowed, unless the command is always asked about or the exact action is unknown.
     Usually,
-    /// No: a person is asked.
+    /// Not covered: a person is asked.
     No,
-    /// No, and nobody can say yes in the terms of the request.
+    /// Not covered, and the request's protocol has no way to allow it.
     Never,
 }
 
-/// The requests of one session: what is covered is answered at once, the rest waits.
+/// The requests of one session: covered ones are answered at once, the others wait.
 #[derive(Debug)]
 pub struct Requests<T> {
     always_ask: Vec<AskPattern>,
@@ -132,14 +131,14 @@ pub struct Requests<T> {
 }
 
 impl<T: Request> Requests<T> {
-    /// None so far. What fits one of the patterns is asked about even where permissions cover it.
+    /// Creates an empty set. Actions that match one of the patterns are asked about even if permissions cover them.
     #[must_use]
     pub fn new(always_ask: Vec<AskPattern>) -> Self {
         Self { always_ask, next: 1, waiting: BTreeMap::new() }
     }
 
-    /// Answers a request, or keeps it and tells of it: whether it is allowed, if that is decided. One more than can wait
-    /// is denied.
+    /// Answers a request, or keeps it and reports it. Returns whether it is allowed, if that is decided. A request
+    /// beyond the maximum is denied.
     pub fn decide(
         &mut self,
         request: T,
@@ -175,8 +174,8 @@ impl<T: Request> Requests<T> {
         key
     }
 
-    /// Asks the questions of a request, one after the other. One more than can wait is told that nobody answers, and so is one
-    /// that asks nothing.
+    /// Asks the questions of a request, one after the other. A request beyond the maximum, or without questions, is
+    /// answered as unanswered.
     pub fn inquire(&mut self, request: T, questions: Vec<Inquiry>, happened: &mut Vec<Happening>) {
         if self.waiting.len() >= WAITING_MAX || questions.is_empty() {
             return happened.push(Happening::Reply(request.replied(&[])));
@@ -208,8 +207,7 @@ impl<T: Request> Requests<T> {
         happened.push(Happening::Inquired { key, inquiry: Box::new(inquiry), part });
     }
 
-    /// Answers a request that still waits, or asks the next question of its call. Where nobody answers one, nobody is asked the
-    /// others.
+    /// Answers a waiting request, or asks the next question of its call. After an unanswered question the others are not asked.
     pub fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
         let Some(mut waiting) = self.waiting.remove(&key) else { return };
         let Some(call) = &mut waiting.call else {
@@ -232,19 +230,19 @@ impl<T: Request> Requests<T> {
         self.ask_next(waiting, happened);
     }
 
-    /// Whether any waits.
+    /// True if any request waits.
     #[must_use]
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A request that still waits.
+    /// Returns a waiting request.
     #[must_use]
     pub fn waiting(&self, key: AskKey) -> Option<&T> {
         self.waiting.get(&key).map(|waiting| &waiting.request)
     }
 
-    /// A request that the runtime has taken back.
+    /// Removes a request that the runtime has withdrawn.
     pub fn withdraw(&mut self, is_it: impl Fn(&T) -> bool, happened: &mut Vec<Happening>) {
         let found = self.waiting.iter().find(|(_, waiting)| is_it(&waiting.request)).map(|(key, _)| *key);
         if let Some(key) = found {
@@ -254,7 +252,7 @@ impl<T: Request> Requests<T> {
     }
 }
 
-/// Words as a shell would be given them.
+/// Quotes words for a shell.
 #[must_use]
 pub fn quoted(words: &[Value]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
@@ -268,8 +266,8 @@ pub fn quoted(words: &[Value]) -> String {
     words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a path lies in a folder, and changing it changes nothing but work: as it is written, and as it is once every link
-/// in it is followed. What cannot be followed does not.
+/// True if a path is in a folder, as written and with all links resolved, and is not guarded. A path that cannot be
+/// resolved is not.
 #[must_use]
 pub fn is_plain_file_below(path: &str, folder: &Path) -> bool {
     let path = Path::new(path);
@@ -280,14 +278,14 @@ pub fn is_plain_file_below(path: &str, folder: &Path) -> bool {
             .is_some_and(|path| path.strip_prefix(&real).is_ok_and(|inside| is_plain(inside) && inside != ""))
 }
 
-/// Where a path leads that may not be there yet: its deepest folder that is there, links followed, and the rest below it.
+/// Resolves a path that may not exist yet: its deepest existing folder with links resolved, and the rest below it.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     let (mut there, mut rest) = (path, Vec::new());
     loop {
         match fs::canonicalize(there) {
             Ok(found) => return Some(rest.iter().rev().fold(found, |path, part| path.join(part))),
-            // A link that leads nowhere is there, and what is written to it is made wherever it leads.
+            // A dangling link exists, and a write to it creates its target.
             Err(error)
                 if missing(&error) && fs::symlink_metadata(there).is_err_and(|error| missing(&error)) =>
             {
@@ -390,7 +388,7 @@ mod tests {
         assert!(!plain("spark/.git/config", &folder));
     }
 
-    /// Answers with its number, and with what was said.
+    /// A request that answers with its number and the given words.
     #[derive(Debug)]
     struct Numbered(usize);
 

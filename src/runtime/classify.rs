@@ -1,36 +1,37 @@
-//! What the runtimes' tables of failures have in common: the first row that fits decides, and a process that left without a
-//! result may still have said on standard error what a table knows.
+//! Common parts of the runtimes' tables of failures: the first matching row decides, and a process that exits without
+//! a result may have printed a known message on standard error.
 
 use super::command::died;
 use super::text::{Tail, bounded};
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Exit, Outcome};
 
-/// A row of a table: where it looks, what stands there, and what that means.
+/// A row of a table: a field, a value in it, and the category.
 pub type Row<F> = (F, &'static str, Category);
 
-/// The class of a failure, if a row knows it; `holds` says whether a field of it holds a value.
+/// Returns the category of a failure by the first matching row; `holds` returns true if a field contains a value.
 pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> Option<Category> {
     table.iter().find(|(field, value, _)| holds(*field, value)).map(|(_, _, category)| *category)
 }
 
-/// As much of a failure's text as is looked at: a line may have megabytes, and an API's words are among the first of them.
+/// Maximum length of a failure's text that is examined, in bytes: a line may have megabytes, and an API's message is
+/// at its beginning.
 pub const LOOKED_AT: usize = 64 * 1024;
 
-/// A text as the rows look at it: in small letters, like their words.
+/// Returns a text in the form that rows are compared with: bounded and in lower case.
 #[must_use]
 pub fn small(text: &str) -> String {
     bounded(text, LOOKED_AT).to_lowercase()
 }
 
-/// What an agent can wait for in silence, trying again and again: that it passes, or that somebody pays.
+/// True for failures that an agent may wait out in silence with retries: limits and billing.
 #[must_use]
 pub const fn is_limit(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
-/// What APIs and CLIs say of a history that they refuse: a call without its result, a result without its call, thinking that
-/// was changed, a picture that is too large.
+/// Messages of APIs and CLIs about a rejected history: a call without its result, a result without its call, altered
+/// thinking, an image that is too large.
 const HISTORY_REFUSED: [&str; 11] = [
     "ids were found without",
     "unexpected `tool_use_id`",
@@ -45,10 +46,10 @@ const HISTORY_REFUSED: [&str; 11] = [
     "invalid_encrypted_content",
 ];
 
-/// What an API calls the messages of a conversation when it names one of them by its number.
+/// Prefixes with which an API names a message of a conversation by its number.
 const MESSAGES: [&str; 4] = ["messages.", "messages[", "input[", "contents["];
 
-/// Whether a refusal is one of what was said before, and not of how it was asked: the same would be refused again.
+/// True if a message rejects the conversation's history rather than the request: the same history would be rejected again.
 #[must_use]
 pub fn refuses_history(said: &str) -> bool {
     let said = small(said);
@@ -59,12 +60,12 @@ pub fn refuses_history(said: &str) -> bool {
     numbered || HISTORY_REFUSED.iter().any(|known| said.contains(known))
 }
 
-/// The last line whose class is known, of standard error, else of the plain words on standard output.
+/// Returns the last line with a known category, of standard error, else of plain text on standard output.
 pub fn last_known(tail: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
     last_of(tail.iter(), &category).or_else(|| last_of(tail.printed(), &category))
 }
 
-/// The last of these lines whose class is known.
+/// Returns the last of these lines with a known category.
 pub fn last_of<'a>(
     lines: impl DoubleEndedIterator<Item = &'a str>,
     category: impl Fn(&str) -> Option<Category>,
@@ -72,7 +73,7 @@ pub fn last_of<'a>(
     lines.rev().find_map(|line| category(line).map(|category| Outcome::new(category, line)))
 }
 
-/// The outcome of a process that left without a result; `known`: what its last words mean, where they count.
+/// Returns the outcome of a process that exited without a result; `known` is the meaning of its last words, if they count.
 #[must_use]
 pub fn left(exit: Option<Exit>, known: Option<Outcome>, stderr: &Tail) -> Outcome {
     match (known, exit) {

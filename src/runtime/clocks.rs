@@ -1,6 +1,6 @@
-//! The clocks of a session, as a pure state: what was seen when, which clock has run out, and whether there is evidence of life.
+//! The timeouts of a session, as a pure state: the times of events, the expired timeout, and the evidence of life.
 //!
-//! Times are durations since the session's process was given its work.
+//! Times are durations since the session's process was given its prompt.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use super::Clocks;
 use crate::core::detail::Own;
 use crate::core::input::Clock;
 
-/// A tree that uses less than this share of one core is not working: a runtime that hangs in a model call still turns its
-/// event loop over.
+/// Minimum CPU use of a working process tree, as a share of one core: a runtime that hangs in a model call still runs
+/// its event loop.
 pub const CPU_SHARE_MIN: f64 = 0.05;
 
-/// CPU time without any event is evidence of life for so many times the silence timeout: a runtime that asks again and again
-/// what nobody answers uses some, too.
+/// Maximum time for which CPU use alone counts as life, as a multiple of the silence timeout: a runtime that retries
+/// an unanswered request uses some too.
 pub const CPU_ALONE_MAX: u32 = 3;
 
-/// Looks at the CPU time per silence timeout: several before it is over, since two of them make one piece of evidence.
+/// Number of CPU samples per silence timeout: several, since two of them make one piece of evidence.
 const LOOKS_PER_SILENCE: u32 = 8;
 
-/// The shortest time between two looks: one reads the table of all processes.
+/// Minimum time between two samples: each reads the table of all processes.
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(100);
 
-/// The time between two looks at the CPU time.
+/// Returns the time between two CPU samples.
 #[must_use]
 pub fn look_pause(clocks: &Clocks) -> Duration {
     (clocks.silence / LOOKS_PER_SILENCE).max(LOOK_PAUSE_MIN).min(clocks.beat)
@@ -34,11 +34,11 @@ pub fn look_pause(clocks: &Clocks) -> Duration {
 pub struct OpenTool {
     /// Its name.
     pub name: String,
-    /// When it began.
+    /// The time of its start.
     pub since: Duration,
 }
 
-/// What was seen of a session.
+/// The signs of life of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Vitals {
     ready: bool,
@@ -47,60 +47,60 @@ pub struct Vitals {
     tools: BTreeMap<String, OpenTool>,
 }
 
-/// A tool call that never ends is one entry, and a stream that only begins calls must not fill the memory.
+/// Maximum number of open tool calls kept, against a stream that only starts calls.
 const TOOLS_MAX: usize = 1000;
 
 impl Vitals {
-    /// Anything came from the process.
+    /// Records any event from the process.
     pub fn event(&mut self, now: Duration) {
         self.last_event = now;
     }
 
-    /// The runtime is up.
+    /// Records that the runtime is ready.
     pub fn ready(&mut self) {
         self.ready = true;
     }
 
-    /// The tree has used CPU time worth the name.
+    /// Records significant CPU use of the tree.
     pub fn cpu(&mut self, now: Duration) {
         self.last_cpu = Some(now);
     }
 
-    /// A tool call began.
+    /// Records the start of a tool call.
     pub fn tool_started(&mut self, id: String, name: String, now: Duration) {
         if self.tools.len() < TOOLS_MAX {
             self.tools.entry(id).or_insert(OpenTool { name, since: now });
         }
     }
 
-    /// A tool call ended.
+    /// Records the end of a tool call.
     pub fn tool_ended(&mut self, id: &str) {
         self.tools.remove(id);
     }
 
-    /// A turn is over, and with it whatever it had open.
+    /// Records the end of a turn, which ends all of its calls.
     pub fn turn_ended(&mut self) {
         self.tools.clear();
     }
 
-    /// The tool call that has been open for longest.
+    /// Returns the tool call that has been open for longest.
     #[must_use]
     pub fn oldest_tool(&self) -> Option<&OpenTool> {
         self.tools.values().min_by_key(|tool| tool.since)
     }
 
-    /// The last moment at which something was certainly alive: an event, or CPU time.
+    /// Returns the time of the last certain sign of life: an event, or CPU use.
     fn last_sign(&self) -> Duration {
         self.last_cpu.map_or(self.last_event, |cpu| cpu.max(self.last_event))
     }
 
-    /// When the silence is too long.
+    /// Returns the time at which the silence timeout expires.
     fn silent_until(&self, clocks: &Clocks) -> Duration {
         let alone = self.last_event.saturating_add(clocks.silence.saturating_mul(CPU_ALONE_MAX));
         self.last_sign().saturating_add(clocks.silence).min(alone)
     }
 
-    /// The clock that runs out next, and when.
+    /// Returns the timeout that expires next, and its time.
     #[must_use]
     pub fn next(&self, clocks: &Clocks) -> (Clock, Duration) {
         let task = (Clock::Task, clocks.task);
@@ -112,20 +112,20 @@ impl Vitals {
         if other.1 < task.1 { other } else { task }
     }
 
-    /// The clock that has run out, with what was seen.
+    /// Returns the timeout that has expired, with the evidence.
     #[must_use]
     pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, Own)> {
         let (clock, at) = self.next(clocks);
         (now >= at).then(|| (clock, self.evidence(clocks, clock, now)))
     }
 
-    /// From when on CPU time is looked at: only when nothing else speaks for the session any more.
+    /// Returns the time from which CPU use has to be sampled: only when there is no other sign of life.
     #[must_use]
     pub fn needs_cpu(&self, clocks: &Clocks) -> Option<Duration> {
         (self.ready && self.tools.is_empty()).then(|| self.last_sign().saturating_add(clocks.silence / 2))
     }
 
-    /// Whether nothing has spoken for the session for long enough that it can be said to wait for something.
+    /// True if there was no sign of life for long enough to say that the session waits for something.
     #[must_use]
     pub fn is_quiet(&self, clocks: &Clocks, now: Duration) -> bool {
         self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence.min(clocks.task) / 2

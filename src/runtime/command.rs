@@ -1,7 +1,7 @@
-//! Runtime `command`: any program. The prompt goes in, lines come out, the exit code decides.
+//! Runtime `command`: any program. It receives the prompt and prints lines; the exit code decides.
 //!
-//! A CLI that is asked once and answers in JSON is read by that ([`mod@format`]): then its own word for how it went decides, and
-//! the exit code only where it left without one.
+//! A one-shot CLI that answers in JSON is read by its format ([`mod@format`]): then its own result decides, and the
+//! exit code only if there is none.
 
 pub mod classify;
 mod codex;
@@ -25,34 +25,34 @@ use crate::core::spec::{Pattern, PromptMode};
 
 pub(super) use format::Format;
 
-/// The final text is what the program printed: this much of it, half from each end. Thousands of lines, and no more in
-/// memory and in one entry of the journal than a program may take that prints without end.
+/// Maximum length of the final text, which is the program's output, in bytes; half from each end. Thousands of lines,
+/// bounded in memory and in one journal entry.
 const TEXT_MAX: usize = 256 * 1024;
 
-/// What one compiled pattern may take: an operator's pattern is short, and a hostile one fails here.
+/// Maximum size of one compiled pattern, in bytes: an operator's pattern is short, and a hostile one fails here.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 
-/// By which a program says that it must not be started again.
+/// The exit code by which a program asks not to be restarted.
 pub(super) const EXIT_DO_NOT_RESTART: i32 = 2;
 
-/// The place of the prompt in the command line.
+/// The placeholder of the prompt in the command line.
 const PLACEHOLDER: &str = "{prompt}";
 
-/// Speaks with any program.
+/// The protocol of any program.
 #[derive(Debug)]
 pub struct Command {
     mode: PromptMode,
     text: HeadTail,
     patterns: Vec<(Regex, Category)>,
-    /// How it prints, if that is no text.
+    /// The parser of its output, if that is not plain text.
     format: Option<Box<dyn Format>>,
 }
 
 impl Command {
-    /// What to run for `launch`.
+    /// Builds the invocation for `launch`.
     ///
     /// # Errors
-    /// If the agent has no command.
+    /// The agent has no command.
     pub fn prepare(
         launch: &Launch,
         mut environment: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ impl Command {
         let arguments = match spec.prompt {
             PromptMode::Stdin => arguments.to_vec(),
             PromptMode::Arg => {
-                // A NUL cannot be part of an argument.
+                // An argument cannot contain a NUL.
                 let prompt = launch.prompt.replace('\0', "");
                 arguments.iter().map(|argument| filled_in(argument, &prompt)).collect()
             }
@@ -82,20 +82,20 @@ impl Command {
         Ok((invocation, command))
     }
 
-    /// What a pattern says of a line.
+    /// Returns the category of the first pattern that matches a line.
     fn category_of(&self, line: &str) -> Option<Category> {
         self.patterns.iter().find(|(pattern, _)| pattern.is_match(line)).map(|(_, category)| *category)
     }
 
-    /// The last line of standard error that a pattern knows: what is said last is what it ended with.
+    /// Returns the last line of standard error that a pattern matches: the last message is the decisive one.
     fn recognised<'a>(&self, stderr: &'a Tail) -> Option<(Category, &'a str)> {
         stderr.iter().rev().find_map(|line| self.category_of(line).map(|category| (category, line)))
     }
 
-    /// How it went by what it printed in JSON; none: that does not say.
+    /// Returns the result in the program's JSON output; `None` if it has none.
     fn told(&mut self) -> Option<Outcome> {
         let mut outcome = self.format.as_mut()?.result()?;
-        // What nobody knows an operator may.
+        // An operator's pattern may know a category that the format does not.
         let known = outcome.unknown.then(|| self.category_of(&outcome.detail.to_string())).flatten();
         if let Some(category) = known {
             (outcome.category, outcome.unknown) = (category, false);
@@ -103,11 +103,11 @@ impl Command {
         Some(outcome)
     }
 
-    /// A process that left without a word of how it went.
+    /// Returns the outcome of a process that exited without a result.
     fn left(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let failed = match exit {
             Some(Exit::Code(0)) => false,
-            // Code 2 asks not to be restarted, whatever was said; whoever ends a process by a signal does not ask it why.
+            // Code 2 asks not to be restarted, whatever was printed; and a process ended by a signal is not asked for a reason.
             Some(Exit::Code(EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => return died(exit, stderr),
             Some(Exit::Code(_)) => true,
         };
@@ -119,7 +119,7 @@ impl Command {
             None => Outcome::new(Category::Success, ""),
             Some(format) => {
                 let known = last_known(stderr, |line| format.category_of(line));
-                // Who is not let do something may leave as if nothing were wrong.
+                // A program may exit with success although it was denied permission.
                 let counts = |known: &Outcome| failed || known.category == Category::SandboxDenial;
                 left(exit, known.filter(counts), stderr)
             }
@@ -127,14 +127,14 @@ impl Command {
     }
 }
 
-/// The argument with the prompt in its place. Where it begins with the prompt, it is not to become an option: those who give
-/// work choose words, and not what the program is told.
+/// Replaces the placeholder in an argument. An argument that begins with the prompt must not become an option: the
+/// author of a task supplies text, not options.
 fn filled_in(argument: &str, prompt: &str) -> String {
     let filled = argument.replace(PLACEHOLDER, prompt);
     if argument.starts_with(PLACEHOLDER) && filled.starts_with('-') { format!(" {filled}") } else { filled }
 }
 
-/// Patterns that cannot be compiled are left out: the configuration is checked where it is read.
+/// Compiles patterns; invalid ones are left out, since the configuration is checked when it is read.
 fn compile(patterns: &[Pattern]) -> Vec<(Regex, Category)> {
     let compiled = patterns.iter().filter_map(|pattern| {
         let regex = RegexBuilder::new(&pattern.matches).size_limit(PATTERN_SIZE_MAX).build();
@@ -184,7 +184,7 @@ impl Protocol for Command {
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let text = self.text.text().filter(|_| self.format.is_none());
         let mut tail = stderr.clone();
-        // Many a program says on standard output why it leaves.
+        // Many programs print their reason on standard output.
         text.iter().flat_map(|text| text.lines()).for_each(|line| tail.print(line.as_bytes()));
         let mut outcome = self.told().unwrap_or_else(|| self.left(exit, &tail));
         (outcome.turns, outcome.usage) = match &self.format {
@@ -197,7 +197,7 @@ impl Protocol for Command {
         outcome
     }
 
-    /// What it said last of why it waits, by the patterns, or by its own table.
+    /// Returns the last reason for waiting that the program printed, by the patterns or its format's table.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let last = stderr.newest().next_back();
         let by_pattern = last.and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
@@ -215,7 +215,7 @@ impl Protocol for Command {
     }
 }
 
-/// The outcome of a process that left without saying how it went.
+/// Returns the outcome of a process that exited without a result.
 #[must_use]
 pub fn died(exit: Option<Exit>, stderr: &Tail) -> Outcome {
     let how = match exit {

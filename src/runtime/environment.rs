@@ -1,4 +1,4 @@
-//! A child's environment: an allow-list, then what its spec sets, then what herder must have there.
+//! A child's environment: an allow-list, then the agent's own variables, then those that herder requires.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -8,18 +8,18 @@ use super::Launch;
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::{AgentSpec, Runtime};
 
-/// The variable by which a process is known to belong to a session, whatever its parent, group or session.
+/// The variable that identifies a session's processes, whatever their parent, group or session.
 pub const MARKER: &str = "HERDER_SESSION";
 
-/// The variable that tells a child which agent it is.
+/// The variable with the agent's name.
 pub const AGENT: &str = "HERDER_AGENT";
 
-/// Never inherited, even if a spec lists them: herder's own credentials and settings.
+/// True for herder's own credentials and settings, which are never inherited, even if an agent's settings list them.
 fn is_herders_own(name: &str) -> bool {
     name.starts_with("HERDER_") || name == "DISCORD_TOKEN"
 }
 
-/// herder's own environment, read anew, without what no agent is given. Variables that are no Unicode are left out.
+/// Reads herder's present environment without withheld variables. Variables that are not Unicode are left out.
 #[must_use]
 pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
     std::env::vars_os()
@@ -28,7 +28,7 @@ pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What a child is given of `own`, herder's environment: the variables that are passed on, then those that are set for it.
+/// Selects a child's variables: the inherited ones of `own`, herder's environment, then those that are set for it.
 #[must_use]
 pub fn chosen(
     inherit: &[String],
@@ -44,20 +44,20 @@ pub fn chosen(
     for (name, value) in set {
         environment.insert(name.clone(), value.clone());
     }
-    // A NUL or an equals sign in the wrong place would make the whole spawn fail.
+    // A NUL, or an equals sign in a name, would make the spawn fail.
     environment
         .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));
     environment
 }
 
-/// The longest value that is read from a file, in bytes: a private token, not a data set.
+/// Maximum length of a value read from a file, in bytes: a private token, not a data set.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// What stands in the files that a spec names for variables: read anew for each session, so that a secret that was replaced
-/// needs nothing but the next one.
+/// Reads the files that an agent's settings name for variables: for each session, so that a replaced secret takes
+/// effect with the next one.
 ///
 /// # Errors
-/// Which file holds no line that a variable could be set to.
+/// The file that does not contain a usable line.
 pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> {
     let read = |(name, path): (&String, &PathBuf)| {
         let unreadable = || Own::VariableUnreadable { path: path.display().to_string() };
@@ -73,17 +73,17 @@ pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> 
     spec.env_files.iter().map(read).collect()
 }
 
-/// The whole environment of the child that `launch` asks for.
+/// Returns the whole environment of a child.
 #[must_use]
 pub fn of(launch: &Launch) -> BTreeMap<String, String> {
     let mut environment = chosen(&launch.spec.inherit_env, &launch.spec.env, &launch.environment);
     environment.insert(MARKER.to_owned(), launch.marker.clone());
     environment.insert(AGENT.to_owned(), launch.agent.to_string());
     if let Some(access) = launch.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {
-        // Such a program has no configuration that herder knows of: whoever wrote it starts `herder mcp` with this.
+        // herder does not know such a program's configuration: its author starts `herder mcp` with this variable.
         environment.insert(crate::tools::VARIABLE.to_owned(), access.file.display().to_string());
     }
-    // A NUL or an equals sign in the wrong place would make the whole spawn fail.
+    // A NUL, or an equals sign in a name, would make the spawn fail.
     environment
         .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));
     environment

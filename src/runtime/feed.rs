@@ -1,4 +1,4 @@
-//! A child's standard input: written piece by piece, so that a child that does not read holds nobody up.
+//! A child's standard input: written piece by piece, so that a child that does not read blocks nothing.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use tokio::process::ChildStdin;
 
 use crate::core::id::WorkId;
 
-/// Answers that may wait for a child that does not read before no more of its questions are read.
+/// Maximum size of waiting input for a child that does not read, in bytes; beyond it no more of its output is read.
 const WAITING_MAX: usize = 1024 * 1024;
 
-/// See the module's text.
+/// The pipe and the waiting input, see the module.
 #[derive(Debug)]
 pub(super) struct Stdin {
     pipe: Option<ChildStdin>,
@@ -31,22 +31,22 @@ impl Stdin {
         Self { pipe, waiting: VecDeque::new(), waiting_bytes: 0, closing: false }
     }
 
-    /// Whether more can be said.
+    /// True if more can be written.
     pub(super) const fn is_open(&self) -> bool {
         self.pipe.is_some() && !self.closing
     }
 
-    /// Whether [`Stdin::feed`] has something to do.
+    /// True if [`Stdin::feed`] has something to write.
     pub(super) fn has_work(&self) -> bool {
         self.pipe.is_some() && !self.waiting.is_empty()
     }
 
-    /// Whether more may be read from the child, which may have to be answered.
+    /// True if more may be read from the child, since answers to it still fit.
     pub(super) fn has_room(&self) -> bool {
         self.waiting_bytes < WAITING_MAX
     }
 
-    /// Puts `bytes` behind what waits. `work` is given back once they are written.
+    /// Queues `bytes`. `work` is returned once they are written.
     pub(super) fn push(&mut self, bytes: Vec<u8>, work: Option<WorkId>) {
         if self.is_open() && !bytes.is_empty() {
             self.waiting_bytes += bytes.len();
@@ -73,13 +73,13 @@ impl Stdin {
         }
     }
 
-    /// Writes once. The work whose last byte this was. The pipe has no buffer on this side, so that what is written is
-    /// where the child can read it.
+    /// Writes once. Returns the work whose last byte this was. The pipe has no buffer on this side, so that written
+    /// bytes are readable by the child.
     pub(super) async fn feed(&mut self) -> Option<WorkId> {
         let (Some(pipe), Some(piece)) = (&mut self.pipe, self.waiting.front_mut()) else { return None };
         match pipe.write(&piece.bytes[piece.written..]).await {
             Ok(0) | Err(_) => {
-                // The child does not listen any more; how it leaves says why.
+                // The child does not read any more; its exit tells why.
                 self.drop_now();
                 None
             }

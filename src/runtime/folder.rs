@@ -1,8 +1,7 @@
-//! Questions about folders whose file system may not answer: a network mount whose server is gone holds up whoever asks, and
-//! nothing ends that.
+//! Access to folders whose file system may hang: a network mount with an unreachable server blocks a caller without end.
 //!
-//! Each is asked by a thread of its own and not by one of those that are there for everything else. One that hangs stays until
-//! the file system answers; about one folder there are few of them at a time, so that whoever asks again adds no more.
+//! Each access runs on a thread of its own and not on the shared blocking threads. A hanging one stays until the file
+//! system answers; the number per folder is bounded, so that repeated accesses add no more.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,10 @@ use tokio::time::timeout;
 
 use crate::core::detail::{Detail, Own};
 
-/// Questions about one folder at a time: agents can share one. Others wait, no longer than they are patient.
+/// Maximum number of concurrent accesses to one folder: agents can share one. Others wait until their timeout.
 const AT_ONCE: usize = 8;
 
-/// The places of each folder that something is asked about.
+/// The semaphore of each folder in use.
 static PLACES: Mutex<Option<HashMap<PathBuf, Weak<Semaphore>>>> = Mutex::new(None);
 
 fn places(folder: &Path) -> Arc<Semaphore> {
@@ -32,10 +31,10 @@ fn places(folder: &Path) -> Arc<Semaphore> {
     places
 }
 
-/// Asks `question` about a folder.
+/// Runs `question` on a folder.
 ///
 /// # Errors
-/// No answer came for as long as `patience`.
+/// There is no answer within `patience`.
 pub(crate) async fn ask<T: Send + 'static>(
     folder: &Path,
     patience: Duration,
@@ -47,7 +46,7 @@ pub(crate) async fn ask<T: Send + 'static>(
         let (answer, answered) = oneshot::channel();
         let of = folder.to_owned();
         let asking = move || {
-            // Nobody may wait for it any more.
+            // The caller may be gone.
             let _ = answer.send(question(&of));
             drop(place);
         };
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(tokio::join!(hangs, others).0, Ok(true));
     }
 
-    /// A fleet that starts, whose agents share a folder.
+    /// A starting fleet whose agents share a folder.
     #[tokio::test]
     async fn many_ask_about_one_folder_at_once_and_all_are_answered() {
         let folder = Path::new("/test/shared");

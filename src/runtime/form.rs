@@ -1,11 +1,11 @@
-//! Forms that a runtime wants filled in (elicitation of MCP and of the Agent Client Protocol): each field is a question, and the
+//! Forms of a runtime (elicitation of MCP and of the Agent Client Protocol): each field becomes a question, and the
 //! answers together are the content.
 
 use serde_json::{Map, Value, json};
 
 use crate::core::ask::{Inquiry, Offer};
 
-/// A field: its name, and the values that its answers stand for.
+/// A field: its name, and the values of its answers.
 #[derive(Debug)]
 struct Field {
     name: String,
@@ -17,21 +17,21 @@ struct Field {
 enum Kind {
     Text,
     Number,
-    /// One of these values, by what people read.
+    /// One of these values, each with its label.
     One(Vec<(String, Value)>),
-    /// Any of them.
+    /// Any number of these values.
     Several(Vec<(String, Value)>),
 }
 
-/// See the module's text.
+/// The fields of a form, see the module.
 #[derive(Debug)]
 pub(super) struct Form(Vec<Field>);
 
-/// What a form without fields asks.
+/// The affirmative answer to a form without fields.
 const AGREED: &str = "Yes";
 
 impl Form {
-    /// The form of a JSON schema, and its questions. Where it has no fields, it asks whether one agrees.
+    /// Parses a JSON schema into a form and its questions. A form without fields asks for consent.
     pub(super) fn of(message: &str, schema: &Value) -> (Self, Vec<Inquiry>) {
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let properties = schema["properties"].as_object();
@@ -58,7 +58,7 @@ impl Form {
         (Self(fields), questions)
     }
 
-    /// The answer: the content, or that there is none because nobody has filled in what must be.
+    /// Builds the answer: the content, or a cancellation if a required field is unanswered.
     pub(super) fn answer(&self, answers: &[Option<Vec<String>>]) -> Value {
         if answers.iter().all(Option::is_none) {
             return json!({ "action": "cancel" });
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-/// The values to choose from, in the ways that schemas have for them: `enum` with names, or constants with titles.
+/// Returns the values to choose from, in either notation of schemas: `enum` with names, or constants with titles.
 fn choices(schema: &Value) -> Vec<(String, Value)> {
     let list = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

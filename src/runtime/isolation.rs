@@ -1,9 +1,8 @@
-//! What keeps an agent to itself: a folder for its own state, a HOME of its own where that is wanted, nothing to push with
-//! that is not named, and whatever encloses its command.
+//! Isolation of an agent: a folder for its own state, optionally a HOME of its own, withheld credentials for pushing,
+//! and a sandbox around its command.
 //!
-//! What it inherits of the environment is [`super::environment`]'s. What a person owns beside that, below their HOME and in
-//! their SSH agent, is kept from it here: by settings that the tools themselves obey. Who must be kept from it by force
-//! gets a `sandbox`.
+//! [`super::environment`] decides about inherited variables. This module withholds what the user owns besides, below
+//! HOME and in the SSH agent, by settings that the tools obey. Enforced isolation needs a `sandbox`.
 
 mod home;
 
@@ -18,20 +17,20 @@ use super::protocol::Invocation;
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::AgentSpec;
 
-/// The variable that names an agent's own folder.
+/// The variable with the path of an agent's own folder.
 pub const STATE: &str = "HERDER_STATE";
 
-/// The folder of the agents' folders, in the data folder.
+/// Name of the folder of the agents' folders, in the data folder.
 pub const FOLDER: &str = "agents";
 
-/// What an agent may be given to push with, by name.
+/// Credentials for pushing that an agent can be given, by name.
 pub const PUSH: [&str; 3] = ["git", "ssh", "gh"];
 
-/// No key, no agent, no question: what `git` runs where ssh is not named.
+/// The SSH command of `git` for an agent without `ssh`: no key, no agent, no prompt.
 const SSH_WITHOUT_KEYS: &str =
     "ssh -F /dev/null -o IdentityFile=none -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes";
 
-/// Whether an entry of `credentials` is one of [`PUSH`] or a file below a HOME.
+/// True if an entry of `credentials` is one of [`PUSH`] or a file below a HOME.
 #[must_use]
 pub fn is_credential(entry: &str) -> bool {
     PUSH.contains(&entry)
@@ -40,10 +39,10 @@ pub fn is_credential(entry: &str) -> bool {
             && Path::new(entry).components().all(|part| matches!(part, Component::Normal(_))))
 }
 
-/// Makes the agent's folders, and sets what it is to see of them.
+/// Creates the agent's folders, and sets the variables that refer to them.
 ///
 /// # Errors
-/// What cannot be made, or is not there.
+/// The folder or file that cannot be created, or is missing.
 pub(super) fn furnish(launch: &Launch, environment: &mut BTreeMap<String, String>) -> Result<(), Detail> {
     let spec = &launch.spec;
     if let Some(state) = &launch.state {
@@ -54,7 +53,7 @@ pub(super) fn furnish(launch: &Launch, environment: &mut BTreeMap<String, String
         if spec.own_home {
             let home = home::furnish(launch, state)?;
             environment.insert("HOME".to_owned(), home.display().to_string());
-            // These would lead back.
+            // These would lead to the user's own folders.
             for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
                 if !spec.env.contains_key(name) {
                     environment.remove(name);
@@ -75,7 +74,7 @@ pub(super) fn enclose(launch: &Launch, invocation: &mut Invocation) {
     invocation.arguments = words.chain([inner]).chain(arguments).collect();
 }
 
-/// A word of the sandbox's command with the places in it.
+/// Fills the paths into a word of the sandbox's command.
 fn filled(word: &str, launch: &Launch, environment: &BTreeMap<String, String>) -> String {
     let shown = |path: &Path| path.display().to_string();
     let state = launch.state.as_deref().map(shown).unwrap_or_default();
@@ -86,14 +85,14 @@ fn filled(word: &str, launch: &Launch, environment: &BTreeMap<String, String>) -
         .replace("{state}", &state)
 }
 
-/// A folder that nobody else can look into.
+/// Creates a folder of mode 0700.
 fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
-/// Keeps what is not named from the tools that push: their settings and logins are below the user's HOME, which an agent
-/// usually shares.
+/// Withholds credentials that are not named from the tools that push: their settings and logins are below the user's
+/// HOME, which an agent usually shares.
 fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<String, String>) {
     let named = |word: &str| spec.credentials.iter().any(|entry| entry == word);
     let mut set = |name: &str, value: &str| {
@@ -101,7 +100,7 @@ fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<S
     };
     if !named("git") {
         set("GIT_TERMINAL_PROMPT", "0");
-        // One that is there and empty goes before `core.askPass` and `SSH_ASKPASS`, and is none.
+        // An empty value takes precedence over `core.askPass` and `SSH_ASKPASS`, and disables prompting.
         set("GIT_ASKPASS", "");
         take_back(environment);
     }
@@ -116,19 +115,19 @@ fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<S
     }
 }
 
-/// What `git` would send of the user's settings, taken back: an empty one takes back all that were set before it. Those that
-/// are set for one URL, and whatever `~/.netrc` has, cannot be taken back so. Settings that the agent is given by name come
-/// after these, and hold.
+/// Resets credential settings of the user's git configuration: an empty value removes all earlier ones. Settings for
+/// a single URL, and `~/.netrc`, cannot be reset in this way. Settings given to the agent by name follow these, and
+/// take effect.
 fn take_back(environment: &mut BTreeMap<String, String>) {
     const TAKEN_BACK: [&str; 3] = ["credential.helper", "http.extraHeader", "http.cookieFile"];
-    /// More than anybody hands on in this way; beyond it git is left to refuse them.
+    /// Maximum number of given settings: more than anybody passes; beyond it git is left to refuse them.
     const GIVEN_MAX: usize = 1000;
-    // To git an empty count is none.
+    // git treats an empty count as zero.
     let count = environment.get("GIT_CONFIG_COUNT").filter(|count| !count.is_empty());
     let given = match count.map(|count| count.trim().parse::<usize>()) {
         None => 0,
         Some(Ok(given)) if given <= GIVEN_MAX => given,
-        // git runs with none that is wrong.
+        // git refuses an invalid count.
         Some(Ok(_) | Err(_)) => return,
     };
     let shift = TAKEN_BACK.len();

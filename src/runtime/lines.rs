@@ -8,26 +8,26 @@ use std::task::{Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The longest line that is looked at. Longer ones are read and dropped: no runtime writes one on purpose.
+/// Maximum length of a line, in bytes. Longer ones are discarded: no runtime writes one on purpose.
 pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
 
-/// The mark of UTF-8 that some programs write before their first line.
+/// The UTF-8 byte order mark, which some programs write before their first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes of one read: a pipe holds no more.
+/// Number of bytes per read: a pipe holds no more.
 const CHUNK: usize = 64 * 1024;
 
 thread_local! {
-    /// The buffer that all readers of a thread read into, so that a reader which waits holds none.
+    /// The read buffer shared by all readers of a thread, so that a waiting reader holds none.
     static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; CHUNK].into_boxed_slice());
 }
 
-/// One line.
+/// A line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// Without its end.
+    /// A line without its end.
     Whole(&'a [u8]),
-    /// It was longer than the limit and is gone.
+    /// A line that exceeded the limit and was discarded.
     TooLong,
 }
 
@@ -36,14 +36,14 @@ pub enum Line<'a> {
 pub struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
-    /// Where the next line begins.
+    /// Start of the next line.
     start: usize,
-    /// Up to where there is no line end.
+    /// End of the part without a line end.
     scanned: usize,
     limit: usize,
     skipping: bool,
     ended: bool,
-    /// No line was given yet.
+    /// True until the first line was returned.
     first: bool,
 }
 
@@ -53,7 +53,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self::with_limit(source, LINE_LIMIT)
     }
 
-    /// Reads from `source` lines of at most `limit` bytes.
+    /// Reads lines of at most `limit` bytes from `source`.
     pub const fn with_limit(source: R, limit: usize) -> Self {
         Self {
             source,
@@ -67,11 +67,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Reads once. `Ok(false)` at the end, where [`Lines::next_line`] still gives a last line without an end. Nothing is lost
-    /// when the future is dropped.
+    /// Reads once. Returns `Ok(false)` at the end, where [`Lines::next_line`] still returns a last line without an
+    /// end. Cancel-safe.
     ///
     /// # Errors
-    /// As the source's.
+    /// Those of the source.
     pub async fn fill(&mut self) -> io::Result<bool> {
         self.compact();
         let Self { source, buffer, .. } = self;
@@ -92,7 +92,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Ok(read > 0)
     }
 
-    /// The next line that was read whole.
+    /// Returns the next complete line.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         let found = self.find();
         let (from, to) = match found {
@@ -127,11 +127,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// The place of the next line end, each byte looked at once.
+    /// Returns the position of the next line end; each byte is examined once.
     fn find(&mut self) -> Option<usize> {
         let from = self.scanned.max(self.start);
         let mut rest = &self.buffer[from..];
-        // The standard library's own fast search; reading from memory cannot fail.
+        // The standard library's fast search; reading from memory cannot fail.
         let passed = rest.skip_until(b'\n').unwrap_or(0);
         self.scanned = from + passed;
         let end = self.scanned.checked_sub(1)?;
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives its chunks one by one, as a pipe does.
+    /// Returns its chunks one by one, as a pipe does.
     struct Chunks(std::collections::VecDeque<Vec<u8>>);
 
     impl AsyncRead for Chunks {

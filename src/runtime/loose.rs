@@ -1,4 +1,4 @@
-//! JSON that comes from programs of others: a field that changes its type costs that field and not the line.
+//! Tolerant parsing of JSON from other programs: a field of another type than expected is lost, not the whole line.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,13 +22,13 @@ pub enum Scalar<'a> {
     Number(f64),
     /// A truth value.
     Bool(bool),
-    /// Null, absent, or a list or an object where none is expected.
+    /// Null, absent, or a list or an object.
     #[default]
     Nothing,
 }
 
 impl Scalar<'_> {
-    /// The string, if it is one.
+    /// Returns the string, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -37,13 +37,13 @@ impl Scalar<'_> {
         }
     }
 
-    /// The string, or an empty one.
+    /// Returns the string, or an empty one.
     #[must_use]
     pub fn text_or_empty(&self) -> &str {
         self.text().unwrap_or_default()
     }
 
-    /// The number, rounded down, if it is one.
+    /// Returns the number, rounded towards zero, if it is one.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
@@ -57,13 +57,13 @@ impl Scalar<'_> {
         }
     }
 
-    /// The number, if it is one that counts something.
+    /// Returns the number as a count; 0 if it is none.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.integer().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
     }
 
-    /// The number, if it is a finite one.
+    /// Returns the number, if it is a finite one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -77,7 +77,7 @@ impl Scalar<'_> {
         }
     }
 
-    /// Whether it is `true`.
+    /// True if it is `true`.
     #[must_use]
     pub fn is_true(&self) -> bool {
         *self == Self::Bool(true)
@@ -129,7 +129,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     }
 }
 
-/// An object, or nothing where something else stands.
+/// An object; `None` for any other value.
 #[derive(Debug, Clone)]
 pub struct Loose<T>(pub Option<T>);
 
@@ -180,7 +180,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Loose<T> {
     }
 }
 
-/// The objects of a list; what is no list is an empty one, and what is no object is left out.
+/// The objects of a list; empty for any other value. Elements that are no objects are left out.
 #[derive(Debug, Clone)]
 pub struct Many<T>(pub Vec<T>);
 
@@ -235,7 +235,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
     }
 }
 
-/// An object, or the objects of a list: some write one as it is, and several in a list.
+/// An object, or the objects of a list: some programs write a single one without a list.
 #[derive(Debug, Clone)]
 pub struct Few<T>(pub Vec<T>);
 
@@ -285,7 +285,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     }
 }
 
-/// A value of any shape, as it was written: what only sometimes matters is not taken apart each time.
+/// A value of any shape, unparsed, for values that are rarely needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Raw<'a>(Option<&'a RawValue>);
 
@@ -296,21 +296,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 impl Raw<'_> {
-    /// As it was written; nothing if it was null or absent.
+    /// Returns its JSON text; empty if it is null or absent.
     #[must_use]
     pub fn json(&self) -> &str {
         self.0.map(RawValue::get).unwrap_or_default()
     }
 
-    /// The first of these members that is a text, or a list of texts, which then stand beside each other; nothing if it
-    /// is no object, or has none of them.
+    /// Returns the first of these members that is a string, or a list of strings, which are then joined; `None` if
+    /// there is none.
     #[must_use]
     pub fn member(&self, names: &[&str]) -> Option<String> {
         let object: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(self.0?.get()).ok()?;
         names.iter().find_map(|name| words(object.get(*name)?))
     }
 
-    /// Itself if it is a text, else the texts that it lists.
+    /// Returns its string, or its list of strings.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self.0.and_then(value) {
@@ -320,7 +320,7 @@ impl Raw<'_> {
         }
     }
 
-    /// Its texts: its own, or those of its members called `text`, at any depth up to a few.
+    /// Returns its texts: its own string, or those of its members called `text`, up to a bounded depth.
     #[must_use]
     pub fn texts(&self) -> String {
         let mut texts = Vec::new();
@@ -331,7 +331,7 @@ impl Raw<'_> {
     }
 }
 
-/// How deep texts lie in what tools answer, with room to spare.
+/// Maximum depth of texts in a tool's answer, with a reserve.
 const TEXTS_DEPTH: u8 = 6;
 
 fn value(raw: &RawValue) -> Option<Value> {
@@ -369,9 +369,8 @@ fn gather(value: &Value, texts: &mut Vec<String>, depth: u8) {
     }
 }
 
-/// A JSON text in which a half of a pair of surrogates stands alone, with U+FFFD in its place; `None`: there is no such half
-/// in it. Programs in JavaScript write one where they cut a text in the middle of a character, and strict readers refuse the
-/// whole text for it.
+/// Replaces unpaired surrogates in a JSON text by U+FFFD; `None` if there are none. Programs in JavaScript write one
+/// where they cut a text inside a character, and strict parsers reject the whole text for it.
 #[must_use]
 pub fn mended(json: &[u8]) -> Option<Vec<u8>> {
     let mut mended = None;
@@ -385,7 +384,7 @@ pub fn mended(json: &[u8]) -> Option<Vec<u8>> {
                 ESCAPE
             }
             (Some(_), _) => ESCAPE,
-            // Another escape, of one character.
+            // Another escape, of two bytes.
             (None, _) => 2,
         };
     }
@@ -395,16 +394,16 @@ pub fn mended(json: &[u8]) -> Option<Vec<u8>> {
 /// The length of `\u0000`.
 const ESCAPE: usize = 6;
 
-/// The number in an escape of four digits that begins here.
+/// Returns the number of a four-digit escape that begins here.
 fn unit(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Parses a line that has to hold an object.
+/// Parses a line that has to be an object.
 ///
 /// # Errors
-/// If it is no JSON object.
+/// It is no JSON object.
 pub fn object<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Result<T, serde_json::Error> {
     let object: Loose<T> = serde_json::from_slice(line)?;
     object.0.ok_or_else(|| serde::de::Error::custom("no object"))

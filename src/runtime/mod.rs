@@ -1,7 +1,7 @@
-//! How an agent is run: a [`Driver`] owns one child process for one session.
+//! Runtimes: a [`Driver`] owns one child process for one session of an agent.
 //!
-//! The driver speaks the runtime's protocol, keeps the clocks, beats to the supervisor on evidence, runs the stop ladder
-//! over the whole tree of descendants, and reports how the session ended. It decides nothing about restarts.
+//! The driver speaks the runtime's protocol, keeps its timeouts, sends heartbeats to the supervisor on evidence, runs
+//! the stop ladder over the whole process tree, and reports how the session ended. It decides nothing about restarts.
 //!
 //! ```text
 //!             Go                    result                exit, or grace is over
@@ -12,9 +12,11 @@
 //!     └──────────────── Stop ───────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`],
-//! [`acp`] and [`command`] fill, with [`rpc`], [`loose`] and [`classify`] for what they have in common; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
-//! herder left; [`environment`] what a child is given; [`isolation`] what is kept from it; `workspace` a look at where it is to work.
+//! Modules: `session` is the driver's loop; [`protocol`] the interface to a runtime's own protocol, which [`claude`],
+//! [`codex`], [`acp`] and [`command`] implement, with [`rpc`], [`loose`] and [`classify`] for common parts;
+//! [`clocks`] the pure part of timeouts; [`process`] the process trees and the stop ladder; [`orphans`] the processes
+//! that a killed herder left; [`environment`] a child's variables; [`isolation`] what is kept from a child;
+//! `workspace` the inspection of its workspace.
 
 pub mod acp;
 pub mod approval;
@@ -60,43 +62,44 @@ use crate::outbox::redact::Redactor;
 pub use crate::tools::Access;
 pub use process::ProcessTrees;
 
-/// What a session is started with.
+/// The parameters of a session.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// The agent.
     pub agent: AgentName,
     /// The session.
     pub session: SessionId,
-    /// What a person decided about it.
+    /// The agent's settings.
     pub spec: Arc<AgentSpec>,
-    /// The whole prompt: recap, instructions, work.
+    /// The whole prompt: recap, instructions, task.
     pub prompt: String,
     /// A conversation to resume, if the runtime can.
     pub conversation: Option<String>,
-    /// What the prompt begins with where that conversation turns out to be gone.
+    /// Text to put before the prompt if that conversation turns out to be gone.
     pub past: Option<String>,
-    /// What was used in it before.
+    /// Usage in the conversation so far.
     pub conversed: Usage,
-    /// The value of `HERDER_SESSION` in the child's environment, by which orphans are known for certain.
+    /// The value of `HERDER_SESSION` in the child's environment, which identifies orphans reliably.
     pub marker: String,
-    /// The environment the allow-list is taken from: herder's own, read again for every session so that a fixed key counts.
+    /// herder's own environment, from which the allow-list selects; read again for every session so that a corrected
+    /// key is used.
     pub environment: BTreeMap<String, String>,
-    /// The clocks.
+    /// The timeouts.
     pub clocks: Clocks,
-    /// Whether to look how the workspace stands, and to say so.
+    /// True to inspect the workspace and report its state.
     pub look: bool,
-    /// The agent's own folder, made when it is not there; none: it has none, and no HOME of its own.
+    /// The agent's own folder, created if missing; `None` if it has none, and no HOME of its own.
     pub state: Option<PathBuf>,
-    /// The way to herder's tools, if they are served.
+    /// Access to herder's tools, if they are served.
     pub tools: Option<Access>,
-    /// What is asked about even where the agent's permissions cover it.
+    /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
     pub always_ask: Vec<AskPattern>,
-    /// Takes secrets out of what the evaluator is shown, before it is cut.
+    /// Redacts secrets in the evaluator's input, before it is cut.
     pub redactor: Redactor,
 }
 
 impl Launch {
-    /// The same without the conversation, which turned out to be gone: the prompt begins with what was said last.
+    /// Returns the same launch without the conversation, which is gone: the prompt begins with what was said last.
     #[must_use]
     fn begun_anew(self) -> Self {
         let prompt = anew(self.past.as_deref(), &self.prompt);
@@ -104,112 +107,112 @@ impl Launch {
     }
 }
 
-/// The prompt of a conversation that begins anew.
+/// Returns the prompt of a conversation that begins again.
 fn anew(past: Option<&str>, prompt: &str) -> String {
     past.map_or_else(|| prompt.to_owned(), |past| format!("{past}\n\n{prompt}"))
 }
 
-/// The clocks a driver keeps (contract, section 5).
+/// The timeouts of a driver (contract, section 5).
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
-    /// A process must be ready within.
+    /// Maximum time until a process is ready.
     pub startup: Duration,
-    /// A model call may be silent for.
+    /// Maximum silence of a model call.
     pub silence: Duration,
-    /// A tool call may take.
+    /// Maximum time of a tool call.
     pub tool: Duration,
-    /// The session may take.
+    /// Maximum time of the session.
     pub task: Duration,
-    /// Between SIGTERM and SIGKILL, and between a result and the kill of a process that will not exit.
+    /// Time between SIGTERM and SIGKILL, and between a result and the kill of a process that does not exit.
     pub grace: Duration,
-    /// Between two heartbeats, a third of the supervisor's timeout.
+    /// Interval of heartbeats, a third of the supervisor's timeout.
     pub beat: Duration,
 }
 
-/// What the supervisor tells a driver.
+/// An order of the supervisor to a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// The process's record is on disk: give it its work.
+    /// The process's record is on disk: give it the prompt.
     Go,
     /// Put a message into the running turn. Answered by `Signal::Steered` once the runtime has it, else by
     /// [`Report::NotTaken`], unless the session ends before.
     Steer {
-        /// Which.
+        /// The message.
         work: WorkId,
         /// Its text.
         text: String,
     },
-    /// The same for a message that has waited for long enough: where the running turn takes nothing, it is cut short for it,
-    /// if the runtime can be asked for another one in the same session.
+    /// Like [`Order::Steer`], for a message that has waited for long: if the running turn accepts nothing, it is cut
+    /// short, provided that the runtime can start another one in the same session.
     Insist {
-        /// Which.
+        /// The message.
         work: WorkId,
         /// Its text.
         text: String,
     },
-    /// The end of what the runtime asked.
+    /// The answer to a request of the runtime.
     Answer {
-        /// What [`Signal::Asked`] or [`Signal::Inquired`] called the question.
+        /// The key of the question in [`Signal::Asked`] or [`Signal::Inquired`].
         key: AskKey,
-        /// The end.
+        /// The answer.
         told: Told,
     },
-    /// Whether the agent waits for people in a call of herder's tools: meanwhile no clock runs out.
+    /// Stops or resumes the timeouts, because the agent waits for people in a call of herder's tools.
     Hold {
-        /// Whether it does.
+        /// True if it waits.
         waits: bool,
     },
-    /// Interrupt, then SIGTERM, grace, SIGKILL, to the whole tree.
+    /// Interrupt, then SIGTERM, grace, SIGKILL, for the whole tree.
     Stop,
 }
 
-/// What a driver tells its supervisor.
+/// A report of a driver to its supervisor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// It has evidence that the session is alive. Never stored.
+    /// A heartbeat, on evidence that the session is alive. Never stored.
     Beat,
-    /// Something the core must hear of.
+    /// A signal for the core.
     Signal(Signal),
-    /// Words of the agent for its channel while the session runs (`relay = "all"`).
+    /// The agent's words for its channel during the session (`relay = "all"`).
     Words(String),
-    /// The runtime does not take this message, or not now. Never stored.
+    /// The runtime does not accept this message, or not now. Never stored.
     NotTaken {
-        /// Which.
+        /// The message.
         work: WorkId,
     },
 }
 
-/// What can be seen of a running session without asking it: for `status`, never stored.
+/// State of a running session that is known without asking it: for `status`, never stored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Live {
-    /// The tool call that is open, if one is.
+    /// The name of the open tool call, if there is one.
     pub tool: Option<String>,
-    /// When the last event came.
+    /// The time of the last event.
     pub last_event: Option<Timestamp>,
-    /// Turns so far.
+    /// Number of turns so far.
     pub turns: u32,
     /// Tokens and money so far.
     pub usage: Usage,
 }
 
-/// Orders wait here while the driver writes to a slow child; a person cannot type more than this in that time.
+/// Capacity of the channel of orders while the driver writes to a slow child: more than a person can type in that time.
 pub const ORDERS_CAPACITY: usize = 64;
 
-/// Reports wait here while the supervisor commits; the driver aggregates lines, so that this many are seconds' worth.
+/// Capacity of the channel of reports while the supervisor commits: seconds' worth, since the driver aggregates lines.
 pub const REPORTS_CAPACITY: usize = 256;
 
-/// A running session, seen from its supervisor.
+/// The supervisor's ends of a running session.
 #[derive(Debug)]
 pub struct Driver {
-    /// Orders to it. Dropping the sender without `Stop` makes it run the stop ladder.
+    /// Orders to the driver. Dropping the sender without `Stop` starts the stop ladder.
     pub orders: mpsc::Sender<Order>,
-    /// Reports from it. It ends after `Signal::Ended`.
+    /// Reports of the driver, ending with `Signal::Ended`.
     pub reports: mpsc::Receiver<Report>,
-    /// What can be seen meanwhile.
+    /// The session's present state.
     pub live: watch::Receiver<Live>,
 }
 
-/// Starts a session. The driver always ends with exactly one [`Signal::Ended`], also when nothing could be started.
+/// Starts a session. The driver always ends with exactly one [`Signal::Ended`], also if nothing could be started.
 ///
 /// Must be called inside a tokio runtime.
 #[must_use]

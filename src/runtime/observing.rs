@@ -1,8 +1,8 @@
-//! What is seen of a session while it runs, cut into turns for the evaluator.
+//! Observation of a running session, divided into turns for the evaluator.
 //!
-//! The runtimes end their turns in different places: one after every answer of its model, another only when it waits for a
-//! person again. Here a turn is one answer of the model with the tool calls it made, whichever runtime it is: it is over
-//! once its calls have ended and the agent speaks or acts again.
+//! The runtimes end their turns differently: one after every answer of its model, another only when it waits for a
+//! person. Here a turn is one answer of the model with its tool calls, for every runtime: it ends once its calls have
+//! ended and the agent speaks or acts again.
 
 use std::time::Duration;
 
@@ -14,49 +14,49 @@ use crate::core::time::Timestamp;
 use crate::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
 use crate::outbox::redact::Redactor;
 
-/// Answers that follow each other faster than this are taken together: no model is that quick, and every turn is an event.
+/// Minimum time between two turns; faster answers are merged: no model is that fast, and every turn is an event.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The most of a text before secrets are taken out of it. What is cut here is in its middle, of which nothing is kept.
+/// Maximum length of a text before redaction, in bytes. The cut is in its middle, which is not kept anyway.
 const RAW_MAX: usize = 64 * 1024;
 
-/// A tool call as its beginning tells of it.
+/// A tool call, according to its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What it does to the world.
+    /// The kind of its action.
     pub kind: Kind,
-    /// What exactly, as it was asked for: the [`Observer`] takes secrets out before it cuts it.
+    /// The exact action as requested: the [`Observer`] redacts secrets before it cuts it.
     pub what: String,
     /// A digest of all its arguments.
     pub digest: u64,
 }
 
 impl Call {
-    /// A call that does `what`; `whole` is all that was asked for.
+    /// Builds a call that does `what`; `whole` are all of its arguments.
     #[must_use]
     pub fn new(kind: Kind, what: &str, whole: &[u8]) -> Self {
         Self { kind, what: both_ends(what.trim(), RAW_MAX), digest: digest(whole) }
     }
 }
 
-/// The end of a call that said `said`, as it said it: the [`Observer`] takes secrets out before it cuts it.
+/// Builds the end of a call with its output `said`: the [`Observer`] redacts secrets before it cuts it.
 #[must_use]
 pub fn end(ok: bool, said: &str) -> End {
     End { ok, said: both_ends(said.trim(), RAW_MAX), digest: digest(said.as_bytes()) }
 }
 
-/// Half of what tells two texts apart for good is enough among the few of one agent.
+/// Returns the first 64 bits of SHA-256, which suffice to distinguish the few texts of one agent.
 fn digest(bytes: &[u8]) -> u64 {
     let whole = ring::digest::digest(&ring::digest::SHA256, bytes);
     whole.as_ref().iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Gathers the turn that goes on.
+/// Collects the present turn.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     redactor: Redactor,
     open: Option<Open>,
-    /// Whether there was any turn.
+    /// True if there was any turn.
     seen: bool,
 }
 
@@ -65,14 +65,14 @@ struct Open {
     at: Timestamp,
     began: Instant,
     words: String,
-    /// With the runtime's ids of the calls.
+    /// The calls with the runtime's ids.
     steps: Vec<(String, Step)>,
-    /// Ids of calls beyond those that are kept, and not over.
+    /// Ids of open calls beyond the number that is kept.
     beyond: Vec<String>,
     more: u32,
 }
 
-/// What the observer is told with everything: the two clocks, read at the edge.
+/// Both clocks, read at one moment and passed to the observer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) at: Timestamp,
@@ -84,12 +84,12 @@ impl Observer {
         Self { redactor, ..Self::default() }
     }
 
-    /// What is kept of a text: a secret that lies across the cut must not stay in two halves.
+    /// Redacts a text before it is cut: a secret across the cut must not stay in two halves.
     fn kept(&self, text: &str, max: usize) -> String {
         both_ends(&self.redactor.redact(text), max)
     }
 
-    /// The agent says something. Gives the turn before, if it is over by that.
+    /// Records words of the agent. Returns the turn before, if this ends it.
     pub(super) fn words(&mut self, text: &str, moment: Moment, session: SessionId) -> Option<Turn> {
         let over = self.begin(moment, session);
         let text = self.kept(text.trim(), 2 * WORDS_MAX);
@@ -98,7 +98,7 @@ impl Observer {
                 open.words.push('\n');
             }
             open.words.push_str(&text);
-            // Bounded while it grows, so that a flood of words is never held.
+            // Bounded while it grows, so that a flood is never held in memory.
             if open.words.len() > 2 * WORDS_MAX {
                 open.words = both_ends(&open.words, WORDS_MAX);
             }
@@ -106,7 +106,7 @@ impl Observer {
         over
     }
 
-    /// A call begins. Gives the turn before, if it is over by that.
+    /// Records the start of a call. Returns the turn before, if this ends it.
     pub(super) fn started(
         &mut self,
         id: &str,
@@ -132,7 +132,7 @@ impl Observer {
         over
     }
 
-    /// More is known of a call that began.
+    /// Adds details to a started call.
     pub(super) fn described(&mut self, id: &str, call: Call) {
         let what = self.kept(&call.what, WHAT_MAX);
         let steps = self.open.as_mut().map(|open| open.steps.iter_mut()).into_iter().flatten();
@@ -141,7 +141,7 @@ impl Observer {
         }
     }
 
-    /// A call ends.
+    /// Records the end of a call.
     pub(super) fn ended(&mut self, id: &str, end: End) {
         let end = End { said: self.kept(&end.said, SAID_MAX), ..end };
         let Some(open) = &mut self.open else { return };
@@ -151,7 +151,7 @@ impl Observer {
         }
     }
 
-    /// Nothing follows in this turn.
+    /// Ends the present turn.
     pub(super) fn close(&mut self, now: Instant, session: SessionId) -> Option<Turn> {
         let open = self.open.take()?;
         self.seen = true;
@@ -166,7 +166,7 @@ impl Observer {
         })
     }
 
-    /// The session is over, and said `text` as a whole: that is the turn of a program that tells of no other.
+    /// Ends the session, whose whole output is `text`: that is the only turn of a program that reports none.
     pub(super) fn finish(
         &mut self,
         text: Option<&str>,
@@ -267,7 +267,7 @@ mod tests {
     fn a_secret_across_a_cut_does_not_stay_in_halves() {
         const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
         let base = Instant::now();
-        // Wherever the cut is, the secret lies across it for one of these.
+        // For one of these lengths the secret lies across the cut.
         for before in (0..WORDS_MAX).step_by(10) {
             let long = format!("{} {TOKEN} {}", "x".repeat(before), "y".repeat(2_000));
             let mut seen = Observer::default();

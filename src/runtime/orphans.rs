@@ -1,4 +1,4 @@
-//! What a killed herder left is ended before anything is started in the same workspaces.
+//! Orphans: processes left by a killed herder are ended before anything is started in the same workspaces.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use super::process::{Identity, ProcessTrees, look, table};
 use crate::core::agent::ProcessRecord;
 use crate::core::id::AgentName;
 
-/// An agent of an earlier herder, and what is known of its processes.
+/// An agent of an earlier herder, with its known processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bereft {
-    /// Which.
+    /// The agent.
     pub agent: AgentName,
-    /// Its processes as they were recorded.
+    /// Its recorded processes.
     pub recorded: Vec<ProcessRecord>,
-    /// Where it works.
+    /// Its workspace.
     pub workspace: PathBuf,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     /// Processes that were found and are gone.
@@ -31,12 +31,12 @@ pub struct Ended {
     pub by_agent: BTreeMap<AgentName, Remains>,
 }
 
-/// What became of an agent's processes.
+/// The result for one agent's processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
-    /// How many of its own are gone.
+    /// Number of its processes that are gone.
     pub ended: u32,
-    /// Those that it must not be started beside.
+    /// Survivors that prevent a start of the agent.
     pub survivors: Vec<u32>,
 }
 
@@ -49,10 +49,11 @@ struct Survivor {
     folder: Option<PathBuf>,
 }
 
-/// Ends the recorded processes, what an earlier herder had adopted, their descendants, and every process whose `HERDER_SESSION` begins with `prefix` (the
-/// journal's own id and a slash, so that another herder on the same machine is left alone; empty: none is looked for).
+/// Ends the recorded processes, those that an earlier herder had adopted, their descendants, and every process whose
+/// `HERDER_SESSION` begins with `prefix` (the journal's id and a slash, so that other herders on the machine are not
+/// affected; none if it is empty).
 ///
-/// A record alone may name a number that was given to another process since: only one with the same start time is meant.
+/// A recorded pid may belong to another process by now: only one with the same start time is ended.
 pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: Duration) -> Ended {
     let seen: HashSet<Identity> = agents
         .iter()
@@ -83,7 +84,7 @@ pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: D
     Ended { ended, survivors, by_agent }
 }
 
-/// Whose the processes are that are there now: once they are gone nothing says so any more.
+/// Returns the owners of the present processes: once these are gone, nothing tells.
 async fn owned(trees: &ProcessTrees, prefix: &str, agents: &[Bereft]) -> BTreeMap<AgentName, Vec<Identity>> {
     let mut owned = BTreeMap::new();
     if agents.iter().all(|agent| agent.recorded.is_empty()) {
@@ -102,8 +103,8 @@ async fn owned(trees: &ProcessTrees, prefix: &str, agents: &[Bereft]) -> BTreeMa
     owned
 }
 
-/// Which survivors are in whose way: an agent's are those that carry its marker, that were recorded as its own, or that
-/// work in its workspace, whosever they were.
+/// Assigns survivors to the agents that they obstruct: those with the agent's marker, recorded as its own, or working
+/// in its workspace.
 fn beside(survivors: &[Survivor], prefix: &str, agents: &[Bereft]) -> BTreeMap<AgentName, Vec<u32>> {
     let mut beside: BTreeMap<AgentName, Vec<u32>> = BTreeMap::new();
     for survivor in survivors {
@@ -114,7 +115,7 @@ fn beside(survivors: &[Survivor], prefix: &str, agents: &[Bereft]) -> BTreeMap<A
             let known = recorded
                 .iter()
                 .any(|record| record.pid == survivor.pid && Some(record.started) == survivor.started);
-            // Every folder begins with no folder.
+            // Every path begins with an empty one.
             let here = !workspace.as_os_str().is_empty()
                 && survivor.folder.as_ref().is_some_and(|folder| folder.starts_with(workspace));
             if own || known || here {
@@ -149,7 +150,7 @@ mod tests {
             [agent("spark", &[(1, 100), (2, 99)]), agent("spark-two", &[]), agent("flint", &[(9, 100)])];
         let survivors = [
             survivor(1, None, "/"),
-            // Its number was given to another process since.
+            // Its pid was given to another process since.
             survivor(2, None, "/"),
             survivor(3, Some("j/spark/7"), "/"),
             survivor(4, Some("j/spark-two/1"), "/srv/spark/src"),

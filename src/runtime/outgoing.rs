@@ -1,7 +1,8 @@
-//! What a driver still has to tell its supervisor: bounded and aggregated, whatever the agent does.
+//! Pending reports of a driver to its supervisor: bounded and aggregated, whatever the agent does.
 //!
-//! Signals keep their order and are never dropped; when too many wait, the driver stops reading, and the agent waits in its
-//! own pipe. Words and tool names are gathered for a while and become one report. One heartbeat waits at most.
+//! Signals keep their order and are never dropped; when too many wait, the driver stops reading, and the agent blocks
+//! on its own pipe. Words and tool names are collected for a while and become one report. At most one heartbeat
+//! waits.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,39 +18,40 @@ use crate::core::turn::Turn;
 use crate::core::usage::Reading;
 use crate::outbox::redact::Redactor;
 
-/// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
+/// Maximum number of waiting signals before the driver stops reading: a supervisor that is so far behind has a slow disk.
 const WAITING_MAX: usize = 64;
 
-/// How long words are gathered that follow a silence: the other lines of one print, and nothing anybody notices.
+/// Time for which words after a silence are collected: the other lines of one print, without a noticeable delay.
 const FIRST_WORDS: Duration = Duration::from_millis(100);
 
-/// Between two reports of words, and the longest that words are gathered: people read no faster, and each report is a commit.
+/// Minimum time between two reports of words, and maximum time of collecting them: people read no faster, and each
+/// report is a commit.
 const WORDS_PACE: Duration = Duration::from_secs(1);
 
-/// Bytes of words that one report holds. A line that is longer than a quarter of it is cut.
+/// Maximum size of words in one report, in bytes. A line longer than a quarter of it is cut.
 const WORDS_MAX: usize = 32 * 1024;
 
-/// How long turns are gathered for the log.
+/// Time for which turns are collected for the log.
 const TURN_PACE: Duration = Duration::from_secs(5);
 
-/// How long readings of the meter are gathered, of which the last one counts: a cap is noticed no later than that.
+/// Time for which usage readings are collected, of which the last counts: the maximum delay in noticing a cap.
 const USED_PACE: Duration = Duration::from_secs(1);
 
-/// Text of turns that one entry of the log holds: all that people say and read in one go.
+/// Maximum size of the text of turns in one log entry, in bytes.
 const TURN_MAX: usize = 64 * 1024;
 
-/// Tool names that one entry of the log holds.
+/// Maximum number of tool names in one log entry.
 const TOOLS_MAX: usize = 50;
 
-/// See the module's text. What it reports holds no secret any more, because it is kept for good; only what herder needs as it is
-/// stays, such as a command that somebody is to allow.
+/// The pending reports, see the module. They are redacted, because they are stored permanently; only data that herder
+/// needs unchanged is not, such as a command to be allowed.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     redactor: Redactor,
     queue: VecDeque<Report>,
     beat: bool,
     words: Option<Gathered>,
-    /// When the next report of words may go, after the last one.
+    /// The earliest time of the next report of words.
     words_again: Option<Instant>,
     turn: Option<Gathered>,
     used: Option<(Reading, Instant)>,
@@ -73,17 +75,17 @@ impl Outgoing {
         Self { redactor, ..Self::default() }
     }
 
-    /// The driver is alive.
+    /// Queues a heartbeat.
     pub(super) fn beat(&mut self) {
         self.beat = true;
     }
 
-    /// The text without secrets if it is so long that it is cut; the others are looked at together when they leave.
+    /// Redacts a text that is so long that it will be cut; shorter ones are redacted together when they are sent.
     fn before_a_cut<'a>(&self, text: &'a str, max: usize) -> Cow<'a, str> {
         if text.len() > max / 4 { self.redactor.redact(text) } else { Cow::Borrowed(text) }
     }
 
-    /// Words for the agent's channel.
+    /// Adds words for the agent's channel.
     pub(super) fn words(&mut self, text: &str, now: Instant) {
         let text = self.before_a_cut(text, WORDS_MAX);
         let soon = now + FIRST_WORDS;
@@ -91,13 +93,13 @@ impl Outgoing {
         self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, due)).text.push(&text);
     }
 
-    /// Text for the log.
+    /// Adds text for the log.
     pub(super) fn logged(&mut self, text: &str, now: Instant) {
         let text = self.before_a_cut(text, TURN_MAX);
         self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE)).text.push(&text);
     }
 
-    /// A tool for the log.
+    /// Adds a tool name for the log.
     pub(super) fn tool(&mut self, name: String, now: Instant) {
         let turn = self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE));
         if turn.tools.len() < TOOLS_MAX {
@@ -105,13 +107,13 @@ impl Outgoing {
         }
     }
 
-    /// What the session has used by now.
+    /// Sets the session's usage so far.
     pub(super) fn used(&mut self, reading: Reading, now: Instant) {
         let due = self.used.as_ref().map_or(now + USED_PACE, |(_, due)| *due);
         self.used = Some((reading, due));
     }
 
-    /// A signal; what was gathered before it goes first.
+    /// Queues a signal, after everything collected before it.
     pub(super) fn signal(&mut self, mut signal: Signal) {
         self.flush();
         match &mut signal {
@@ -125,17 +127,17 @@ impl Outgoing {
         self.queue.push_back(Report::Signal(signal));
     }
 
-    /// A message that the runtime does not take.
+    /// Queues the report that the runtime does not accept a message.
     pub(super) fn not_taken(&mut self, work: WorkId) {
         self.queue.push_back(Report::NotTaken { work });
     }
 
-    /// A turn, as the evaluator sees it. What was gathered for people is not hurried by it.
+    /// Queues a turn for the evaluator, without flushing what is collected for people.
     pub(super) fn observed(&mut self, turn: Turn) {
         self.queue.push_back(Report::Signal(Signal::Observed { turn: Box::new(turn) }));
     }
 
-    /// Everything that was gathered may go now.
+    /// Queues everything that was collected.
     pub(super) fn flush(&mut self) {
         if let Some((reading, _)) = self.used.take() {
             self.queue.push_back(Report::Signal(Signal::Usage { reading: Box::new(reading) }));
@@ -151,23 +153,23 @@ impl Outgoing {
         self.queue.extend(words.map(Report::Words));
     }
 
-    /// When [`Outgoing::flush`] is due.
+    /// Returns the time at which [`Outgoing::flush`] is due.
     pub(super) fn due(&self) -> Option<Instant> {
         let gathered = self.words.iter().chain(&self.turn).map(|gathered| gathered.due);
         gathered.chain(self.used.as_ref().map(|(_, due)| *due)).min()
     }
 
-    /// Whether more may be read from the agent.
+    /// True if more may be read from the agent.
     pub(super) fn has_room(&self) -> bool {
         self.queue.len() < WAITING_MAX
     }
 
-    /// Whether anything can be sent now.
+    /// True if nothing can be sent now.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && !self.beat
     }
 
-    /// The next report: a heartbeat overtakes everything.
+    /// Takes the next report; a heartbeat overtakes all others.
     pub(super) fn pop(&mut self) -> Option<Report> {
         if std::mem::take(&mut self.beat) {
             return Some(Report::Beat);
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(due_of_words_at(0), after(100));
         assert_eq!(due_of_words_at(150), after(1_100));
         assert_eq!(due_of_words_at(1_200), after(2_100));
-        // Sent before they were due, with a signal: nobody waits longer than a second for what follows.
+        // Sent early with a signal: later words still wait for at most a second.
         assert_eq!(due_of_words_at(1_300), after(2_300));
         assert_eq!(due_of_words_at(60_000), after(60_100), "after a pause");
     }
@@ -271,7 +273,7 @@ mod tests {
             Report::Signal(turn),
             Report::Words("[redacted]".to_owned()),
             Report::Signal(ends("[redacted]")),
-            // It is what runs.
+            // The command that runs stays unchanged.
             Report::Signal(asked),
         ];
         assert_eq!(reports, expected);

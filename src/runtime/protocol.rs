@@ -1,8 +1,8 @@
-//! The seam between the driver's loop and a runtime's own language.
+//! The interface between the driver's loop and a runtime's own protocol.
 //!
-//! A [`Protocol`] turns lines into [`Happening`]s and intentions (prompt, steer, interrupt) into bytes. It is told
-//! everything and does nothing: no clock, no process, no channel. A new runtime is one more implementation and one more
-//! arm in [`prepare`]; the loop in `session` stays as it is.
+//! A [`Protocol`] turns lines into [`Happening`]s, and intentions (prompt, steer, interrupt) into bytes. It receives
+//! everything and acts on nothing: it has no clock, process or channel. A new runtime is one more implementation and
+//! one more arm in [`prepare`]; the loop in `session` does not change.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,24 +24,24 @@ use crate::core::spec::Runtime;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
 
-/// What a line on the stream meant, in the terms that all runtimes share. Any line at all is proof of life as well.
+/// The meaning of a line, in terms shared by all runtimes. Any line is also a sign of life.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
-    /// The runtime is up, and can resume this conversation later.
+    /// The runtime is ready, and may be able to resume this conversation later.
     Ready {
-        /// The conversation's name, if it has one.
+        /// The conversation's id, if it has one.
         conversation: Option<String>,
     },
-    /// The conversation that was to be resumed cannot be: a new one begins.
+    /// The conversation cannot be resumed: a new one begins.
     ConversationLost {
-        /// What the runtime said of it.
+        /// The runtime's words.
         why: String,
     },
-    /// A turn began: also one that follows a result, because a message had been steered in at the last moment.
+    /// A turn began: possibly after a result, because a message was steered in at the last moment.
     TurnStarted,
     /// Words of the agent.
     Words(String),
-    /// A line of a program's output, which as a whole is the session's text.
+    /// A line of a program's output, which is part of the session's text.
     Output(String),
     /// A tool call began.
     ToolStarted {
@@ -49,105 +49,105 @@ pub enum Happening {
         id: String,
         /// The tool's name.
         name: String,
-        /// What it is to do.
+        /// Its action.
         call: Box<Call>,
     },
-    /// More is known of a tool call that began.
+    /// A started tool call has more details.
     ToolDescribed {
         /// The runtime's id of the call.
         id: String,
-        /// What it is to do.
+        /// Its action.
         call: Box<Call>,
     },
     /// A tool call ended.
     ToolEnded {
         /// The runtime's id of the call.
         id: String,
-        /// What came of it.
+        /// Its result.
         end: Box<End>,
     },
     /// Turns and usage of the session so far.
     Progress {
-        /// Turns.
+        /// Number of turns.
         turns: u32,
         /// Tokens and money.
         reading: Reading,
     },
-    /// Something worth keeping for `log`, such as a retry.
+    /// A note for `log`, such as a retry.
     Note(String),
-    /// The turn is over. Unless another [`Happening::TurnStarted`] follows, the session is.
+    /// The turn ended. The session ends with it, unless another [`Happening::TurnStarted`] follows.
     TurnEnded,
-    /// The turn is over, and what was said in mid-turn and not taken in yet is another one: the runtime can be answered on.
+    /// The turn ended, and messages that it had not processed become another one: the runtime can be answered again.
     AnotherFollows,
-    /// The runtime waits for this on its standard input: an answer, or the next step of a conversation.
+    /// Bytes that the runtime waits for on its standard input: an answer, or the next step of the protocol.
     Reply(Vec<u8>),
-    /// The runtime took a message into the running turn.
+    /// The runtime accepted a message into the running turn.
     Steered {
-        /// Which.
+        /// The message.
         work: WorkId,
     },
-    /// The runtime did not take a message after all.
+    /// The runtime did not accept a message after all.
     NotTaken {
-        /// Which.
+        /// The message.
         work: WorkId,
     },
-    /// The turn was cut short so that the agent hears of something, and another one follows.
+    /// The turn was cut short to deliver a message, and another one follows.
     TurnCut,
-    /// The agent asks whether it may do something, and waits for [`Protocol::answer`].
+    /// The agent asks for permission, and waits for [`Protocol::answer`].
     Asked {
-        /// What the answer is given to.
+        /// The key for the answer.
         key: AskKey,
         /// The tool.
         tool: String,
-        /// The exact command, or what stands for it.
+        /// The exact command, or a description of the action.
         command: String,
-        /// Whether what is always asked is looked for in it.
+        /// True if the command is searched for patterns that are always asked about.
         shell: bool,
-        /// Whether it is known by a name alone.
+        /// True if only a name is known, not the exact action.
         vague: bool,
     },
     /// The agent asks for words or a choice, and waits for [`Protocol::answer`].
     Inquired {
-        /// What the answer is given to.
+        /// The key for the answer.
         key: AskKey,
         /// The question.
         inquiry: Box<Inquiry>,
-        /// Its place among the questions of one call; `None`: it is the only one.
+        /// Its position among the questions of one call; `None` if it is the only one.
         part: Option<Part>,
     },
     /// The agent does not wait for the answer any more.
     AskWithdrawn {
-        /// Which.
+        /// The key of the request.
         key: AskKey,
     },
-    /// The line could not be understood.
+    /// The line could not be parsed.
     Malformed,
 }
 
 /// Bytes for the child's standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Feed {
-    /// What to write.
+    /// The bytes to write.
     pub bytes: Vec<u8>,
-    /// Whether standard input is closed afterwards.
+    /// True to close standard input afterwards.
     pub close: bool,
 }
 
-/// What becomes of a message for the running turn.
+/// The handling of a message for the running turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steering {
-    /// The runtime cannot take it: it stays queued.
+    /// The runtime cannot accept it: it stays queued.
     Refused,
-    /// These bytes hand it over: [`Protocol::written`] follows, and it is delivered when [`Happening::Steered`] says so.
+    /// These bytes deliver it: [`Protocol::written`] follows, and it is accepted when [`Happening::Steered`] says so.
     Written(Vec<u8>),
-    /// These bytes, if any, ask for it: it is delivered when [`Happening::Steered`] says so.
+    /// These bytes, if any, request it: it is accepted when [`Happening::Steered`] says so.
     Asked(Vec<u8>),
 }
 
 /// A program to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program as it was configured, looked up in the child's own `PATH`.
+    /// The program as configured, looked up in the child's own `PATH`.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
@@ -155,70 +155,70 @@ pub struct Invocation {
     pub environment: BTreeMap<String, String>,
 }
 
-/// A runtime's own language.
+/// A runtime's own protocol.
 pub trait Protocol: Send {
-    /// Whether the runtime counts as ready once its process runs, because it says nothing on its own.
+    /// True if the runtime counts as ready once its process runs, because it prints nothing on its own.
     fn ready_at_start(&self) -> bool;
 
-    /// The session's prompt.
+    /// Returns the bytes of the session's prompt.
     fn prompt(&mut self, prompt: &str) -> Feed;
 
-    /// A message for the running turn.
+    /// Returns the handling of a message for the running turn.
     fn steer(&mut self, work: WorkId, text: &str) -> Steering;
 
-    /// A message that has waited for long enough: where the running turn takes nothing, it is cut short for it, if the runtime
-    /// can be asked for another one in the same session.
+    /// Like [`Protocol::steer`], for a message that has waited for long: if the running turn accepts nothing, it is
+    /// cut short, provided that the runtime can start another one in the same session.
     fn insist(&mut self, work: WorkId, text: &str) -> Steering {
         self.steer(work, text)
     }
 
-    /// The bytes of [`Steering::Written`] are where the runtime can read them.
+    /// Records that the bytes of [`Steering::Written`] are readable by the runtime.
     fn written(&mut self, _work: WorkId) {}
 
-    /// Asks the runtime to end its turn; `None` if there is no way to ask.
+    /// Returns the bytes that ask the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
 
-    /// The answer to [`Happening::Asked`] or [`Happening::Inquired`]: a reply follows, or the next question of the same call;
-    /// nothing if nothing waits for it.
+    /// Answers [`Happening::Asked`] or [`Happening::Inquired`]: produces a reply, or the next question of the same
+    /// call; nothing if nothing waits for it.
     fn answer(&mut self, _key: AskKey, _told: &Told, _happened: &mut Vec<Happening>) {}
 
-    /// One line of standard output, without its end.
+    /// Handles one line of standard output, without its end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
 
-    /// How the session ended, once its process has left and everything it said was read. `exit` is `None` if the process
-    /// could not be waited for. Turns, usage and text are the protocol's to fill; the duration is not.
+    /// Returns how the session ended, after its process exited and all output was read. `exit` is `None` if the
+    /// process could not be waited for. Turns, usage and text are filled in here; the duration is not.
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome;
 
-    /// What the runtime said last that it waits for, if that is why it is silent: a limit whose end it sleeps through is no
-    /// hang.
+    /// Returns the limit for which the runtime waits in silence, if that is its reason: waiting for the end of a
+    /// limit is no hang.
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }
 
-    /// The limit that the runtime was silent over, if it told of it only when it left.
+    /// Returns the limit for which the runtime waited in silence, if it reported it only when it exited.
     fn was_stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }
 
-    /// Whether an exit code is all that it says of how it went: then one of 0 is a success only of a process that was not told
-    /// to leave, which many do so in good order with nothing done.
+    /// True if the exit code is the only result: then 0 is a success only if the process was not told to exit, since
+    /// many programs then exit with 0 without having done anything.
     fn tells_by_its_exit(&self) -> bool {
         false
     }
 
-    /// How long the process is given to leave after its work, if it is known not to leave by itself.
+    /// Returns the time for the process to exit after its result, if it is known not to exit by itself.
     fn leaves_within(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether the conversation that was to be resumed turned out not to exist.
+    /// True if the conversation to resume turned out not to exist.
     fn conversation_lost(&self, _stderr: &Tail) -> bool {
         false
     }
 }
 
-/// A line as `parse` reads it. A blank one says nothing; one that is none of the protocol's is counted. One that only half a
-/// character is wrong with is read as `mended`.
+/// Reads a line with `parse`. A blank line is ignored, an invalid one is counted; a line with unpaired surrogates is
+/// read as `mended`.
 pub(super) fn read<'line, L, E>(
     line: &'line [u8],
     mended: &'line mut Vec<u8>,
@@ -238,14 +238,14 @@ pub(super) fn read<'line, L, E>(
     read
 }
 
-/// What to run for `launch`, and the language to speak with it.
+/// Builds the invocation for `launch`, and its protocol.
 ///
 /// # Errors
-/// What is missing.
+/// The part that is missing.
 pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
     let mut environment = environment::of(launch);
     let read = environment::from_files(&launch.spec)?;
-    // Before anything can repeat it.
+    // Before anything can print it.
     launch.redactor.learn(&read.values().cloned().map(SecretString::from).collect::<Vec<_>>());
     environment.extend(read);
     isolation::furnish(launch, &mut environment)?;

@@ -1,12 +1,13 @@
-//! The one line that says why a program left, among the last lines it wrote: the message of a crash, not its frames.
+//! Extraction of the one line with a program's reason to exit from its last lines: the message of a crash, not its
+//! stack frames.
 
-/// The most of a reason's own lines that are looked at: a crash with its causes takes fewer.
+/// Maximum number of lines examined: a crash with its causes has fewer.
 const LINES_MAX: usize = 30;
 
-/// The lines between a Rust panic's place and the end of its message: `assert_eq!` prints three.
+/// Number of lines between a Rust panic's location and the end of its message: `assert_eq!` prints three.
 const PANIC_LINES: usize = 6;
 
-/// The reason among `lines`, oldest first. `None`: none of them says anything.
+/// Returns the reason among `lines`, oldest first; `None` if there is none.
 ///
 /// Node ends a crash with its own version, and Rust with a hint; both print the message before that.
 #[must_use]
@@ -26,7 +27,7 @@ pub fn reason<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<Str
             None => place.to_owned(),
         });
     }
-    // `anyhow` and its like: the error, then what caused it, numbered where there are several.
+    // `anyhow` and similar: the error, then its causes, numbered if there are several.
     if let Some(caused) = lines[..last].iter().rposition(|line| *line == "Caused by:")
         && let Some(head) = lines[..caused].iter().rposition(|line| !is_noise(line))
     {
@@ -42,7 +43,7 @@ pub fn reason<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<Str
     Some(lines[last].to_owned())
 }
 
-/// Whether a line is the message of an uncaught error: `Error: …`, `TypeError: …`, `Error [ERR_X]: …`.
+/// True if a line is the message of an uncaught error: `Error: …`, `TypeError: …`, `Error [ERR_X]: …`.
 fn is_error_head(line: &str) -> bool {
     let line = line.strip_prefix("Uncaught ").unwrap_or(line);
     let name = line.split([':', ' ', '[']).next().unwrap_or_default();
@@ -60,7 +61,7 @@ fn is_runtime_version(line: &str) -> bool {
     })
 }
 
-/// Whether a line belongs to a crash or a warning and says nothing of its reason.
+/// True if a line belongs to a crash or a warning and does not tell its reason.
 fn is_noise(line: &str) -> bool {
     // Rules, brackets and the caret below a line of source.
     if !line.chars().any(char::is_alphanumeric) {
@@ -82,7 +83,7 @@ fn is_noise(line: &str) -> bool {
                 || value.starts_with(['-', '['])
                 || is_number(value.trim_end_matches(',')))
     });
-    // Frames: `at f (/x.js:1:2)`, `at /x.js:1:2`, `12: core::panicking::panic`.
+    // Stack frames: `at f (/x.js:1:2)`, `at /x.js:1:2`, `12: core::panicking::panic`.
     let frame = line.strip_prefix("at ").is_some_and(|place| place.contains(':') || place.contains('<'));
     let numbered =
         line.split_once(": ").is_some_and(|(number, symbol)| is_number(number) && symbol.contains("::"));

@@ -1,6 +1,6 @@
-//! JSON-RPC over lines: what a line is, what is written, and what is waited for.
+//! JSON-RPC over lines: parsing, formatting, and open requests.
 //!
-//! What belongs to a method and to an answer is each protocol's own; see `codex::wire` and `acp::wire`.
+//! Each protocol defines its own parameters and results; see `codex::wire` and `acp::wire`.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::loose::{Loose, Scalar};
 
-/// A method that is asked for and not known.
+/// Error code of an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// One line: an answer (an id and no method), a request of the other side's (both), or a notification (no id).
+/// One line: a response (an id and no method), a request of the other side (both), or a notification (no id).
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "P: Deserialize<'de>, A: Deserialize<'de>, E: Deserialize<'de>"))]
 pub struct Line<'a, P, A, E> {
@@ -22,21 +22,21 @@ pub struct Line<'a, P, A, E> {
     /// What it is about.
     #[serde(borrow, default)]
     pub method: Scalar<'a>,
-    /// What belongs to it.
+    /// Its parameters.
     #[serde(default)]
     pub params: Loose<P>,
-    /// The answer; null is one, too.
+    /// The result; may be null.
     #[serde(default)]
     pub result: Loose<A>,
-    /// The answer, if the request failed.
+    /// The error, if the request failed.
     #[serde(default)]
     pub error: Loose<E>,
 }
 
-/// What was asked of the other side and is not answered yet.
+/// Open requests to the other side.
 #[derive(Debug)]
 pub struct Requests<T> {
-    /// The id of the last one.
+    /// The last id used.
     last: i64,
     open: BTreeMap<i64, T>,
 }
@@ -48,20 +48,20 @@ impl<T> Default for Requests<T> {
 }
 
 impl<T> Requests<T> {
-    /// The line that asks for it; `what` is given back with the answer.
+    /// Builds the line of a request; `what` is returned with its response.
     pub fn ask(&mut self, what: T, method: &str, params: &Value) -> Vec<u8> {
         self.last += 1;
         self.open.insert(self.last, what);
         request(self.last, method, params)
     }
 
-    /// What this answer was asked for; an answer to nothing, and a second one, is none.
+    /// Returns the request of a response; `None` for an unknown or repeated one.
     pub fn answered(&mut self, id: &Scalar<'_>) -> Option<T> {
         self.open.remove(&id.integer()?)
     }
 }
 
-/// A request's id, as the other side chose it.
+/// A request's id, chosen by the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Id {
     /// A number.
@@ -71,7 +71,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// The id, if there is one.
+    /// Returns the id, if there is one.
     #[must_use]
     pub fn of(scalar: &Scalar<'_>) -> Option<Self> {
         match scalar {
@@ -89,12 +89,12 @@ impl Id {
     }
 }
 
-/// A request, as a line.
+/// Builds a request line.
 fn request(id: i64, method: &str, params: &Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// A notification, as a line.
+/// Builds a notification line.
 #[must_use]
 pub fn notification(method: &str, params: Option<&Value>) -> Vec<u8> {
     let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -104,13 +104,13 @@ pub fn notification(method: &str, params: Option<&Value>) -> Vec<u8> {
     line(&message)
 }
 
-/// An answer, as a line.
+/// Builds a response line.
 #[must_use]
 pub fn answer(id: &Id, result: &Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id.value(), "result": result }))
 }
 
-/// The answer to a request for something that is not offered here, as a line.
+/// Builds the error response to a request for an unsupported method.
 #[must_use]
 pub fn not_offered(id: &Id, method: &str) -> Vec<u8> {
     let error = json!({ "code": METHOD_NOT_FOUND, "message": format!("{method} is not offered") });

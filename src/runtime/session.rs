@@ -1,4 +1,4 @@
-//! One session's loop: whatever happens to a driver is awaited in one place ([`Session::next`]) and handled without awaiting.
+//! The loop of one session: all events of a driver are awaited in one place ([`Session::next`]) and handled without awaiting.
 
 mod ending;
 mod handling;
@@ -29,21 +29,20 @@ use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
 
-/// An interrupted runtime reports its result within 50 ms and leaves in less than half a second; one that does not has lost
-/// its event loop.
+/// Maximum time to wait after an interrupt. A runtime reports its result within 50 ms and exits in less than half a
+/// second; one that does not has lost its event loop.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(2);
 
-/// A process that would not leave after its result has had its grace: SIGTERM is a formality.
+/// Time between SIGTERM and SIGKILL for a process that did not exit after its result: it has had its grace already.
 const LINGER_GRACE: Duration = Duration::from_secs(1);
 
-/// Once the tree is gone its pipes end at once, unless a survivor holds one.
+/// Maximum time to read the pipes after the tree has ended: they close at once unless a survivor holds one.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
-/// Longer than any stop ladder takes; a ladder that takes longer has no heartbeat, so that the supervisor notices.
+/// Time longer than any stop ladder takes; beyond it there are no heartbeats, so that the supervisor notices.
 const LADDER_MAX: Duration = Duration::from_secs(30);
 
-/// How long a session that has been silent for its time is waited for to show what CPU time it used: a machine that is busy
-/// takes a while to say.
+/// Maximum time to wait for a CPU sample of a session whose silence timeout has expired: a busy machine takes a while.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 
 /// The driver's ends of its channels.
@@ -53,7 +52,7 @@ pub(super) struct Ends {
     pub(super) live: watch::Sender<Live>,
 }
 
-/// A process, how it is talked to, and what it was started with.
+/// A process, its protocol, and its launch parameters.
 type Started = (Owned, Box<dyn Protocol>, Launch);
 
 /// Runs a session. A panic in it ends the process tree and is reported as a crash.
@@ -68,7 +67,7 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     let Err(error) = tokio::spawn(run(launch, trees.clone(), ends)).await else { return };
     let survivors = trees.end(&tree, grace).await;
     let outcome = Outcome::new(Category::Crash, Own::DriverFailed.with(error.to_string()));
-    // A supervisor that is gone has nothing to be told.
+    // Fails if the supervisor is gone.
     let _ = reports.send(Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors })).await;
 }
 
@@ -80,7 +79,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         Ok(None) => {}
         Ok(Some(seen)) => {
             launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
-            // A supervisor that is gone has nothing to be told.
+            // Fails if the supervisor is gone.
             let _ = ends.reports.send(Report::Signal(Signal::Workspace { seen })).await;
         }
         Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
@@ -92,7 +91,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
             Err(Some(outcome)) => {
                 for order in early {
                     if let Order::Steer { work, .. } = order {
-                        // A supervisor that is gone has nothing to be told.
+                        // Fails if the supervisor is gone.
                         let _ = ends.reports.send(Report::NotTaken { work }).await;
                     }
                 }
@@ -111,11 +110,11 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
 }
 
-/// Starts the process, within the clock for its start. What is ordered meanwhile is left in `early`: few orders, since each
-/// waits for an answer.
+/// Starts the process, within the startup timeout. Orders received meanwhile are collected in `early`: few, since
+/// each waits for an answer.
 ///
 /// # Errors
-/// How the session ended before it began; `None`: nobody is there any more for whom it is done.
+/// The outcome of a session that never began; `None` if the supervisor is gone.
 async fn start(
     launch: Launch,
     trees: &ProcessTrees,
@@ -147,13 +146,13 @@ async fn start(
                 }
                 early.extend(order);
             }
-            // What is started all the same is ended by whoever starts it.
+            // A process that is started all the same is ended by the task that starts it.
             () = tokio::time::sleep_until(given_up), if stopped.is_some() => {
                 return Err(Some(Outcome::new(Category::Interrupted, "")));
             }
-            // It waits for the file system, by a clock of its own.
+            // Waiting for the file system has a timeout of its own.
             () = tokio::time::sleep(clocks.beat) => {
-                // A supervisor that does not take it has other reports to look at.
+                // A full channel contains other reports, which prove life as well.
                 let _ = reports.try_send(Report::Beat);
             }
             () = reports.closed() => return Err(None),
@@ -163,11 +162,11 @@ async fn start(
 
 async fn never_began(ends: &Ends, outcome: Outcome) {
     let ended = Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() };
-    // A supervisor that is gone has nothing to be told.
+    // Fails if the supervisor is gone.
     let _ = ends.reports.send(Report::Signal(ended)).await;
 }
 
-/// Where a session is; see the picture in the parent module.
+/// The stage of a session; see the diagram in the parent module.
 #[derive(Debug)]
 enum Stage {
     Held,
@@ -178,14 +177,14 @@ enum Stage {
     Draining { gone: Gone, until: Instant },
 }
 
-/// Why a session is ended from here.
+/// The reason why the driver ends a session.
 #[derive(Debug)]
 enum Cause {
     Ordered,
     Clock(Clock, Own),
 }
 
-/// What [`Session::next`] waited for.
+/// An event of [`Session::next`].
 enum Happened {
     Order(Option<Order>),
     Reported,
@@ -205,9 +204,9 @@ struct Session {
     trees: ProcessTrees,
     tree: Tree,
     ends: Ends,
-    /// Whether orders can still come.
+    /// True while orders can come.
     listening: bool,
-    /// Whether reports are still taken.
+    /// True while reports are received.
     heard: bool,
     protocol: Box<dyn Protocol>,
     child: Option<Owned>,
@@ -216,35 +215,35 @@ struct Session {
     stderr: Option<Lines<ChildStderr>>,
     stage: Stage,
     cause: Option<Cause>,
-    /// What the runtime waited for when it fell silent.
+    /// The limit for which the runtime waited when it fell silent.
     stalled: Option<Outcome>,
     exit: Option<Exit>,
-    /// The process had not left by itself when it was told to.
+    /// True if the process had not exited by itself when it was told to.
     told_to_leave: bool,
     began: Instant,
-    /// When the process was given its work: the clocks count from here.
+    /// The time at which the process was given its prompt, from which timeouts count.
     given: Instant,
     next_beat: Instant,
     vitals: Vitals,
     sampling: Option<JoinHandle<u64>>,
-    /// CPU time at the last sample, and when that was.
+    /// CPU time at the last sample, and the time of that.
     sampled: Option<(u64, Instant)>,
-    /// When two samples were last compared.
+    /// The time at which two samples were last compared.
     looked: Option<Instant>,
     tail: Tail,
     outgoing: Outgoing,
-    /// What the evaluator is shown.
+    /// Collects turns for the evaluator.
     observer: Observer,
-    /// The last words, which are the session's text if nothing follows them, and else belong in the log.
+    /// The last words: the session's text if nothing follows, otherwise part of the log.
     last_words: Option<String>,
     malformed: u64,
-    /// What the runtime has asked and waits for.
+    /// Open requests of the runtime.
     asked: BTreeSet<AskKey>,
-    /// The agent waits for people by itself.
+    /// True if the agent waits for people in a call of herder's tools.
     waits: bool,
-    /// For how long people were waited for: no clock counts that.
+    /// Total time of waiting for people, which no timeout counts.
     held: Duration,
-    /// Since when they are waited for now.
+    /// The time since which people are waited for now.
     held_since: Option<Instant>,
 }
 
@@ -303,8 +302,8 @@ impl Session {
         }
     }
 
-    /// Runs to the end of the process. Gives everything back if the session should be begun again without the conversation
-    /// that it was to resume, which turned out to be gone.
+    /// Runs to the end of the process. Returns everything if the session has to begin again without its conversation,
+    /// which turned out to be gone.
     async fn drive(mut self) -> Option<(Launch, Ends)> {
         while !self.is_over() {
             match self.next().await {
@@ -334,7 +333,7 @@ impl Session {
         clean && self.cause.is_none() && self.protocol.conversation_lost(&self.tail)
     }
 
-    /// Waits for whatever comes first. Everything awaited here keeps what it has when another one is first.
+    /// Waits for the first of all events. All awaited futures are cancel-safe.
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
         let room = self.outgoing.has_room() && self.stdin.has_room();
@@ -374,7 +373,7 @@ impl Session {
         [stage, self.look_due(), self.outgoing.due()].into_iter().flatten().fold(self.next_beat, Instant::min)
     }
 
-    /// Every moment of a session is one of the clock that stands still with herder.
+    /// Returns the present time of the clock that stops while herder is stopped; all times of a session use it.
     fn now(&self) -> Instant {
         self.trees.running().now()
     }
@@ -385,13 +384,13 @@ impl Session {
         drained || self.now() >= *until
     }
 
-    /// The time since the process was given its work, but for what people took to answer.
+    /// Returns the time since the process was given its prompt, without the time of waiting for people.
     fn elapsed(&self) -> Duration {
         let until = self.held_since.unwrap_or_else(|| self.now());
         until.saturating_duration_since(self.given).saturating_sub(self.held)
     }
 
-    /// Stops the clocks while people are waited for.
+    /// Stops the timeouts while people are waited for.
     fn hold(&mut self) {
         let waits = self.waits || !self.asked.is_empty();
         match self.held_since {

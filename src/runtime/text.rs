@@ -1,4 +1,4 @@
-//! Bounded texts: whatever an agent says, and however much of it, only so much is kept.
+//! Bounded texts: only a limited part of an agent's output is kept.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,14 @@ use crate::core::cut::{Cut, both_ends, stands_for};
 
 pub use crate::core::cut::{bounded, one_line};
 
-/// The most bytes of one line that is kept for people.
+/// Maximum length of a line kept for people, in bytes.
 pub const LINE_MAX: usize = 2 * 1024;
 
-/// Lines of standard error that are kept: enough for a stack trace's end, which is where the reason is.
+/// Number of lines of standard error kept: enough for the end of a stack trace, which has the reason.
 const TAIL_LINES: usize = 30;
 
-/// Adds a piece to a text of which about `max` bytes are kept, both ends: bounded while it grows, so that a flood is never held.
+/// Appends to a text of which about `max` bytes are kept, from both ends: bounded while it grows, so that a flood is
+/// never held.
 pub fn grow(text: &mut String, piece: &str, max: usize) {
     text.push_str(piece);
     if text.len() > 2 * max {
@@ -21,56 +22,56 @@ pub fn grow(text: &mut String, piece: &str, max: usize) {
     }
 }
 
-/// The last lines of standard error, and those of standard output that are none of the protocol's.
+/// The last lines of standard error, and those of standard output that are not part of the protocol.
 #[derive(Debug, Clone, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
-    /// Plain words on standard output, where the protocol was due.
+    /// Plain text on standard output in place of the protocol.
     printed: VecDeque<String>,
-    /// How many of them are newer than anything on standard output that was said of its own accord.
+    /// Number of lines of standard error that are newer than the last unprompted line on standard output.
     newer: usize,
 }
 
 impl Tail {
-    /// Keeps a line of standard error, and forgets the oldest one if there are too many.
+    /// Keeps a line of standard error, and removes the oldest one if there are too many.
     pub fn push(&mut self, line: &[u8]) {
         if keep(&mut self.lines, line) {
             self.newer = (self.newer + 1).min(TAIL_LINES);
         }
     }
 
-    /// Keeps a line of standard output that is none of the protocol's.
+    /// Keeps a line of standard output that is not part of the protocol.
     pub fn print(&mut self, line: &[u8]) {
         keep(&mut self.printed, line);
     }
 
-    /// Something came on standard output.
+    /// Records output on standard output, which makes earlier lines old.
     pub fn outdated(&mut self) {
         self.newer = 0;
     }
 
-    /// The lines that nothing on standard output has followed, oldest first.
+    /// Returns the lines after the last standard output, oldest first.
     pub fn newest(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.range(self.lines.len().saturating_sub(self.newer)..).map(String::as_str)
     }
 
-    /// The last line that says anything.
+    /// Returns the last line that is not empty.
     #[must_use]
     pub fn last(&self) -> Option<&str> {
         self.lines.back().map(String::as_str)
     }
 
-    /// The lines, oldest first.
+    /// Returns the lines, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }
 
-    /// The plain words on standard output, oldest first.
+    /// Returns the plain text on standard output, oldest first.
     pub fn printed(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.printed.iter().map(String::as_str)
     }
 
-    /// The line that says why the process left, on standard error, else on standard output; empty where none does.
+    /// Returns the line with the reason of the exit, on standard error, else on standard output; empty if there is none.
     #[must_use]
     pub fn reason(&self) -> String {
         let said = reason(self.iter()).or_else(|| reason(self.printed()));
@@ -78,7 +79,7 @@ impl Tail {
     }
 }
 
-/// Keeps a line that says anything, among the last ones.
+/// Keeps a line that is not empty, among the last ones.
 fn keep(lines: &mut VecDeque<String>, line: &[u8]) -> bool {
     let line = one_line(&String::from_utf8_lossy(line), LINE_MAX);
     if line.is_empty() {
@@ -108,7 +109,7 @@ impl HeadTail {
         Self { head: String::new(), tail: VecDeque::new(), tail_bytes: 0, left_out: 0, half: max / 2 }
     }
 
-    /// Adds a text, line by line; of a line that would take the room of all others both ends are kept.
+    /// Appends a text, line by line; a line that would displace all others is reduced to its ends.
     pub fn push(&mut self, text: &str) {
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             if line.len() <= self.half / 2 {
@@ -134,7 +135,7 @@ impl HeadTail {
         }
     }
 
-    /// The text, with a line in the middle that says how many are left out; `None` if nothing was added.
+    /// Returns the text, with a line in the middle that tells how many are left out; `None` if nothing was added.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         let mut text = self.head.clone();

@@ -1,8 +1,8 @@
-//! A look at the workspace before a session: whether it can be worked in, and how it stands.
+//! Inspection of the workspace before a session: whether it is usable, and its git state.
 //!
-//! What lies in it may be hostile, its `.git` included, and may change meanwhile: `git` is asked in a way in which nothing of
-//! the repository's own is run. No hook, no monitor, no filter of its attributes, no program of a remote, no submodule; no
-//! question, no lock. How things stand is asked with a configuration of herder's own ([`mirror`]). It has a few seconds.
+//! Its content may be hostile, `.git` included, and may change meanwhile: `git` is run so that nothing of the
+//! repository's own is executed: no hook, monitor, attribute filter, remote helper or submodule; no prompt, no lock.
+//! The state is queried with a configuration of herder's own ([`mirror`]). The whole is limited to a few seconds.
 
 mod mirror;
 
@@ -24,19 +24,19 @@ use crate::core::detail::{Detail, Own};
 use crate::core::spec::Permissions;
 use crate::core::workspace::{Unfinished, Workspace};
 
-/// What the file system gets for the folder; with what `git` gets it is less than the time after which a driver counts as hung.
+/// Timeout of the file system for the folder; with that of `git` it is below the time after which a driver counts as hung.
 const ANSWERS: Duration = Duration::from_secs(6);
 
-/// What `git` gets for all that it is asked.
+/// Timeout of all `git` commands together.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// What is read of an answer: the names of some ten thousand files.
+/// Maximum length of an answer, in bytes: the names of some ten thousand files.
 const ANSWER_MAX: u64 = 2 * 1024 * 1024;
 
-/// Between SIGTERM and SIGKILL: nothing of it is worth waiting for.
+/// Time between SIGTERM and SIGKILL: there is nothing to save.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// What is set for it, whatever the repository says.
+/// Settings that override the repository's.
 const SETTINGS: [(&str, &str); 6] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -46,7 +46,7 @@ const SETTINGS: [(&str, &str); 6] = [
     ("gc.auto", "0"),
 ];
 
-/// What lies in the folder of a repository while something is under way.
+/// Files in a repository's folder during an unfinished operation.
 const UNDER_WAY: [(&str, Unfinished); 6] = [
     ("rebase-merge", Unfinished::Rebase),
     ("rebase-apply", Unfinished::Rebase),
@@ -56,11 +56,11 @@ const UNDER_WAY: [(&str, Unfinished); 6] = [
     ("BISECT_LOG", Unfinished::Bisect),
 ];
 
-/// Looks whether the session can work there at all, and, where `launch` wants it, how things stand. `None`: it is no
-/// repository, or `git` cannot say.
+/// Checks that a session can work in the workspace and, if `launch` wants it, returns its git state. `None` if it is
+/// no repository, or `git` cannot tell.
 ///
 /// # Errors
-/// Why no session can work there.
+/// The reason why no session can work there.
 pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option<Workspace>, Detail> {
     let workspace = launch.spec.workspace.as_path();
     let (permissions, wanted) = (launch.spec.permissions, launch.look);
@@ -72,13 +72,13 @@ pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option
         return Ok(None);
     }
     let path = launch.environment.get("PATH").cloned();
-    // One of its own: the session's is not begun yet.
+    // A marker of its own: the session's processes do not exist yet.
     let marker = format!("{}/look", launch.marker);
     let git = Git { workspace, trees, path, until: Instant::now() + PATIENCE, marker };
     Ok(git.look().await.map(Workspace::bounded))
 }
 
-/// Whether it is there, and can be written to if the agent may write.
+/// Checks that the folder exists, and is writable if the agent may write.
 fn usable(workspace: &Path, permissions: Permissions) -> Result<(), Detail> {
     let path = || workspace.display().to_string();
     match std::fs::metadata(workspace) {
@@ -101,17 +101,17 @@ fn usable(workspace: &Path, permissions: Permissions) -> Result<(), Detail> {
     })
 }
 
-/// Makes a file without a name, which is gone when it is closed: rights alone say nothing of a full disk.
+/// Creates an unnamed file, which vanishes when it is closed: permissions do not show a full disk.
 fn probe(workspace: &Path) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     match open(workspace, flags, Mode::RUSR | Mode::WUSR) {
-        // Not every file system has such files.
+        // Some file systems lack such files.
         Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => Ok(()),
         Err(reason) => Err(reason),
     }
 }
 
-/// A `git` that runs nothing.
+/// A `git` that executes nothing of the repository.
 struct Git<'a> {
     workspace: &'a Path,
     trees: &'a ProcessTrees,
@@ -160,7 +160,7 @@ impl Git<'_> {
         Some(Workspace { unfinished: unfinished.map(|(_, unfinished)| *unfinished), ..read(&status) })
     }
 
-    /// The answer to one question, as far as it is one: `None` where it cannot be asked or does not answer in time.
+    /// Runs one command and returns its output; `None` if it fails or times out.
     async fn ask(&self, words: &[&str], own: &[(&str, &Path)]) -> Option<String> {
         let invocation = Invocation {
             program: "git".to_owned(),
@@ -229,7 +229,7 @@ impl Git<'_> {
     }
 }
 
-/// What `git status --porcelain=v2 --branch -z` says.
+/// Parses the output of `git status --porcelain=v2 --branch -z`.
 fn read(status: &str) -> Workspace {
     let mut seen = Workspace { branch: None, changed: 0, unfinished: None };
     let mut pieces = status.split('\0');
@@ -241,7 +241,7 @@ fn read(status: &str) -> Workspace {
                     seen.branch = Some(branch.to_owned());
                 }
             }
-            // Renamed: where it was before is a piece of its own.
+            // A renamed file: its old path is a separate item.
             Some(("2", _)) => {
                 seen.changed = seen.changed.saturating_add(1);
                 pieces.next();
@@ -283,7 +283,7 @@ mod tests {
         assert!(matches!(own(&file.join("below")), Err(Some(Own::WorkspaceLocked { .. }))));
     }
 
-    /// A configuration with a filter is put in place of one without, and back, while herder looks.
+    /// A configuration with a filter replaces one without, and back, during the inspection.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_configuration_that_is_swapped_meanwhile_has_no_filter_run() {
         use std::sync::atomic::{AtomicBool, Ordering};
