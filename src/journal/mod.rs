@@ -379,27 +379,27 @@ impl Tie {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum FleetEvent {
-    /// An agent was added, for the first time or again after it was removed.
+    /// An agent was added, or added again after it was removed.
     AgentAdded {
         /// The agent.
         agent: AgentName,
     },
-    /// An agent was removed. Its entry in `bot.toml` does not bring it back.
+    /// An agent was removed. As long as `bot.toml` names it, that does not bring it back.
     AgentRemoved {
         /// The agent.
         agent: AgentName,
     },
-    /// The section of an agent in `bot.toml` at the last read.
+    /// The section of an agent in `bot.toml`, as it was last read.
     Configured {
         /// The agent's settings in the file.
         spec: Box<AgentSpec>,
     },
-    /// An agent's section was removed from `bot.toml`.
+    /// An agent's section is gone from `bot.toml`.
     LeftOut {
         /// The agent.
         agent: AgentName,
     },
-    /// The usage of a removed agent is kept.
+    /// The costs of a removed agent are kept.
     BooksKept {
         /// The agent.
         agent: AgentName,
@@ -413,7 +413,7 @@ pub enum FleetEvent {
         /// The warning that was given.
         warned: Warned,
     },
-    /// A person let agents continue beyond a shared cap.
+    /// A person let agents go on past a shared cap.
     CapWaived {
         /// The account of the agents; `None` for all agents.
         account: Option<AccountName>,
@@ -436,7 +436,7 @@ pub enum FleetEvent {
         /// The person.
         by: Actor,
     },
-    /// The usage limit of an account is reached, or still is: none of its agents starts a session.
+    /// The usage limit of an account is reached, or still is: nothing of it begins.
     AccountExhausted {
         /// The account.
         account: AccountName,
@@ -449,12 +449,12 @@ pub enum FleetEvent {
         /// The time at which people are asked whether one may try.
         ask_at: Option<Timestamp>,
     },
-    /// People were asked whether an account may continue.
+    /// People were asked whether an account goes on.
     AccountAsked {
         /// The account.
         account: AccountName,
     },
-    /// A person let one agent of a closed account try, to show whether the account works.
+    /// A person let one agent of a closed account through, which is to show whether it works.
     AccountTried {
         /// The account.
         account: AccountName,
@@ -465,14 +465,14 @@ pub enum FleetEvent {
         /// The person.
         by: Actor,
     },
-    /// An agent has shown that its account works: the others continue.
+    /// An agent has shown that its account works: the others go on.
     AccountProved {
         /// The account.
         account: AccountName,
         /// The agent.
         agent: AgentName,
     },
-    /// An event of the task board.
+    /// Something happened on the task board.
     Board {
         /// The event.
         event: BoardEvent,
@@ -484,7 +484,7 @@ pub enum FleetEvent {
         /// The panic's message.
         message: String,
     },
-    /// A person proved to be both a Discord user and the owner of a services account.
+    /// A person showed to be both a Discord user and the owner of a services account.
     Linked {
         /// The two identities.
         tie: Tie,
@@ -493,14 +493,14 @@ pub enum FleetEvent {
         /// The person who gave the code as proof.
         by: Actor,
     },
-    /// A link of identities was removed.
+    /// Such a tie was undone.
     Unlinked {
         /// The link.
         tie: Tie,
         /// The person who removed it.
         by: Actor,
     },
-    /// The wall clock was set: relative times are moved along with it.
+    /// The wall clock was set: what is measured by its own length is moved along with it.
     ClockSet {
         /// The change in ms; negative if it was set back.
         by: i64,
@@ -510,7 +510,7 @@ pub enum FleetEvent {
         /// Its version.
         version: String,
     },
-    /// herder shut down in order.
+    /// herder went down on purpose.
     Stopped,
 }
 
