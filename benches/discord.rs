@@ -25,13 +25,13 @@ use bench::{Herder, Toml, head, median, quantile, row, rss_kib, say};
 use poise::serenity_prelude as serenity;
 use simulated_discord::{Discord, User};
 
-/// How long a thousand channels may take to be made.
+/// The longest time that a thousand channels may take to be created.
 const CHANNELS: Duration = Duration::from_secs(300);
-/// How long the agents may take to begin to talk: a hundred programs are started for it.
+/// The longest time until all agents write; a hundred programs are started for it.
 const TALKING: Duration = Duration::from_secs(300);
 /// Posts that Discord takes in a second: in one channel, and of one bot in all.
 const TAKEN: (f64, f64) = (1.0, 50.0);
-/// How long posts are counted.
+/// The duration for which posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
 
 struct Arguments {
@@ -39,7 +39,7 @@ struct Arguments {
     pairs: usize,
     count: usize,
     agents: usize,
-    /// How many channels are posted to at once.
+    /// The number of channels that are posted to at once.
     channels: usize,
 }
 

@@ -25,7 +25,7 @@ mod past;
 #[expect(dead_code, reason = "the tests use more of it")]
 mod servers;
 
-/// For the people of the tests.
+/// Expected by the modules of the tests that simulate people.
 mod irc_rig {
     pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 }
@@ -225,7 +225,7 @@ impl Person {
 /// A bot that can be asked.
 struct Bot {
     nick: &'static str,
-    /// Said in turn, each with a word of the last line of its answer.
+    /// Commands that are said in turn, each with a word of the last line of its answer.
     asked: &'static [(&'static str, &'static str)],
 }
 
@@ -349,8 +349,8 @@ impl Drop for Echo {
     }
 }
 
-/// What was measured of herder, of the echo bot, and of errbot if it is installed; and what an fdatasync and a commit of bare
-/// sled take.
+/// Results for herder, for the echo bot, and for errbot if it is installed; then the times of an fdatasync and of a
+/// commit of bare sled.
 type Round<T> = (T, T, Option<T>, [f64; 2]);
 
 /// Does something with herder, then the same with the others.
@@ -365,7 +365,7 @@ fn pair<T>(
     let config = configuration(dir.path(), server, streaming).write(dir.path());
     let herder = Herder::start(&config);
     person.sees_join("herder");
-    // What is said before herder knows that it heard all that was said before is history to it, and no command.
+    // Until herder knows where the history ends, it takes lines for history and runs no command.
     std::thread::sleep(Duration::from_millis(500));
     person.send(&format!("PRIVMSG {ROOM} :!status spark\r\n"));
     person.hears("herder", "sessions");
@@ -434,7 +434,7 @@ fn answers(name: &str, server: SocketAddr, given: &Arguments, streaming: usize) 
     }
 }
 
-/// What errbot takes for the same, if it is installed.
+/// Returns the text of errbot's results for the same, empty if it is not installed.
 fn beside_errbot<T>(rounds: &[Round<T>], of: impl Fn(&T) -> f64, unit: &str) -> String {
     let measured: Vec<f64> = rounds.iter().filter_map(|round| round.2.as_ref().map(&of)).collect();
     if measured.is_empty() { String::new() } else { format!("; errbot {:.2}{unit}", median(&measured)) }

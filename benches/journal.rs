@@ -139,7 +139,7 @@ fn writes(given: &Arguments) {
     println!("durable events per second, {TASKS} tasks, {} pairs of {} s", given.pairs, given.seconds);
     let (mut bare, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..given.pairs {
-        // Who goes first alternates.
+        // The order alternates, so that neither always goes first.
         let (a, b) = if pair % 2 == 0 {
             let a = through_sled(given.seconds);
             (a, through_journal(given.seconds))
@@ -212,7 +212,7 @@ fn timed<F: Future<Output = ()> + Send + 'static>(
     })
 }
 
-/// What a batch is in sled: event, index, head and post, by tree. The numbers in the keys are the writer's.
+/// A batch as sled stores it: event, index, head and post, by tree. The numbers in the keys are the writer's.
 struct Bare {
     stream: String,
     rev: u64,
@@ -367,7 +367,7 @@ fn fill(dir: &Path, given: &Arguments) {
                         batch.snapshots = vec![Snapshot { stream, rev: round * ENTRIES, state }];
                     }
                     let receipt = journal.commit(batch).await.expect("commits");
-                    // The last round's posts stay owed.
+                    // The posts of the last round stay undelivered.
                     if round + 1 < rounds {
                         let network = NetworkName::from("libera");
                         let confirmed = Confirmed { network, post: receipt.posts[0].id, lines: None };

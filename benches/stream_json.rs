@@ -29,7 +29,7 @@ struct Language {
     runtime: Runtime,
     /// Makes the benchmark write a session.
     flag: &'static str,
-    /// What goes before the lines that are measured: answers to what herder asks first.
+    /// Lines before the measured ones: answers to the first requests of herder.
     opening: &'static [&'static str],
     line: fn() -> String,
     closing: &'static str,
@@ -78,7 +78,7 @@ const LANGUAGES: [Language; 3] = [
 ];
 
 impl Language {
-    /// How many lines a session has.
+    /// Returns the number of lines of a session.
     fn lines(&self) -> u64 {
         let opening = u64::try_from(self.opening.len()).unwrap_or_default();
         opening + LINES + 1
@@ -162,7 +162,7 @@ fn acp_delta() -> String {
 
 fn write_lines(language: &Language) -> io::Result<()> {
     if !language.opening.is_empty() {
-        // Whoever is asked answers after the question.
+        // An agent that is asked answers after the question.
         io::stdin().lock().read_line(&mut String::new())?;
     }
     let line = (language.line)();

@@ -1,4 +1,4 @@
-//! What a herder weighs after much work, and what starting a child costs one that weighs much.
+//! The memory of a herder after much work, and the time that a process with a large heap needs to start a child.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ fn tell(what: &str, weights: &[f64], took: Duration) {
     );
 }
 
-/// How long the call takes that starts a child, for a program with a small and with a large heap.
+/// Measures the duration of the call that starts a child, for a program with a small and with a large heap.
 pub(crate) fn spawning() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("tokio");
@@ -139,7 +139,7 @@ pub(crate) fn spawning() {
         let trees = ProcessTrees::new().expect("a service");
         for _ in 0..PAIRS {
             for (heap, taken) in HEAPS.into_iter().zip(&mut taken) {
-                // Written to, so that it is there.
+                // Written to, so that the pages are mapped.
                 let heap = std::hint::black_box(vec![7_u8; heap]);
                 taken.push(spawns(&trees).await);
                 drop(heap);

@@ -1,4 +1,4 @@
-//! errbot, a chat bot that people use, with no limit of its own to what it says.
+//! errbot, a widely used chat bot, without a rate limit of its own.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

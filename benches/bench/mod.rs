@@ -1,4 +1,4 @@
-//! What the benchmarks share: medians, alternating pairs, a herder process with a configuration of its own.
+//! Shared parts of the benchmarks: medians, alternating pairs, and a herder process with its own configuration.
 #![allow(dead_code, reason = "every benchmark uses another part")]
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! From start to JOIN with a long past: agents that are known, events that are in the journal, and a predecessor that was
+//! The time from start to JOIN with a long past: agents that exist, events in the journal, and a predecessor that was
 //! killed with -9.
 
 use std::io::{BufRead as _, BufReader};

@@ -1,4 +1,4 @@
-//! What a herder does while there is nothing to do, and while it must not do much.
+//! The cost of a herder that has nothing to do, and of one whose agents crash in a loop.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use herder::local::{self, Request};
 
 use super::bench::{self, Herder, Toml, median, say};
 
-/// Until a herder that has just started has come to rest.
+/// The time that a herder which has just started needs to settle.
 const SETTLES: Duration = Duration::from_secs(5);
 
-/// How long wake-ups are counted.
+/// The duration of one count of wake-ups.
 const COUNTED: Duration = Duration::from_secs(10);
 
-/// How long a child that crashes at once is watched, as others' supervisors were.
+/// The duration for which a child that crashes at once is watched; the same as for other supervisors.
 const WATCHED: Duration = Duration::from_secs(30);
 
 /// Herders whose crash loops are watched at once; each has one agent, for which herder uses no jitter.
@@ -55,7 +55,7 @@ fn fleet(dir: &Path, agents: usize) -> Herder {
     herder
 }
 
-/// What it costs while nothing is asked of it.
+/// Prints memory, CPU time and wake-ups of a herder that is asked nothing.
 fn rest(herder: &Herder, what: &str) {
     std::thread::sleep(SETTLES);
     let (before, cpu) = (bench::wakeups(herder.pid()), bench::cpu_seconds(herder.pid()));
@@ -72,7 +72,8 @@ fn rest(herder: &Herder, what: &str) {
     }
 }
 
-/// How often a child that crashes at once is started within half a minute under the default policy, and when.
+/// Counts the starts within half a minute of a child that crashes at once, under the default policy, and prints their
+/// times.
 pub(crate) fn crash_loop() {
     let dir = tempfile::tempdir().expect("a folder");
     let began = Instant::now();

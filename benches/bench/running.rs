@@ -1,5 +1,5 @@
-//! What a running agent costs herder itself: its own memory with so many sessions in the middle of a turn, beside the same
-//! agents with nothing to do. The children's memory is theirs.
+//! The memory that running agents cost herder itself: herder with that many sessions in the middle of a turn, beside
+//! the same agents idle. The memory of the children does not count.
 
 use std::path::Path;
 use std::time::Duration;
@@ -56,7 +56,7 @@ fn resident(arena: &Arena, agents: usize, at_work: bool) -> f64 {
         let socket: &Path = &dir.path().join("data/herder.sock");
         assert!(bench::poll_until(Duration::from_secs(60), || socket.exists()), "herder did not start");
     }
-    // What was said is read, and on disk.
+    // By now the lines of the agents are read and on disk.
     std::thread::sleep(Duration::from_secs(5));
     let held = bench::rss_kib(herder.pid());
     herder.stop();

@@ -30,7 +30,7 @@ pub(super) async fn answer(
         return Ok(Some(()));
     }
     let told = asked["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // A session that goes on after it was cut off is asked anew.
+    // A session that continues after a cut is asked again.
     let is_told_anew =
         told.last().is_some_and(|last| last["role"] == "user" && last.to_string().contains("make it"));
     let had_result =

@@ -23,51 +23,51 @@ use tokio::sync::{Notify, watch};
 
 use http::{Request, read, respond};
 
-/// How the API behaves towards every request for a message.
+/// The behaviour of the API towards every request for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scenario {
     /// An answer.
     Success,
     /// This answer.
     Says {
-        /// What the model says.
+        /// The text of the model.
         text: &'static str,
     },
     /// These answers, one after the other; the last one again and again.
     SaysInTurn {
-        /// What the model says.
+        /// The texts of the model.
         texts: &'static [&'static str],
     },
     /// Always one more call of the shell, each of another command in turn.
     Wanders {
-        /// What the shell is to do.
+        /// The commands for the shell.
         commands: &'static [&'static str],
     },
     /// Always one more call of a tool, so that the turns never end.
     EndlessTools,
     /// Always the same call of the shell, whatever comes of it.
     Spiral {
-        /// What the shell is to do.
+        /// The command for the shell.
         command: &'static str,
     },
     /// One call of the shell, then an answer.
     OneTool {
-        /// What the shell is to do.
+        /// The command for the shell.
         command: &'static str,
     },
     /// An answer once [`ModelApi::release`] is called, then one call of the shell, then another answer.
     Held {
-        /// What the shell is to do.
+        /// The command for the shell.
         command: &'static str,
     },
     /// One call of the shell that goes beyond what the agent may, then an answer.
     Asks {
-        /// What the shell is to do.
+        /// The command for the shell.
         command: &'static str,
     },
     /// One call of a tool of herder's own, then an answer.
     Herder {
-        /// Which.
+        /// The name of the tool.
         tool: &'static str,
         /// Its arguments, as JSON.
         arguments: &'static str,
@@ -77,13 +77,13 @@ pub(crate) enum Scenario {
         /// Each tool with its arguments, as JSON.
         calls: &'static [(&'static str, &'static str)],
     },
-    /// So many calls of the shell, one call of a tool of herder's own, then an answer.
+    /// `count` calls of the shell, one call of a tool of herder's own, then an answer.
     Turns {
-        /// How many.
+        /// The number of shell calls.
         count: u32,
-        /// What the shell is to do.
+        /// The command for the shell.
         command: &'static str,
-        /// Which tool.
+        /// The name of the tool.
         tool: &'static str,
         /// Its arguments, as JSON.
         arguments: &'static str,
@@ -100,7 +100,7 @@ pub(crate) enum Scenario {
     Silent,
 }
 
-/// What the model does in a turn.
+/// The model's action in a turn.
 #[derive(Debug)]
 enum Turn {
     /// Has the shell do something.
@@ -114,7 +114,7 @@ enum Turn {
 }
 
 impl Scenario {
-    /// What the model says in the end, in the answer of this number.
+    /// Returns the text of the model at the end, in the answer of this number.
     pub(crate) fn text(&self, number: u32) -> &'static str {
         match self {
             Self::Says { text } => text,
@@ -140,7 +140,7 @@ impl Scenario {
         }
     }
 
-    /// What the model does when it is asked for the message of this number, after a tool had its result or before.
+    /// Returns the model's action for the message of this number, after a tool had its result or before.
     fn turn(&self, number: u32, has_result: bool) -> Turn {
         match self {
             Self::Calls { calls } => {
@@ -192,12 +192,12 @@ impl Scenario {
 /// A running server; it ends with the runtime it was started on.
 #[derive(Debug)]
 pub(crate) struct ModelApi {
-    /// What `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL` are to be; OpenAI's is `/v1` below it.
+    /// The value of `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`; OpenAI's is `/v1` below it.
     pub(crate) url: String,
     heard: Arc<Heard>,
 }
 
-/// What the model was asked.
+/// The requests that the model received.
 #[derive(Debug, Default)]
 struct Heard {
     messages: AtomicU32,
@@ -218,7 +218,7 @@ impl Heard {
     }
 }
 
-/// What the model says when all is well.
+/// The model's text in a successful answer.
 pub(crate) const ANSWER: &str = "Hello from the model.";
 
 impl ModelApi {
@@ -243,7 +243,7 @@ impl ModelApi {
         self.heard.last.lock().expect("nobody panics with it").clone()
     }
 
-    /// Whether [`Scenario::Wanders`] answers nothing for now.
+    /// Sets whether [`Scenario::Wanders`] holds its answers back.
     pub(crate) fn thinks(&self, thinks: bool) {
         self.heard.thinks.send_replace(thinks);
     }
@@ -258,7 +258,7 @@ impl ModelApi {
         self.heard.credential.lock().expect("nobody panics with it").clone()
     }
 
-    /// How many messages were asked for.
+    /// Returns the number of messages that were asked for.
     pub(crate) fn messages(&self) -> u32 {
         self.heard.messages.load(Ordering::SeqCst)
     }
@@ -285,7 +285,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is the agent that asks: these CLIs let models name and route their conversations, too.
+    /// Returns whether the agent asks: these CLIs also let models name and route their conversations.
     fn is_work(self, asked: &Value) -> bool {
         match self {
             Self::Messages | Self::Responses => true,
@@ -312,7 +312,8 @@ async fn connection(stream: TcpStream, scenario: &Scenario, heard: &Heard) -> st
         let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let work = kind.is_work(&asked);
         let number = if work { heard.take(&request) } else { heard.messages.load(Ordering::SeqCst) };
-        // What is beside the work is answered whatever happens to the work, unless it is refused like it.
+        // Requests beside the work are answered whatever happens to the work, unless it is refused: then they are
+        // refused too.
         let scenario = match scenario {
             Scenario::Refuses { .. } => scenario,
             _ if work => scenario,
@@ -385,12 +386,12 @@ async fn message(
     Ok(None)
 }
 
-/// Whether a session is to go on that was killed in mid-call: its CLI may not have written the call down before.
+/// Returns whether a session continues that was killed in the middle of a call: its CLI may not have stored the call.
 fn goes_on(conversation: &Value) -> bool {
     conversation.to_string().contains("Go on.")
 }
 
-/// Whether the last message says more than what a tool had for a result: a session that goes on after it was cut off.
+/// Returns whether the last message holds more than a tool's result: a session that continues after a cut.
 fn is_told_anew(asked: &Value) -> bool {
     let last = asked["messages"].as_array().and_then(|messages| messages.last());
     let blocks = last.and_then(|message| message["content"].as_array()).into_iter().flatten();

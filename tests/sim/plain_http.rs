@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 pub(super) struct Request {
     pub(super) target: String,
     pub(super) body: Vec<u8>,
-    /// What `Authorization` or `X-Api-Key` says.
+    /// The value of `Authorization` or `X-Api-Key`.
     pub(super) credential: String,
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn answer(
     Ok(None)
 }
 
-/// Whether a tool had a result, and nobody has asked anew after it was cut off.
+/// Returns whether a tool had a result, and no new question came after a cut.
 fn has_result(asked: &Value) -> bool {
     let last = asked["input"].as_array().and_then(|items| items.last());
     let is_told_anew =

@@ -1,4 +1,4 @@
-//! What a person has asked for, and what became of it.
+//! The requests of people, and their results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(crate) struct Asked {
     pub(crate) id: Id,
 }
 
-/// What the bot asks somebody to fill in.
+/// The form that the bot opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Modal {
     pub(crate) custom_id: String,
@@ -32,7 +32,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Panics where the client would not let somebody send this.
+    /// Panics if the client would not let a person send this text.
     pub(crate) fn assert_takes(&self, text: &str) {
         let length = text.chars().count() as u64;
         assert!(length > 0 || !self.required, "{:?} is required", self.label);
@@ -50,7 +50,7 @@ impl Asked {
         Self { shared, id }
     }
 
-    /// As it stands now.
+    /// Returns the current state of the interaction.
     pub(crate) fn now(&self) -> Interaction {
         self.shared.with(|state| state.interactions[&self.id].clone())
     }
@@ -65,7 +65,7 @@ impl Asked {
         self.wait("the acknowledgement", |interaction| interaction.ack.clone()).await
     }
 
-    /// How long the acknowledgement took, from the event to the request.
+    /// Returns the time from the event to the request that acknowledges it.
     pub(crate) async fn latency(&self) -> Duration {
         self.acknowledged().await.latency
     }
@@ -87,7 +87,7 @@ impl Asked {
             .await
     }
 
-    /// What was said after the first answer; waits for that many.
+    /// Returns the follow-up messages after the first answer; waits until there are that many.
     pub(crate) async fn followups(&self, count: usize) -> Vec<Message> {
         let what = format!("{count} followups to {:?}", self.now().asked);
         self.shared
@@ -138,7 +138,7 @@ impl Asked {
         self.answer().await.buttons()
     }
 
-    /// As if it had been asked more than three seconds ago.
+    /// Makes the request older than three seconds.
     pub(crate) fn waited_out(&self) {
         self.shared.with(|state| {
             if let Some(interaction) = state.interactions.get_mut(&self.id) {

@@ -1,4 +1,4 @@
-//! Discord's published contract: which routes there are, and what may be asked of them.
+//! Discord's published contract: its routes, and the requests that they allow.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(crate) struct Contract {
     compiled: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// Which route a path belongs to.
+/// The route of a path, with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) route: String,
@@ -53,7 +53,7 @@ impl Contract {
         &self.document["paths"][route][method.to_lowercase()]
     }
 
-    /// What the contract has against a body.
+    /// Returns the violations of the contract in a body.
     pub(crate) fn body_problems(&self, method: &str, route: &str, body: &Value) -> Vec<Problem> {
         let Some(schema) = self.body_schema(method, route, body) else { return Vec::new() };
         let validator = self.validator(&schema);
@@ -71,7 +71,7 @@ impl Contract {
         unknown
     }
 
-    /// What the contract has against the parameters of the path and of the query.
+    /// Returns the violations of the contract in the parameters of path and query.
     pub(crate) fn parameter_problems(
         &self,
         method: &str,

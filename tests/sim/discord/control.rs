@@ -1,4 +1,4 @@
-//! What a test does to the simulated Discord, and what it asks of it.
+//! The controls of the simulated Discord for a test, and its queries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ pub(crate) fn all_violations(state: &State) -> Vec<String> {
     all
 }
 
-/// What happened, for a test that waited in vain.
+/// Returns the last requests and messages, for a test whose wait timed out.
 pub(crate) fn report(state: &State) -> String {
     let mut report = String::from("the last requests:\n");
     for request in state.requests.iter().rev().take(25).rev() {
@@ -114,7 +114,7 @@ impl Armed {
             .await;
     }
 
-    /// How often it struck.
+    /// Returns how often the fault struck.
     pub(crate) fn struck(&self) -> u32 {
         self.shared.look(|state| {
             state.faults.iter().find(|fault| fault.id == self.id).map_or(0, |fault| fault.struck)
@@ -159,7 +159,7 @@ impl Discord {
         self.shared.with(|state| state.held_file = Some(gate.clone()));
     }
 
-    /// So many requests for an attached file are answered with 503.
+    /// Answers that many requests for an attached file with 503.
     pub(crate) fn loses_files(&self, count: u32) {
         self.shared.with(|state| state.files_lost = count);
     }
@@ -240,7 +240,7 @@ impl Discord {
         self.brings_guild();
     }
 
-    /// Somebody takes a command of the bot's away, as another program with its token can.
+    /// Removes a command of the bot, as another program with its token can.
     pub(crate) fn loses_command(&self, name: &str) {
         self.shared.with(|state| state.commands.retain(|command| command.name() != name));
     }
@@ -254,7 +254,7 @@ impl Discord {
         });
     }
 
-    /// A text channel that somebody makes.
+    /// Creates a text channel, as a person does.
     pub(crate) fn makes_channel(&self, name: &str) -> Id {
         self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))
     }
@@ -269,12 +269,12 @@ impl Discord {
         });
     }
 
-    /// Somebody begins a thread in a channel.
+    /// Starts a thread in a channel, as a person does.
     pub(crate) fn makes_thread(&self, name: &str, parent: Id) -> Id {
         self.shared.with(|state| state.add_channel(name, 11, Some(parent)))
     }
 
-    /// Somebody closes a thread: it is archived until somebody speaks in it.
+    /// Closes a thread, as a person does: it is archived until the next message in it.
     pub(crate) fn archives(&self, thread: Id) {
         self.shared.with(|state| state.archive(thread));
     }
@@ -289,7 +289,7 @@ impl Discord {
         });
     }
 
-    /// What a role or a member may and may not do in a channel.
+    /// Sets the permission overwrite of a role or a member in a channel.
     pub(crate) fn overwrites(&self, channel: &str, target: Id, allow: u64, deny: u64) {
         self.shared.with(|state| {
             let id = state.expect_channel(channel);
@@ -429,7 +429,7 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.forget = resumes);
     }
 
-    /// So many logins and resumes find an invalid session (opcode 9).
+    /// Answers that many logins and resumes with an invalid session (opcode 9).
     pub(crate) fn finds_invalid(&self, tries: u32, resumable: bool) {
         self.shared.with(|state| state.gateway.invalid = (tries, resumable));
     }
@@ -449,12 +449,12 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
     }
 
-    /// The next events of this name are told to nobody.
+    /// Drops the next events of this name.
     pub(crate) fn loses(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.lose = (event.to_owned(), count));
     }
 
-    /// The next events of this name are numbered and told to nobody, so that a gap is left.
+    /// Numbers the next events of this name and drops them, so that a gap in the sequence is left.
     pub(crate) fn skips(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.skip = (event.to_owned(), count));
     }
@@ -465,17 +465,17 @@ impl GatewayControl {
         self.closes(4007);
     }
 
-    /// How many heartbeats were heard so far.
+    /// Returns the number of heartbeats so far.
     pub(crate) fn heartbeats(&self) -> u32 {
         self.shared.look(|state| state.gateway.heartbeats)
     }
 
-    /// So many events of this name are of a form that no client can read.
+    /// Sends that many events of this name in a form that no client can parse.
     pub(crate) fn garbles(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.garble = (event.to_owned(), count));
     }
 
-    /// For connections from now on.
+    /// Sets the heartbeat interval for later connections.
     pub(crate) fn heartbeat(&self, interval: Duration) {
         self.shared.with(|state| state.gateway.heartbeat = interval);
     }
@@ -485,22 +485,22 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.starts_left = count);
     }
 
-    /// How many identifies were accepted so far.
+    /// Returns the number of accepted identifies so far.
     pub(crate) fn identifies(&self) -> u32 {
         self.shared.look(|state| state.gateway.identifies)
     }
 
-    /// How many resumes were accepted so far.
+    /// Returns the number of accepted resumes so far.
     pub(crate) fn resumes(&self) -> u32 {
         self.shared.look(|state| state.gateway.resumes)
     }
 
-    /// How many connections were taken so far.
+    /// Returns the number of accepted connections so far.
     pub(crate) fn connections(&self) -> u32 {
         self.shared.look(|state| state.gateway.connections)
     }
 
-    /// How many logins and resumes were accepted so far: it changes whenever a link is there again.
+    /// Returns the number of accepted logins and resumes so far, which changes whenever a link is restored.
     pub(crate) fn links(&self) -> u32 {
         self.shared.look(|state| state.gateway.identifies + state.gateway.resumes)
     }

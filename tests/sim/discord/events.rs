@@ -1,4 +1,4 @@
-//! What the gateway tells of a change.
+//! The gateway events of each change.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl State {
     pub(crate) fn tell_message(&mut self, event: &str, id: Id) {
         let Some(message) = self.messages.get(&id).cloned() else { return };
         let Some(is_direct) = self.reaches_bot(message.channel) else { return };
-        // What one person alone sees is told only in the answer to the request that made it.
+        // An ephemeral message appears only in the answer to the request that created it.
         if message.is_ephemeral() {
             return;
         }

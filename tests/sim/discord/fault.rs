@@ -1,4 +1,4 @@
-//! What can be made to go wrong with a request.
+//! The faults of a request.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
 
-/// Whether a request takes effect before its answer is lost.
+/// The point at which a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It does nothing.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Slow(Duration),
     Dropped(Effect),
     Refused(Refusal),
-    /// Whoever stands before Discord answers, in HTML.
+    /// A proxy in front of Discord answers, in HTML.
     Foreign(u16),
 }
 
@@ -135,25 +135,25 @@ impl Fault {
         self
     }
 
-    /// So often; without this once.
+    /// Strikes that often; by default once.
     pub(crate) fn times(mut self, count: u32) -> Self {
         self.times = count;
         self
     }
 
-    /// What goes wrong does so only when the gate is open; the effect, if it has one, comes at once.
+    /// Delays the failure until the gate is open; the effect of the request, if it has one, comes at once.
     pub(crate) fn until(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// Until it is lifted.
+    /// Strikes until it is lifted.
     pub(crate) fn always(self) -> Self {
         self.times(u32::MAX)
     }
 }
 
-/// What goes wrong with one request.
+/// The failure of one request.
 #[derive(Debug, Clone)]
 pub(crate) struct Blow {
     pub(crate) kind: Kind,
@@ -174,12 +174,12 @@ impl Blow {
 pub(crate) struct Injected {
     pub(crate) id: u64,
     pub(crate) fault: Fault,
-    /// How often it struck.
+    /// The number of times that it struck.
     pub(crate) struck: u32,
 }
 
 impl Injected {
-    /// Whether it strikes this request.
+    /// Returns whether it strikes this request, and counts that.
     pub(crate) fn strikes(&mut self, route: &str) -> bool {
         let fits = self.fault.route.is_empty() || self.fault.route == route;
         if !fits || self.is_spent() {
@@ -193,7 +193,7 @@ impl Injected {
         true
     }
 
-    /// What it does to a request.
+    /// Returns its effect on a request.
     pub(crate) fn blow(&self) -> Blow {
         Blow { kind: self.fault.kind.clone(), gate: self.fault.gate.clone() }
     }

@@ -1,4 +1,5 @@
-//! The gateway: sessions, what is dispatched to them, and the connections that carry them ([`connection`]).
+//! The gateway: sessions, the events that are dispatched to them, and the connections that carry them
+//! ([`connection`]).
 
 mod connection;
 
@@ -26,7 +27,7 @@ pub(crate) const PRIVILEGED: u64 = MEMBERS | PRESENCES | MESSAGE_CONTENT;
 /// Every intent there is.
 const KNOWN: u64 = 0b11_0011_1111_1111_1111_1111_1111;
 
-/// How many events of a session are kept for a resume; Discord keeps some minutes of them.
+/// The number of events of a session that are kept for a resume; Discord keeps some minutes of them.
 const REPLAY_MAX: usize = 10_000;
 
 /// The gateway as a whole.
@@ -40,37 +41,37 @@ pub(crate) struct Gateway {
     pub(crate) resumes: u32,
     /// Connections that were taken, whatever became of them.
     pub(crate) connections: u32,
-    /// How many heartbeats arrived.
+    /// The number of heartbeats that arrived.
     pub(crate) heartbeats: u32,
-    /// How many more identifies Discord allows today.
+    /// The number of identifies that Discord still allows today.
     pub(crate) starts_left: u32,
-    /// How many shards Discord recommends.
+    /// The number of shards that Discord recommends.
     pub(crate) shards: u64,
-    /// So many connections are refused with 503.
+    /// Number of connections to refuse with 503.
     pub(crate) refuse: u32,
-    /// So many connections are closed with this code instead of being greeted.
+    /// Number of connections to close with this code instead of a greeting.
     pub(crate) close_at_connect: Option<(u32, u16)>,
-    /// So many resumes are answered with an invalid session.
+    /// Number of resumes to answer with an invalid session.
     pub(crate) forget: u32,
-    /// So many logins and resumes are answered with an invalid session, and whether it could be resumed.
+    /// Number of logins and resumes to answer with an invalid session, and whether that session can be resumed.
     pub(crate) invalid: (u32, bool),
     /// When connections were taken.
     pub(crate) connected_at: Vec<Instant>,
     /// Connections stay open, but nothing is acknowledged, answered or dispatched.
     pub(crate) zombie: bool,
-    /// Logins and resumes that nobody answers because of that.
+    /// Logins and resumes that stay unanswered because of that.
     pub(crate) swallowed: u32,
-    /// So many events of this name go out twice; empty: of any name.
+    /// Number of events of this name that go out twice; an empty name means any event.
     pub(crate) duplicate: (String, u32),
-    /// So many events of this name are overtaken by the one that follows.
+    /// Number of events of this name that the following event overtakes.
     pub(crate) reorder: (String, u32),
-    /// So many events of this name nobody is told.
+    /// Number of events of this name that are dropped.
     pub(crate) lose: (String, u32),
-    /// So many events of this name are numbered, and nobody is told.
+    /// Number of events of this name that are numbered, then dropped.
     pub(crate) skip: (String, u32),
     /// No code ends a session: it can be resumed from whatever was heard.
     pub(crate) keeps_sessions: bool,
-    /// So many events of this name are of a form that no client can read.
+    /// Number of events of this name in a form that no client can parse.
     pub(crate) garble: (String, u32),
     next_session: u64,
 }
@@ -120,7 +121,7 @@ pub(crate) struct Session {
     pub(crate) is_ready: bool,
 }
 
-/// What a connection is told to do.
+/// An instruction to a connection.
 #[derive(Debug, Clone)]
 pub(crate) enum Push {
     /// A payload.
@@ -161,7 +162,7 @@ impl Gateway {
     }
 }
 
-/// Whether and how a session hears of an event.
+/// The conditions under which a session receives an event.
 pub(crate) struct Hearing<'a> {
     pub(crate) event: &'a str,
     /// One of these intents is needed; 0: none.
@@ -202,7 +203,7 @@ impl State {
         }
         let mut data = data.clone();
         if Gateway::is_hit(&mut self.gateway.garble, event) {
-            // Of a message, an interaction and a server.
+            // Fields of a message, of an interaction and of a guild, in this order.
             (data["tts"], data["data"], data["roles"]) = (json!("?"), json!("?"), json!("?"));
         }
         let payload = json!({ "op": 0, "t": event, "s": session.sequence, "d": data }).to_string();
@@ -228,7 +229,7 @@ impl State {
         true
     }
 
-    /// Whether nothing passes on the connection of a session.
+    /// Returns whether the connection of a session carries nothing.
     fn is_silent(&mut self, session: Option<&String>) -> bool {
         self.gateway.zombie
             || session.and_then(|id| self.session_mut(id)).is_some_and(|session| session.is_cut_off)
@@ -238,7 +239,7 @@ impl State {
         self.gateway.sessions.iter_mut().find(|session| session.id == id)
     }
 
-    /// Why an identify is refused.
+    /// Returns the close code of an identify that is refused.
     fn identify_refusal(&mut self, data: &Value) -> Option<u16> {
         if data["token"].as_str().map(|token| token.trim_start_matches("Bot "))
             != Some(self.bot.token.as_str())
@@ -271,7 +272,7 @@ impl State {
         self.gateway.identifies += 1;
         self.gateway.starts_left -= 1;
         let shard = (data["shard"][0].as_u64().unwrap_or(0), data["shard"][1].as_u64().unwrap_or(1));
-        // Who logs in once more has one more session; the others live on, and hear the same.
+        // A second login adds a session; the others live on and receive the same events.
         let id = format!("session-{}", self.gateway.next_session);
         self.gateway.next_session += 1;
         let mut session = Session {
@@ -321,7 +322,7 @@ impl State {
         if since > session.sequence {
             return Err(Some(4007));
         }
-        // What was held back for an event that never followed is replayed in its place.
+        // An event that was held back for a successor that never came is replayed in its place.
         session.overtaken = None;
         session.link = Some(link);
         (session.is_cut_off, session.is_ready) = (false, true);
@@ -357,14 +358,14 @@ impl State {
         }
     }
 
-    /// A session is over: nobody resumes it.
+    /// Ends a session: it cannot be resumed.
     fn end(&mut self, session: &str) {
         self.gateway.sessions.retain(|known| known.id != session);
         self.doubts_deliveries();
     }
 
-    /// A connection has ended: nobody knows whether what was put on it last has arrived, so that nobody can be blamed for
-    /// not having answered it in time.
+    /// A connection has ended: it is unknown whether the last events on it have arrived, so a missing answer to them
+    /// is no violation.
     fn doubts_deliveries(&mut self) {
         for interaction in self.interactions.values_mut().filter(|interaction| interaction.ack.is_none()) {
             let is_recent = |at: &Instant| at.elapsed() < super::rest::PATIENCE;

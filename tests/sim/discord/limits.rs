@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often a topic or a name of a channel may be changed, and in which time: always in force.
+/// The number of changes to the topic or name of a channel within a period. This limit is always in force.
 const TOPIC: (usize, Duration) = (2, Duration::from_secs(600));
 /// Requests of a bot altogether.
 const GLOBAL: (usize, Duration) = (50, Duration::from_secs(1));
@@ -16,13 +16,13 @@ pub(crate) struct Limits {
     pub(crate) is_roomy: bool,
     /// Topics may be changed as often as one likes.
     pub(crate) topics_are_free: bool,
-    /// How many 429s were given, and how many of them globally.
+    /// The number of answers with 429, then the number of global ones among them.
     pub(crate) refused: u32,
     pub(crate) refused_globally: u32,
     buckets: HashMap<String, Vec<Instant>>,
 }
 
-/// Where a request stands in its bucket.
+/// The state of a request's bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
     pub(crate) bucket: String,

@@ -73,10 +73,10 @@ pub(crate) use fault::{Effect, Fault, Gate};
 pub(crate) use people::User;
 pub(crate) use state::State;
 
-/// How long a wait lasts before the test has failed.
+/// The longest wait before a test fails.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// What the tasks of the simulator share.
+/// The data that all tasks of the simulator share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -85,7 +85,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Looks at the state or changes it; whoever waits for a change looks again.
+    /// Reads or changes the state; every task that waits for a change checks again.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let done = act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.send_modify(|version| *version += 1);
@@ -126,7 +126,7 @@ impl Shared {
     }
 }
 
-/// How a simulated Discord is set up.
+/// The settings of a simulated Discord.
 #[derive(Debug, Clone)]
 pub(crate) struct Builder {
     token: String,
@@ -178,7 +178,8 @@ impl Builder {
         self
     }
 
-    /// What the URLs of attachments begin with, such as `https://cdn.discordapp.com`; else the simulator's address.
+    /// Sets the start of the URLs of attachments, such as `https://cdn.discordapp.com`; by default the simulator's
+    /// address.
     pub(crate) fn cdn(mut self, url: &str) -> Self {
         self.cdn = Some(url.to_owned());
         self
@@ -190,7 +191,7 @@ impl Builder {
         self
     }
 
-    /// As many channels as one likes, where Discord stops at 500, and at 50 in a category: for measurements.
+    /// Lifts Discord's limits of 500 channels, and of 50 in a category: for measurements.
     pub(crate) fn roomy(mut self) -> Self {
         self.is_roomy = true;
         self
@@ -230,7 +231,7 @@ impl Builder {
     }
 }
 
-/// A running Discord. It ends with this handle, which fails the test on violations nobody announced.
+/// A running Discord. It ends with this handle, which fails the test on unexpected violations.
 #[derive(Debug)]
 pub(crate) struct Discord {
     shared: Arc<Shared>,
@@ -263,12 +264,12 @@ impl Discord {
         }
     }
 
-    /// For plain HTTP: `http://127.0.0.1:PORT`.
+    /// Returns the URL for plain HTTP: `http://127.0.0.1:PORT`.
     pub(crate) fn api_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where `discord.com` is to be resolved to.
+    /// Returns the address that `discord.com` resolves to.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -317,12 +318,12 @@ impl Discord {
         self.shared.look(look)
     }
 
-    /// What happened, for a test that waited in vain for something else.
+    /// Returns the last requests and messages, for a test that waited too long for something else.
     pub(crate) fn report(&self) -> String {
         self.look(control::report)
     }
 
-    /// What the bot did wrong so far and nobody announced.
+    /// Returns the violations of the bot so far, without the expected ones.
     pub(crate) fn violations(&self) -> Vec<String> {
         let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
         let is_expected = |line: &String| expected.iter().any(|part| line.contains(part));
@@ -335,7 +336,7 @@ impl Discord {
         self.shared.look(control::all_violations).into_iter().filter(|line| line.contains(part)).collect()
     }
 
-    /// What looks like a slip, but is taken.
+    /// Returns the requests that Discord accepts, but that look like a slip.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.shared.look(|state| state.warnings.clone())
     }

@@ -1,4 +1,4 @@
-//! What a client sends for a command and its options, and what it does not let pass.
+//! The values that a client sends for a command and its options, and the ones that it refuses.
 
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn filled(known: &[&Value], path: &str, given: &Value, focus: Option<(&str, &str
     Value::Array(options)
 }
 
-/// Why a client does not take a value.
+/// Checks a value as a client does, or says why it is refused.
 fn fits(option: &Value, value: &Value) -> Result<(), String> {
     let kind = option["type"].as_u64().unwrap_or(0);
     let is_right = match kind {

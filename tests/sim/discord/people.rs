@@ -1,4 +1,4 @@
-//! People: what they say, click and ask for.
+//! People: their messages, clicks and commands.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::state::{
 };
 use super::{Shared, options};
 
-/// Somebody on the server. A clone is the same person.
+/// A person on the server. A clone is the same person.
 #[derive(Clone)]
 pub(crate) struct User {
     shared: Arc<Shared>,
@@ -59,7 +59,7 @@ impl User {
         });
     }
 
-    /// Says something in a channel. `@name` of somebody on the server, the bot too, becomes a mention.
+    /// Says something in a channel. `@name` of a member of the server, the bot too, becomes a mention.
     pub(crate) fn says(&self, channel: &str, text: &str) -> Id {
         self.message(channel, text).send()
     }
@@ -135,7 +135,7 @@ impl User {
         });
     }
 
-    /// Whether the client offers this command at all.
+    /// Returns whether the client offers this command at all.
     pub(crate) fn is_offered(&self, command: &str) -> bool {
         let name = command.split(' ').next().unwrap_or_default();
         self.shared
@@ -176,7 +176,7 @@ impl User {
     ///
     /// # Panics
     ///
-    /// When there is no such button, it is disabled, or somebody else's ephemeral message.
+    /// If there is no such button, if it is disabled, or if it is on an ephemeral message for another person.
     pub(crate) fn clicks(&self, message: Id, custom_id: &str) -> Asked {
         let click = self.clicks_if_open(message, custom_id);
         click.unwrap_or_else(|| panic!("{custom_id:?} is no button, or a disabled one"))
@@ -460,7 +460,8 @@ impl State {
         id
     }
 
-    /// What a client sends for a text with `@name`, and whom it notifies. The longest fitting name is meant.
+    /// Returns the content that a client sends for a text with `@name`, and its mentions. The longest fitting name is
+    /// meant.
     fn mentions_in(&self, text: &str) -> (String, Pings) {
         let mut names: Vec<(&str, Id)> = self
             .users
@@ -481,7 +482,7 @@ impl State {
     fn offers(&self, user: Id, command: &Value) -> bool {
         let needed = super::gateway::snowflake(&command["default_member_permissions"]);
         let granted = self.permissions(user);
-        // Zero means: nobody but administrators.
+        // Zero means administrators only.
         needed.is_none_or(|needed| {
             if needed == 0 {
                 granted & super::permission::ADMINISTRATOR != 0

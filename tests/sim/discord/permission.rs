@@ -1,4 +1,4 @@
-//! Permission bits, and who may do what in which channel.
+//! Permission bits, and the permissions of each member in each channel.
 
 use super::state::{Channel, Id, State};
 
@@ -18,8 +18,8 @@ pub(crate) const USE_APPLICATION_COMMANDS: u64 = 1 << 31;
 pub(crate) const SEND_MESSAGES_IN_THREADS: u64 = 1 << 38;
 pub(crate) const PIN_MESSAGES: u64 = 1 << 51;
 
-/// What people may do. They may by a role that bots do not get, as on a careful server: there `@everyone` grants nothing,
-/// and the bot has what its invitation granted and no more.
+/// The permissions of people. They have them through a role that bots do not get, as on a careful server: there
+/// `@everyone` grants nothing, and the bot has the permissions of its invitation and no more.
 pub(crate) const EVERYONE: u64 = ADD_REACTIONS
     | VIEW_CHANNEL
     | SEND_MESSAGES
@@ -29,7 +29,7 @@ pub(crate) const EVERYONE: u64 = ADD_REACTIONS
     | READ_MESSAGE_HISTORY
     | USE_APPLICATION_COMMANDS;
 
-/// What the invitation of the bot granted it: exactly what herder's invite link asks for.
+/// The permissions of the bot's invitation: exactly those that herder's invite link asks for.
 pub(crate) const BOT: u64 = VIEW_CHANNEL
     | SEND_MESSAGES
     | SEND_MESSAGES_IN_THREADS
@@ -41,7 +41,7 @@ pub(crate) const BOT: u64 = VIEW_CHANNEL
 const ALL: u64 = (1 << 53) - 1;
 
 impl State {
-    /// What a member may do on the server as a whole.
+    /// Returns the permissions of a member on the server as a whole.
     pub(crate) fn permissions(&self, user: Id) -> u64 {
         if user == self.guild.owner {
             return ALL;
@@ -54,7 +54,8 @@ impl State {
         if granted & ADMINISTRATOR != 0 { ALL } else { granted }
     }
 
-    /// What a member may do in a channel: the overwrites of everyone, then of the roles together, then of the member.
+    /// Returns the permissions of a member in a channel, after the overwrites of everyone, then of all roles, then of
+    /// the member.
     pub(crate) fn permissions_in(&self, user: Id, channel: &Channel) -> u64 {
         if channel.recipient.is_some() {
             return EVERYONE;
@@ -79,7 +80,7 @@ impl State {
         if let Some(own) = channel.overwrites.get(&user) {
             granted = granted & !own.deny | own.allow;
         }
-        // Who cannot see a channel can do nothing in it.
+        // A member who cannot see a channel has no permission in it.
         if granted & VIEW_CHANNEL == 0 { 0 } else { granted }
     }
 }

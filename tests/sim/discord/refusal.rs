@@ -1,4 +1,4 @@
-//! How Discord says no.
+//! Discord's error answers.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,10 @@ pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) code: u64,
     pub(crate) message: String,
-    /// Where in the body, and what; for `50035`.
+    /// The faults in the body and their places; for `50035`.
     pub(crate) problems: Vec<Problem>,
-    /// A request that no circumstance makes right. What somebody deleted in the meantime is a circumstance.
+    /// True if the request is wrong under all circumstances. A target that a person has deleted meanwhile is a
+    /// circumstance.
     pub(crate) is_violation: bool,
 }
 
@@ -50,7 +51,7 @@ impl Refusal {
         Self::new(403, 50013, "Missing Permissions")
     }
 
-    /// `was` there: then it is gone, which is nobody's fault; else it was made up.
+    /// Refuses an unknown id. If it `was` there, it has been deleted, which is no violation; else the bot made it up.
     pub(crate) fn unknown(code: u64, what: &str, was: bool) -> Self {
         Self { is_violation: !was, ..Self::new(404, code, &format!("Unknown {what}")) }
     }

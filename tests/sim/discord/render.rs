@@ -138,7 +138,7 @@ impl State {
         })
     }
 
-    /// What `GUILD_CREATE` carries.
+    /// Returns the data of `GUILD_CREATE`.
     pub(crate) fn guild_create_json(&self) -> Value {
         let mut guild = self.guild_json();
         let members: Value = self.guild.members.keys().filter_map(|id| self.member_json(*id)).collect();
@@ -253,7 +253,7 @@ impl State {
         json
     }
 
-    /// What `/oauth2/applications/@me` and `/applications/@me` say.
+    /// Returns the answer of `/oauth2/applications/@me` and `/applications/@me`.
     pub(crate) fn application_json(&self) -> Value {
         // The limited flags: what a bot in fewer than 100 guilds gets by a switch in the portal.
         let switches = [

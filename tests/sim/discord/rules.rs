@@ -1,4 +1,4 @@
-//! What Discord refuses beside its published contract.
+//! Rules of Discord beyond its published contract.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,10 +13,10 @@ use super::state::components;
 const CONTENT_MAX: usize = 2000;
 /// The longest all embeds of a message may be together.
 const EMBEDS_MAX: usize = 6000;
-/// How long the words of one command may be together.
+/// The largest total length of the texts of one command, in characters.
 const COMMAND_MAX: usize = 8000;
 
-/// What a name of a command or of an option consists of.
+/// The allowed form of the name of a command or of an option.
 static NAME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[-_'\p{L}\p{N}\p{Deva}\p{Thai}]{1,32}$").expect("a pattern"));
 
@@ -68,7 +68,7 @@ fn embed_length(embed: &Value) -> usize {
         + fields.sum::<usize>()
 }
 
-/// Naming somebody and everybody of the same kind at once is refused.
+/// Refuses a list that names single targets and all targets of the same kind at once.
 fn mentions(allowed: &Value, at: &str) -> Vec<Problem> {
     let parsed: Vec<&str> = array(&allowed["parse"]).iter().filter_map(Value::as_str).collect();
     ["users", "roles"]
@@ -188,7 +188,7 @@ pub(crate) fn command(command: &Value, at: &str) -> Vec<Problem> {
     problems
 }
 
-/// What counts towards the size of a command: names, descriptions and values, of every locale the longest.
+/// Returns the size of a command in characters: names, descriptions and values, of each text the longest locale.
 fn length(item: &Value) -> usize {
     let count = |value: &Value| value.as_str().map_or(0, |text| text.chars().count());
     let longest = |name: &str, localizations: &str| {
@@ -272,7 +272,7 @@ fn choices(option: &Value, at: &str) -> Vec<Problem> {
     problems
 }
 
-/// Choices, of an option or offered while somebody types.
+/// Checks a list of choices, of an option or of autocompletion.
 pub(crate) fn choice_list(list: &[Value], at: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     if list.len() > 25 {

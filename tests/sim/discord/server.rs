@@ -1,4 +1,4 @@
-//! The listener: plain and encrypted on one port, REST and gateway and attachments behind it.
+//! The listener: plain and encrypted on one port, for REST, gateway and attachments.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -46,7 +46,7 @@ enum Stream {
 }
 
 impl Link {
-    /// Whoever waits at the other end gets a reset instead of an orderly end.
+    /// Makes the end of the connection a reset instead of an orderly close.
     pub(crate) fn reset_on_drop(&mut self) {
         self.resets.store(true, Ordering::SeqCst);
     }
@@ -310,7 +310,7 @@ async fn settle(
     let Some(blow) = blow else { return Ok(perform(head, call, shared)) };
     let lost = || {
         let answer = perform(head, call, shared);
-        // Who has given up meanwhile may ask again.
+        // A client that has given up meanwhile may ask again.
         shared.with(|state| rest::answer_lost(state, call));
         answer
     };

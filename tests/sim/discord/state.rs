@@ -1,4 +1,4 @@
-//! What the simulated Discord knows: one guild, its people, channels, messages, commands and interactions.
+//! The state of the simulated Discord: one guild, its people, channels, messages, commands and interactions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ const EPOCH: u64 = 1_420_070_400_000;
 
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Where the simulator listens: `http://127.0.0.1:PORT`.
+    /// The address of the simulator: `http://127.0.0.1:PORT`.
     pub(crate) base: String,
-    /// What the URLs of attachments begin with.
+    /// The start of the URLs of attachments.
     pub(crate) cdn: String,
     pub(crate) bot: Bot,
     pub(crate) guild: Guild,
@@ -34,26 +34,26 @@ pub(crate) struct State {
     pub(crate) offered: Vec<Attachment>,
     /// Every request that arrived, in order.
     pub(crate) requests: Vec<Request>,
-    /// What the real Discord would have refused.
+    /// Requests that the real Discord would have refused.
     pub(crate) violations: Vec<String>,
-    /// What it would have taken but most likely was not meant, such as an unknown field.
+    /// Requests that it would accept but that look like a slip, such as one with an unknown field.
     pub(crate) warnings: Vec<String>,
     pub(crate) gateway: Gateway,
     pub(crate) faults: Vec<Injected>,
     pub(crate) limits: Limits,
     /// Every connection is reset and every request dropped.
     pub(crate) offline: bool,
-    /// So many requests for an attached file are answered with 503.
+    /// Number of requests for an attached file to answer with 503.
     pub(crate) files_lost: u32,
     /// The paths of requests that took effect and whose answers are, or were, kept back.
     pub(crate) kept_back: Vec<String>,
     /// The next request for an attached file waits for this.
     pub(crate) held_file: Option<super::Gate>,
-    /// How far Discord's clock is behind the machine's.
+    /// The lag of Discord's clock behind the machine's.
     pub(crate) behind: Duration,
     /// Answers say so, because it is the machine's clock that is wrong.
     pub(crate) dates_its_answers: bool,
-    /// How many commands were made; a guild may make 200 a day.
+    /// The number of commands that were created; a guild may create 200 a day.
     pub(crate) commands_made: u32,
     last_id: Id,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Guild {
     pub(crate) name: String,
     pub(crate) owner: Id,
     pub(crate) locale: String,
-    /// By id; that of @everyone is the guild's own.
+    /// By id; the role `@everyone` has the id of the guild.
     pub(crate) roles: BTreeMap<Id, Role>,
     pub(crate) members: BTreeMap<Id, Member>,
 }
@@ -114,14 +114,14 @@ pub(crate) struct Channel {
     pub(crate) topic: Option<String>,
     pub(crate) parent: Option<Id>,
     pub(crate) position: u64,
-    /// By role or member.
+    /// By id of the role or member.
     pub(crate) overwrites: BTreeMap<Id, Overwrite>,
     /// With whom the bot talks alone here.
     pub(crate) recipient: Option<Id>,
     pub(crate) deleted: bool,
     /// The newest message in it.
     pub(crate) last_message: Option<Id>,
-    /// How often a topic was accepted.
+    /// The number of topics that were accepted.
     pub(crate) topics_set: u32,
     /// A thread: since when it is archived, in milliseconds of Unix time.
     pub(crate) archived: Option<u64>,
@@ -135,7 +135,7 @@ impl Channel {
         self.kind == THREAD
     }
 
-    /// What somebody must be allowed to do to speak there.
+    /// Returns the permission that is needed to speak there.
     pub(crate) fn speaking(&self) -> u64 {
         if self.is_thread() { SEND_MESSAGES_IN_THREADS } else { SEND_MESSAGES }
     }
@@ -161,7 +161,7 @@ pub(crate) struct Pings {
 }
 
 impl Pings {
-    /// Nobody was notified.
+    /// Returns whether the message notified no one.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -173,7 +173,7 @@ pub(crate) struct Message {
     pub(crate) channel: Id,
     pub(crate) author: Id,
     pub(crate) content: String,
-    /// What it said before each edit, oldest first.
+    /// The content before each edit, oldest first.
     pub(crate) history: Vec<String>,
     pub(crate) nonce: Option<Value>,
     pub(crate) embeds: Vec<Value>,
@@ -192,7 +192,7 @@ pub(crate) struct Message {
     pub(crate) reactions: Vec<Reaction>,
     /// The interaction that it answers.
     pub(crate) interaction: Option<Id>,
-    /// Who alone can see it.
+    /// The one person who can see it.
     pub(crate) ephemeral_to: Option<Id>,
     /// Fields that only some messages have: a poll, stickers, what is forwarded.
     pub(crate) extra: serde_json::Map<String, Value>,
@@ -233,7 +233,7 @@ impl Message {
         self.ephemeral_to.is_some()
     }
 
-    /// Somebody has reacted with this.
+    /// Returns whether the message has this reaction.
     pub(crate) fn has_reaction(&self, emoji: &str) -> bool {
         self.reactions.iter().any(|reaction| reaction.emoji == emoji && !reaction.users.is_empty())
     }
@@ -296,7 +296,7 @@ impl Command {
     }
 }
 
-/// How the bot acknowledged an interaction.
+/// The bot's acknowledgement of an interaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// 4 message, 5 deferred message, 6 deferred update, 7 update, 8 choices, 9 modal.
@@ -318,13 +318,13 @@ pub(crate) struct Interaction {
     pub(crate) kind: u64,
     pub(crate) user: Id,
     pub(crate) channel: Id,
-    /// What the component is on.
+    /// The message of the component.
     pub(crate) message: Option<Id>,
-    /// What was asked, as the bot was told: for a failing test's words.
+    /// The request in words, for the message of a failing test.
     pub(crate) asked: String,
     /// When it was asked: from then on Discord waits.
     pub(crate) created: Instant,
-    /// When it was put on a connection; `None`: nobody was connected.
+    /// The time at which it was sent on a connection; `None`: no connection was open.
     pub(crate) delivered: Option<Instant>,
     pub(crate) ack: Option<Ack>,
     /// The first answer: what `@original` means.
@@ -378,7 +378,7 @@ impl State {
         }
     }
 
-    /// What answers say of the time, where it is not the machine's.
+    /// Returns the `Date` of answers if it differs from the machine's time.
     pub(crate) fn date(&self) -> Option<String> {
         let now = i64::try_from(self.now()).ok().filter(|_| self.dates_its_answers)?;
         let now = jiff::Timestamp::from_millisecond(now).ok()?;
@@ -403,7 +403,7 @@ impl State {
         id
     }
 
-    /// Whoever speaks in an archived thread takes it out of the archive.
+    /// Takes an archived thread out of the archive, as a new message does.
     fn wakes(&mut self, thread: Id) {
         let archived = self.channels.get_mut(&thread).and_then(|thread| thread.archived.take());
         if archived.is_some() {
@@ -432,7 +432,7 @@ impl State {
         self.channels.values().find(|channel| channel.name == name && !channel.deleted && channel.kind == 4)
     }
 
-    /// What the bot has said in a channel for all to see and has not deleted, oldest first.
+    /// Returns the bot's public messages in a channel that are not deleted, oldest first.
     pub(crate) fn posts<'a>(&'a self, channel: &str) -> impl Iterator<Item = &'a Message> {
         let channel = self.channel(channel).map(|channel| channel.id);
         self.messages.values().filter(move |message| {

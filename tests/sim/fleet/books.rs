@@ -1,4 +1,5 @@
-//! What was seen, and what has to hold of it after every event. One function each; its name is the sentence.
+//! The observations of a run, and the invariants that hold after each event. Each invariant is one function, and its
+//! name states it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -28,7 +29,7 @@ use super::spent::Spent;
 use super::works::Works;
 use super::world::Tally;
 
-/// How many of the last events are shown with what broke.
+/// The number of last events that a failure shows.
 const PAST: usize = 40;
 
 /// See the module.
@@ -40,29 +41,30 @@ pub(crate) struct Books {
     pub(crate) posts: Posts,
     pub(crate) events: u64,
     pub(crate) digest: u64,
-    /// How many may be active, and how many might be before a moment.
+    /// The limit of active agents, and the limit that held just before.
     max_active: usize,
     before: (usize, Timestamp),
-    /// What was seen of readings of the configuration.
+    /// Observations of reloads of the configuration.
     pub(crate) reads: Reads,
     ladders: Ladders,
     pub(crate) spent: Spent,
     pub(crate) ends: Ends,
     pub(crate) halted: Halted,
-    /// Agents whose supervisors break over everything, and which nobody supervises any more.
+    /// Agents whose supervisors panic at every input and are given up.
     lost: BTreeSet<AgentName>,
     /// The accounts that the last sessions began on: they cost those, whatever is written of their agents since.
     began_on: HashMap<AgentName, AccountName>,
-    /// Sessions that are owed.
+    /// Sessions that have begun and not ended.
     open: BTreeMap<AgentName, (SessionId, WorkId)>,
     works: Works,
     gates: Gates,
-    /// Whether programs are told of events.
+    /// Whether webhooks are told of events.
     told: bool,
-    /// Calls for a person that nobody has answered.
+    /// Escalations that are not answered yet.
     calls: HashMap<WorkId, AgentName>,
     past: VecDeque<(Timestamp, Stream, Entry)>,
-    /// What was shown of each agent as it was compared with what is on disk, unless that is another since.
+    /// The state that was shown of each agent when it was last compared with the disk; it is compared again only when
+    /// it changes.
     compared: HashMap<AgentName, Arc<Agent>>,
 }
 
@@ -95,7 +97,7 @@ impl Books {
 
     /// These are the limits from now on.
     pub(crate) fn limits(&mut self, policy: &Policy, now: Timestamp) {
-        // Whoever was given a place just before has it.
+        // An agent that was given a place just before keeps it.
         self.before = (self.max_active, now.after(Duration::from_secs(1)));
         self.max_active = policy.max_active as usize;
         self.halted.rule(policy.reassign_after, now);
@@ -244,7 +246,7 @@ impl Books {
         self.lost.insert(agent.clone());
     }
 
-    /// Whether somebody supervises it.
+    /// Returns whether the agent has a supervisor.
     pub(crate) fn is_supervised(&self, agent: &AgentName) -> bool {
         !self.lost.contains(agent)
     }
@@ -261,7 +263,7 @@ impl Books {
         self.posts.settled(settled)
     }
 
-    /// How many sessions are owed by those whom somebody supervises.
+    /// Returns the number of open sessions of agents that have a supervisor.
     pub(crate) fn active(&self) -> usize {
         self.open.keys().filter(|agent| self.is_supervised(agent)).count()
     }
@@ -272,7 +274,7 @@ impl Books {
     }
 
     pub(crate) fn what_is_shown_is_what_is_on_disk(&mut self, views: &[View]) -> Result<(), String> {
-        // What is decided and committed is shown in the same step: at rest there is no difference.
+        // A decision is committed and shown in the same step: at rest there is no difference.
         for view in views {
             let known = self.compared.insert(view.name.clone(), Arc::clone(&view.agent));
             if known.is_some_and(|known| Arc::ptr_eq(&known, &view.agent)) {
@@ -298,7 +300,7 @@ impl Books {
         self.ends.machines_know_how_every_task_ended()
     }
 
-    /// The last events, for whoever looks for what went wrong.
+    /// Returns the last events, for the search of a failure's cause.
     pub(crate) fn past(&self) -> String {
         let line = |(at, stream, entry): &(Timestamp, Stream, Entry)| {
             let mut text = format!("{entry:?}");
@@ -362,7 +364,7 @@ fn a_call_stands_until_it_is_answered(
     if known { Ok(()) } else { Err(format!("{name} shows the call {stands:?}, and there are {calls:?}")) }
 }
 
-/// Rounds are herder's own: nobody waits for them.
+/// Returns whether a person asked for this kind of work; rounds are herder's own.
 pub(crate) fn is_asked_for(kind: WorkKind) -> bool {
     kind != WorkKind::Round
 }

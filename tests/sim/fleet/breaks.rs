@@ -1,5 +1,5 @@
-//! Supervisors that break over what they are told: now and then over one thing, and some over everything from then on, so that
-//! they are given up until herder is started again.
+//! Supervisors that panic: now and then at one input, and some at every input from then on, so that they are given up
+//! until herder starts again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,13 +17,14 @@ const GIVEN_UP_AT: u32 = 6;
 /// One that has panicked so often of late may be given up at any panic: it breaks over everything.
 const OFTEN: usize = 3;
 
-/// What counts as late: a hanging process that is ended between two of the panics takes a while.
+/// The time within which panics count as recent: a hanging process that is ended between two of them takes a while.
 const LATELY: Duration = Duration::from_secs(180);
 
-/// How long it may take until one that breaks over everything is given up: no longer than until its process is ended.
+/// The longest time until a supervisor that panics at every input is given up: not more than its process takes to
+/// end.
 const SOON: Duration = Duration::from_secs(300);
 
-/// One that breaks over everything.
+/// A supervisor that panics at every input.
 #[derive(Debug)]
 struct Lost {
     since: Timestamp,
@@ -44,7 +45,7 @@ impl Breaks {
         *self = Self::default();
     }
 
-    /// Whoever breaks over everything does not try that for ever.
+    /// A supervisor that panics at every input is given up in time.
     pub(crate) fn whoever_breaks_over_everything_is_given_up(
         &self,
         now: Timestamp,
@@ -66,7 +67,7 @@ impl Breaks {
 }
 
 impl Sim {
-    /// Whether the supervisor of an agent panics instead of deciding something.
+    /// Returns whether the supervisor of an agent panics at this input.
     pub(crate) fn breaks(&self, agent: &AgentName, input: &Input) -> bool {
         let mut world = self.world();
         if let Some(lost) = world.breaks.lost.get_mut(agent) {
@@ -80,7 +81,7 @@ impl Sim {
             return !lives_on;
         }
         let one_in = match input {
-            // What two must agree on.
+            // A step on which two supervisors must agree.
             Input::HandedOver { .. } => 60,
             // More happens in a large fleet.
             _ if world.plan.rarer > 1 => 8_000,

@@ -1,5 +1,5 @@
-//! A session's process and its driver: what they report by a script that is drawn for each, and what they do when they are
-//! told something, and what their agents say by herder's tools. One that hangs answers nothing until it is ended.
+//! A session's process and its driver: their reports, by a script that is drawn for each, their answers to orders,
+//! and their agents' calls of herder's tools. One that hangs answers nothing until it is ended.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use super::world::Sim;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What its agent does in a turn.
+/// The behaviour of the agent in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Works,
@@ -33,13 +33,13 @@ enum Manner {
     Asks,
 }
 
-/// What an agent says by its tools of how its task stands.
+/// A report by an agent's tools on the state of its task.
 #[derive(Debug)]
 struct Said {
     /// After which turn.
     after: u64,
     report: TaskReport,
-    /// Whether it waits until that is noted. If not, its session may be over first.
+    /// Whether it waits until the report is recorded. If not, its session may end before that.
     waits: bool,
 }
 
@@ -63,14 +63,14 @@ fn report(end: TaskEnd, denied: bool) -> TaskReport {
     TaskReport { end, note: "it says so".to_owned(), denied: denied.then_some(true) }
 }
 
-/// How a session goes.
+/// The course of a session.
 #[derive(Debug)]
 struct Script {
     /// It never becomes ready; the reason.
     stillborn: Option<Own>,
     manner: Manner,
     turns: u64,
-    /// What it says, which may be something else later.
+    /// Its reports, later ones possibly different.
     says: Vec<Said>,
     /// It stops to answer after its turns.
     hangs: bool,
@@ -119,7 +119,7 @@ impl Script {
             _ => Manner::Works,
         };
         let turns = 1 + dice.below(if manner == Manner::Spirals { 12 } else { 5 });
-        // What is too much for every session says nothing of itself.
+        // A task that is too large for every session is not reported on.
         let often = if work % 23 == 5 { 0 } else { dice.weighted(&[50, 40, 10]) };
         Self {
             stillborn,
@@ -149,7 +149,7 @@ struct Child {
     keys: u64,
 }
 
-/// Why a session goes no further.
+/// The end of a session, with its outcome.
 struct Over(Option<Box<Outcome>>);
 
 /// Starts one, as [`herder::runtime::launch`] would.
@@ -174,7 +174,7 @@ pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
     let child = Child { sim, launch, dice, orders: orders_rx, reports, words, _live: live_tx, used, keys };
     tokio::spawn(async move {
         if !lives {
-            // It was herder's last step: nobody hears of it any more.
+            // It was herder's last step: no one receives the reports of the process.
             std::future::pending::<()>().await;
         }
         child.play().await;
@@ -318,7 +318,7 @@ impl Child {
         }
     }
 
-    /// Whoever asks the account hears what it has to say.
+    /// Fails if the account refuses requests now.
     fn refused(&mut self) -> Result<(), Over> {
         let now = clock::now();
         match self.sim.world().refusal(&self.launch.spec.account, now) {
@@ -367,7 +367,7 @@ impl Child {
 
     async fn hang(&mut self) -> Result<Outcome, Over> {
         self.sim.world().tally.hangs += 1;
-        // Not even an order is read, until there is nobody who could give one.
+        // It reads no order until the last sender is gone.
         self.orders.close();
         while self.orders.recv().await.is_some() {}
         loop {
@@ -378,7 +378,7 @@ impl Child {
         }
     }
 
-    /// Whether its process was ended by somebody else.
+    /// Returns whether another party ended its process.
     fn gone(&self) -> bool {
         self.sim.world().processes.get(&self.launch.agent) != Some(&self.launch.session)
     }
@@ -430,7 +430,7 @@ impl Child {
             std::future::pending::<()>().await;
         }
         match order {
-            // Asked to stop, or nobody is there any more: the ladder is run either way.
+            // An order to stop and the loss of the supervisor both run the stop ladder.
             Some(Order::Stop) | None => {
                 let grace = self.dice.around(Duration::from_secs(2));
                 tokio::time::sleep(grace).await;

@@ -1,8 +1,8 @@
-//! How tasks end, and what machines read of that: each end is one line in the work channel of every network, no line comes
-//! without an end, and what an agent has said of its task by its tools is how it ends.
+//! Ends of tasks and the lines for machines: each end is one line in the work channel of every network, no line comes
+//! without an end, and an agent's report by its tools decides how its task ends.
 //!
-//! An end and its lines are one transaction, and the outbox says each line once: whoever reads a work channel knows in the end
-//! of every task what the journal knows, wherever herder was killed.
+//! An end and its lines are one transaction, and the outbox says each line once: a reader of a work channel knows in
+//! the end of every task what the journal knows, at whatever point herder was killed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use herder::outbox::{Body, Line, Post, Target};
 
 use super::life::NETWORKS;
 
-/// What a line in the work channel says of a task.
+/// The meaning of a line in the work channel for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     /// It is over.
@@ -60,7 +60,7 @@ impl Says {
     }
 }
 
-/// What a machine knows that reads the work channel of a network.
+/// The knowledge of a machine that reads the work channel of a network.
 #[derive(Debug, Default)]
 struct Reader {
     /// Tasks that are over.
@@ -69,7 +69,7 @@ struct Reader {
     missed: BTreeSet<WorkId>,
 }
 
-/// What an agent has said of its task by its tools.
+/// An agent's report by its tools on its task.
 #[derive(Debug, Clone, Copy)]
 struct Word {
     session: SessionId,
@@ -82,16 +82,16 @@ struct Word {
 pub(crate) struct Ends {
     /// Tasks that are over, and how.
     over: BTreeMap<WorkId, TaskEnd>,
-    /// What is owed to work channels, by post.
+    /// Posts to work channels that are not delivered yet.
     owed: HashMap<PostId, Says>,
     readers: BTreeMap<NetworkName, Reader>,
-    /// What agents have said in their last sessions.
+    /// The reports of agents in their last sessions.
     said: HashMap<AgentName, Word>,
-    /// Who has just ended a session, and what it had said there.
+    /// The agent that has just ended a session, with its report there.
     due: Option<(AgentName, Word)>,
 }
 
-/// What a post says to machines, if it is for them.
+/// Returns the line of a post that is for machines.
 fn work_line(post: &Post) -> Option<&str> {
     match &post.body {
         Body::Notice(Notice::WorkLine { line }) if post.to == Target::Work => Some(line),
@@ -112,7 +112,7 @@ impl Ends {
                     }
                     ends.push((*task, *end));
                 }
-                // Somebody is to try it once more, if it was over.
+                // The task is tried once more, if it was over.
                 Entry::Agent(Event::TaskHandedBack { work: task, .. })
                 | Entry::Fleet(FleetEvent::Board { event: BoardEvent::Reopened { task, .. } }) => {
                     self.over.remove(task);
@@ -152,7 +152,7 @@ impl Ends {
     pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
         for line in lines.iter().filter(|line| work_line(&line.source).is_some()) {
             let says = Says::of(&line.text)?;
-            // What is said again may be settled by now.
+            // A line that is said again may be settled by now.
             if self.owed.get(&line.post).is_some_and(|owed| *owed != says) {
                 return Err(format!("post {} reads {:?} on {network}", line.post, line.text));
             }
@@ -193,7 +193,8 @@ impl Ends {
             }
             Event::SessionEnded { session, outcome, .. } => {
                 let word = self.said.get(name).filter(|word| word.session == *session);
-                // A person's word goes before, and what its sandbox denies it somebody else may be able to do.
+                // A person's decision takes precedence, and another agent may be able to do what the sandbox denied
+                // this one.
                 let given_up = matches!(
                     agent.phase,
                     Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. }
@@ -226,7 +227,7 @@ impl Ends {
         }
     }
 
-    /// What an agent is told to be noted is noted.
+    /// A report that an agent is told to be recorded is on disk.
     pub(crate) fn its_word_is_on_disk(&self, name: &AgentName, session: SessionId) -> Result<(), String> {
         // It may have said something in its next session by now.
         if self.said.get(name).is_some_and(|word| word.session >= session) {
@@ -236,7 +237,7 @@ impl Ends {
         }
     }
 
-    /// Whoever reads a work channel knows of every task whether it is over, and how.
+    /// A reader of a work channel knows of every task whether it is over, and how.
     pub(crate) fn machines_know_how_every_task_ended(&self) -> Result<(), String> {
         let nothing = Reader::default();
         for network in NETWORKS {

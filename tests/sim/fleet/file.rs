@@ -1,5 +1,5 @@
-//! The configuration: what it says of agents and limits, who changes it and has it read again, several at once too, and what
-//! has to hold of that.
+//! The configuration: its agents and limits, people who change and reload it, several at once too, and the invariants
+//! of that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -28,7 +28,7 @@ use super::world::{Sim, Tally, account};
 pub(crate) struct File {
     pub(crate) agents: BTreeMap<usize, AgentSpec>,
     pub(crate) policy: Policy,
-    /// How often it was written.
+    /// The number of times that it was written.
     version: u64,
 }
 
@@ -38,7 +38,7 @@ impl File {
         Self { agents, policy: policy(plan), version: 0 }
     }
 
-    /// Somebody writes it.
+    /// Writes a changed file.
     pub(crate) fn write(&mut self, plan: &Plan, dice: &mut Random) {
         self.version += 1;
         for _ in 0..=dice.below(4) {
@@ -97,7 +97,7 @@ impl File {
         }
     }
 
-    /// How long people are waited for.
+    /// Changes the times that herder waits for people.
     fn calls(&mut self, dice: &mut Random) {
         let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
         self.policy.confirm_timeout = minutes(5 + dice.below(60));
@@ -197,19 +197,19 @@ async fn reload(sim: Sim, fleet: Fleet) {
     });
 }
 
-/// Whether an agent is removed, or is as soon as its session is over.
+/// Returns whether an agent is removed, or will be when its session is over.
 fn is_going(phase: &Phase) -> bool {
     matches!(phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
 }
 
-/// What was seen of readings.
+/// Observations of reloads.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     /// Agents that people have changed since the file did.
     by_people: BTreeSet<AgentName>,
     /// The agents of which the file has changed what runs: their sessions are cut, and no others.
     outdated: BTreeSet<AgentName>,
-    /// Those that are removed when their sessions are over.
+    /// Agents that are removed when their sessions are over.
     leaving: BTreeSet<AgentName>,
 }
 
@@ -217,7 +217,7 @@ fn is_the_file(by: &Actor) -> bool {
     by.name == "bot.toml"
 }
 
-/// Whether another process is asked for.
+/// Returns whether the change needs another process.
 fn runs_otherwise(one: &AgentSpec, other: &AgentSpec) -> bool {
     one.command != other.command || one.model != other.model || one.permissions != other.permissions
 }
@@ -243,7 +243,7 @@ impl Reads {
                     self.outdated.insert(name.clone());
                 }
             }
-            // That nothing is said of it any more is noted when its session is being ended.
+            // The file no longer names it, which is recorded when its session is being ended.
             Event::StopRequested { reason: StopReason::Remove, by: Some(by), .. } if is_the_file(by) => {
                 Self::leaves(name, noted)?;
                 self.leaving.insert(name.clone());

@@ -1,4 +1,4 @@
-//! The gates of accounts, as they were seen to close and open.
+//! The gates of accounts, as the events open and close them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use herder::core::quota::{QuotaRules, Resume};
 use herder::core::time::Timestamp;
 use herder::journal::FleetEvent;
 
-/// How often one agent tries, where nobody says how long the limit lasts.
+/// The interval between tries of one agent where the service does not say how long the limit lasts.
 const TRIES_EVERY: Duration = Duration::from_secs(5 * 60);
 
 /// A gate that is not open.
 #[derive(Debug, Default)]
 struct Gate {
-    /// Nobody goes through before a person has said so.
+    /// No agent passes before a person allows it.
     blocked: bool,
     /// From when on one agent may go through, where that has to show whether the account works; `None`: when a person says so.
     half: Option<Option<Timestamp>>,
@@ -23,7 +23,7 @@ struct Gate {
     said: bool,
     /// It was closed by a usage limit.
     limit: bool,
-    /// Who went through to show whether the account works, and is not back.
+    /// The agent that passed to try whether the account works, and has no result yet.
     tries: Option<AgentName>,
 }
 
@@ -31,9 +31,9 @@ struct Gate {
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     gates: HashMap<AccountName, Gate>,
-    /// How accounts go on that have reached their limit.
+    /// The rules for accounts that have reached their limit.
     rules: QuotaRules,
-    /// Since when these are the rules.
+    /// The time since which these rules hold.
     since: Timestamp,
 }
 
@@ -54,7 +54,8 @@ impl Gates {
         if outcome.category == Category::Quota {
             let gate = self.gates.entry(account.clone()).or_default();
             if gate.tries.as_ref() == Some(agent) {
-                // It has shown that nothing has changed: nobody follows it before its reset, or before the next try is due.
+                // Its try has shown that nothing has changed: no agent follows before the reset, or before the next
+                // try is due.
                 let again = outcome.resets_at.filter(|reset| *reset > at).or(Some(at.after(TRIES_EVERY)));
                 (gate.half, gate.said) = (Some(again), false);
             } else if gate.half.is_none() {
@@ -69,7 +70,7 @@ impl Gates {
         }
     }
 
-    /// Whoever was to show whether an account works is gone with herder, and its process is ended before anything begins.
+    /// The agent that was to try an account is gone with herder, and its process is ended before any session begins.
     pub(crate) fn herder_is_gone(&mut self) {
         self.gates.values_mut().for_each(|gate| gate.tries = None);
     }
@@ -120,7 +121,7 @@ impl Gates {
         Ok(())
     }
 
-    /// What follows a limit is herder's own doing, or a person's after a question, or a person's.
+    /// After a limit, herder tries by itself, after a question to a person, or on a person's command.
     fn it_goes_on_by_the_rules(
         &self,
         account: &AccountName,
@@ -144,12 +145,12 @@ impl Gates {
         Ok(())
     }
 
-    /// Whether these rules have counted for a moment: what was decided just before is still being done.
+    /// Returns whether these rules have held for a moment: a decision just before them is still being carried out.
     fn counts_since_before(&self, at: Timestamp) -> bool {
         self.since.after(Duration::from_secs(1)) < at
     }
 
-    /// Whether these are quiet hours: whole ones, by the clocks of UTC.
+    /// Returns whether these are quiet hours: whole hours in UTC.
     fn is_quiet(&self, at: Timestamp) -> bool {
         let Some(quiet) = &self.rules.quiet else { return false };
         let hour = at.as_millis().div_euclid(3_600_000).rem_euclid(24);

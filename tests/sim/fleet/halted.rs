@@ -1,5 +1,5 @@
-//! Agents that do not go on. Tasks that wait with them go to others after the time that is written for that, however often that
-//! is changed, and not before; and whoever was stopped with all others begins nothing before a person lets it.
+//! Agents that are halted. Tasks that wait with them go to others after the configured time, however often that
+//! changes, and not before; an agent that a stop of all agents halted begins nothing before a person resumes it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,21 +15,21 @@ use herder::supervisor::View;
 
 use super::world::Tally;
 
-/// How long after it is due something is done at the latest.
+/// The longest delay of an action after it is due.
 const AT_ONCE: Duration = Duration::from_secs(60);
 
 /// The time that is written.
 #[derive(Debug, Default)]
 pub(crate) struct Halted {
     after: Duration,
-    /// Since when it is that, and what it was before.
+    /// The time since which `after` holds, and the value before.
     since: Timestamp,
     before: Duration,
-    /// Those who were told to stop when everybody was, and when.
+    /// Agents that were stopped by a stop of all agents, with its time.
     stopped: BTreeMap<AgentName, Timestamp>,
 }
 
-/// Whether an agent cannot go on, and if so, whether what it has begun stays with it.
+/// Returns `Some` if an agent cannot continue; true if it keeps the task that it has begun.
 fn halts(agent: &Agent) -> Option<bool> {
     match &agent.phase {
         Phase::Paused {
@@ -47,7 +47,7 @@ fn halts(agent: &Agent) -> Option<bool> {
     }
 }
 
-/// Since when a task waits there at the longest.
+/// Returns the time since which a task waits with its halted agent.
 fn waits_since(agent: &Agent, work: &Work) -> Timestamp {
     agent.since.max(work.card().came.unwrap_or(work.at))
 }
@@ -60,7 +60,7 @@ impl Halted {
         }
     }
 
-    /// Everybody is to stop, and whoever said so is told that it will be done.
+    /// Records a stop of all agents, whose sender is told that it will be done.
     pub(crate) fn all_are_to_stop(&mut self, agents: Vec<AgentName>, now: Timestamp) {
         self.stopped.extend(agents.into_iter().map(|agent| (agent, now)));
     }
@@ -87,7 +87,8 @@ impl Halted {
         }
     }
 
-    /// An agent's event; `agent`: as it was before; `closed`: whether its account lets nobody begin.
+    /// Checks an agent's event; `agent` is its state before; `closed` tells whether its account lets no session
+    /// begin.
     pub(crate) fn nothing_is_taken_early(
         &self,
         name: &AgentName,
@@ -102,7 +103,7 @@ impl Halted {
             return Ok(());
         }
         tally.released += 1;
-        // What was decided just before the time was changed may be recorded just after.
+        // A decision just before the time was changed may be recorded just after.
         let lately = self.since.after(AT_ONCE) >= at;
         let times = [Some(self.after), Some(self.before).filter(|_| lately)];
         let after = times.into_iter().flatten().filter(|after| !after.is_zero()).min();
@@ -119,7 +120,7 @@ impl Halted {
         }
     }
 
-    /// Of those that are shown.
+    /// Checks the agents that are shown.
     pub(crate) fn nothing_waits_for_longer(&self, views: &[View], now: Timestamp) -> Result<(), String> {
         if self.after.is_zero() {
             return Ok(());
@@ -127,7 +128,7 @@ impl Halted {
         for View { name, agent, .. } in views {
             let Some(keeps) = halts(agent) else { continue };
             let at_hand = agent.unfinished.as_ref();
-            // What a person was called for or has denied is theirs to decide.
+            // A task for which a person was called, or whose step was denied, waits for the person's decision.
             let kept: Option<WorkId> = at_hand
                 .filter(|at_hand| keeps || at_hand.denied == Some(Denial::Kept))
                 .map(|at_hand| at_hand.work);

@@ -1,5 +1,5 @@
-//! A program outside that is told of events: it takes them one after the other, is away now and then, with or without the one
-//! that was under way, and refuses some for good.
+//! A webhook: it takes events one after the other, is away now and then, with or without the one under way, and
+//! refuses some for good.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,14 +21,15 @@ use super::Plan;
 use super::random::Random;
 use super::world::Sim;
 
-/// From so many agents on nobody is told: large fleets show how much herder bears, and not what small ones do not.
+/// The number of agents from which on no webhook is told: large fleets test the load that herder bears, not rare
+/// cases.
 const LARGE: usize = 500;
 
 pub(crate) fn name() -> NetworkName {
     NetworkName::from("webhook:pager")
 }
 
-/// Those who are told.
+/// Returns the webhooks.
 pub(crate) fn listeners(plan: &Plan) -> Vec<Listener> {
     let all = Listener { name: name(), events: HookEvent::ALL.into_iter().collect() };
     Some(all).filter(|_| plan.agents < LARGE).into_iter().collect()
@@ -54,7 +55,7 @@ pub(crate) async fn keep(sim: Sim, fleet: Fleet, queue: Arc<NetworkQueue>, mut d
             () if !calm && is_unwanted(&window) => Answer::Refused { reason: "422".to_owned() },
             () => Answer::Taken { status: 204 },
         };
-        // Of what was taken the answer may be lost.
+        // The answer to an accepted event may be lost.
         let lost = matches!(answer, Answer::Later { .. }) && dice.is(1, 5);
         let next = standing.after(&answer, 0.5);
         let lives = sim.step(|world| {
@@ -101,7 +102,7 @@ fn is_unwanted(window: &Window) -> bool {
     window.lines.iter().any(|line| line.post.0 % 97 == 5)
 }
 
-/// What programs are owed is on disk with what happened, once.
+/// The posts to webhooks are on disk together with their event, each once.
 pub(crate) fn each_transition_is_told_once(
     batch: &Batch,
     receipt: &Receipt,

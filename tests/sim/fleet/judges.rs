@@ -1,4 +1,4 @@
-//! The evaluator: it judges turns and splits tasks, well or badly, in time or not, and sometimes there is nobody to ask.
+//! The evaluator: it judges turns and splits tasks, well or badly, in time or not, and sometimes it is not available.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::world::Sim;
 /// Longer than anybody waits for a split.
 const AGES: Duration = Duration::from_secs(3600);
 
-/// Why there is no answer.
+/// Draws the reason of a missing answer.
 fn lapse(dice: &mut Random) -> Lapse {
     match dice.below(6) {
         0 => Lapse::TimedOut { after_ms: 30_000 },
@@ -36,7 +36,7 @@ fn verdict(dice: &mut Random) -> Verdict {
     }
 }
 
-/// What it costs, if anybody can say.
+/// Draws the cost of an answer, sometimes unknown.
 fn usage(dice: &mut Random) -> Option<Usage> {
     let tokens = 200 + dice.below(2_000);
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
@@ -70,7 +70,7 @@ pub(crate) fn judge(sim: &Sim, asked: Asked) -> BoxFuture<'static, Evaluated> {
     .boxed()
 }
 
-/// Stands in for whoever splits tasks.
+/// Stands in for the program that splits tasks.
 pub(crate) fn split(sim: &Sim, asked: Asked<Whole>) -> BoxFuture<'static, Divided> {
     let (mut dice, _) = sim.dice_of_an_answer();
     async move {

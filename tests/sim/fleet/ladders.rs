@@ -1,5 +1,5 @@
-//! What agents are told of what the evaluator finds: each evaluation is over once, each whisper is handed over once, and nobody
-//! is called on a first observation.
+//! The steps that follow the evaluator's findings: each evaluation ends once, each whisper is handed over once, and
+//! no person is called at a first observation.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,20 +12,20 @@ use herder::core::work::{Work, WorkKind};
 
 use super::world::Tally;
 
-/// How far an agent has come.
+/// The step on the ladder that an agent has reached.
 #[derive(Debug, Default)]
 struct Ladder {
-    /// What it was told of findings in a row.
+    /// The number of findings in a row that it was told of.
     told: u32,
     /// The last number of an evaluation or of a split.
     last: u32,
-    /// Those that are not over.
+    /// Evaluations and splits that are not over.
     open: BTreeSet<u32>,
     /// Whispers that it has not got.
     waiting: BTreeSet<WorkId>,
-    /// The evaluations and splits that nobody waits for any longer, by number.
+    /// Evaluations and splits that no one waits for any longer, by number.
     given_up: BTreeSet<u32>,
-    /// What it has worked on last.
+    /// The last work that it was busy with.
     subject: Option<WorkId>,
     /// Something was found that it is to be told of, or a person.
     owes: bool,
@@ -83,7 +83,7 @@ impl Ladders {
                 let counts = open.is_some();
                 let found = matches!(&**judgement, Judgement::Verdict(verdict) if verdict.is_finding());
                 let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
-                // What it was told of before has to reach it first.
+                // An earlier whisper has to reach it first.
                 let told = !agent.whispers.iter().any(|whisper| whisper.tone.is_finding());
                 ladder.owes = found && works && told && open.is_some_and(|open| !open.untold);
                 if counts && **judgement == Judgement::Verdict(Verdict::Ok) {
@@ -124,7 +124,7 @@ impl Ladders {
         Ok(())
     }
 
-    /// What is found is told with the same decision.
+    /// A finding is passed on in the same decision.
     pub(crate) fn what_is_found_is_told(&self, name: &AgentName) -> Result<(), String> {
         match self.0.get(name) {
             Some(ladder) if ladder.owes => Err(format!("something was found of {name}, and nobody is told")),

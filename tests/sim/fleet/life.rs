@@ -1,4 +1,4 @@
-//! The lives of herder, one after the other, and what is compared between them.
+//! The lives of herder, one after the other, and the comparisons between them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -29,13 +29,13 @@ use super::{Plan, child, file, hooks, judges, links, people};
 /// The networks that posts go to.
 pub(crate) const NETWORKS: [&str; 2] = ["libera", "discord"];
 
-/// How long what was begun may take until it is over, once nothing goes wrong any more.
+/// The longest time until everything that was begun is over, once faults have ended.
 const CALM: Duration = Duration::from_secs(4 * 86_400);
 
 /// The most agents whose states are compared between two lives: the others have their turn at another kill.
 const COMPARED: usize = 60;
 
-/// What came before the end of a life.
+/// The kind of end of a life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Over,
@@ -154,7 +154,7 @@ fn faults(sim: &Sim, words: Words) -> FaultInjection {
     })
 }
 
-/// What could not be ended once may not be ended the second time either.
+/// A process that could not be ended the first time may survive the second time too.
 fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
     let mut world = sim.world();
     if !world.calm && world.survivors.contains(agent) && world.random.is(1, 2) {
@@ -252,7 +252,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     }
 }
 
-/// A life that nobody kills ends in order, now and then, and when what it is simulated for begins.
+/// Ends a life that was not killed: in order now and then, and at the end of the simulated time.
 async fn ends(sim: &Sim, fleet: &Fleet, mut dice: Random, calm: Timestamp, finish: Timestamp) -> End {
     let now = clock::now();
     if sim.world().calm {

@@ -61,7 +61,7 @@ async fn deliver(sim: &Sim, queue: &NetworkQueue, dice: &mut Random) {
         }
         if lost {
             sim.world().books.posts.nobody_knows(&window.lines[..arrive]);
-            // Of some networks one learns line by line what arrived, of others nothing.
+            // Some networks tell line by line what arrived, others tell nothing.
             queue.requeue(window);
             return;
         }

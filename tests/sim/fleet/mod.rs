@@ -1,13 +1,14 @@
 //! A whole herder in virtual time: its real root, supervisors, journal and outbox, in a world that a seed decides.
 //!
-//! What is outside is simulated: processes ([`child`]) and what their agents say by herder's tools ([`tools`]), people
-//! ([`people`]), the configuration ([`file`]), the evaluator ([`judges`]), networks ([`links`]), programs that are told of events ([`hooks`]), the disk (tables in
-//! memory, over which the journal's own code runs) and the clock. herder's tasks run on one thread whose time is paused, so
-//! that it jumps to whatever is due next; a life of herder is one runtime, and a kill drops it whole, before or after any
-//! commit, order, launch or line. What is on disk then is what the next life begins with.
+//! The outside is simulated: processes ([`child`]) and their agents' calls of herder's tools ([`tools`]), people
+//! ([`people`]), the configuration ([`file`]), the evaluator ([`judges`]), networks ([`links`]), webhooks
+//! ([`hooks`]), the disk (tables in memory, over which the journal's own code runs) and the clock. herder's tasks run
+//! on one thread whose time is paused, so that it jumps to the next timer; a life of herder is one runtime, and a
+//! kill drops it whole, before or after any commit, order, launch or line. The next life begins with the content of
+//! the disk at that point.
 //!
-//! Everything that is committed, launched and said is shown to the [`books`], which judge by what they have seen
-//! themselves. A history that breaks an invariant ends with its seed.
+//! Every commit, launch and line is shown to the [`books`], which judge by their own observations. A history that
+//! breaks an invariant ends with its seed.
 
 mod books;
 mod breaks;
@@ -33,7 +34,7 @@ use std::time::Duration;
 
 pub(crate) use world::Tally;
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Decides everything.
@@ -41,11 +42,12 @@ pub(crate) struct Plan {
     pub(crate) agents: usize,
     pub(crate) accounts: usize,
     pub(crate) days: u32,
-    /// How many agents may be at work.
+    /// The largest number of agents at work.
     pub(crate) max_active: u32,
-    /// How many steps herder lives between two kills, about.
+    /// The number of steps that herder lives between two kills, about.
     pub(crate) life: u64,
-    /// How much rarer it is killed on purpose where two things must agree than in a small fleet, in which less happens.
+    /// The factor by which kills on purpose, at steps on which two parties must agree, are rarer than in a small
+    /// fleet, in which less happens.
     pub(crate) rarer: u64,
     /// Between two things that people do, about.
     pub(crate) work_every: Duration,

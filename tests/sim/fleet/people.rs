@@ -1,5 +1,5 @@
-//! People: some give work and change their minds, some look after what stands still, and one goes round and looks whether
-//! anything lies idle.
+//! People: some give work and change their minds, some look after halted agents, and one makes rounds and checks that
+//! nothing lies idle.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn asked(verb: &str, agent: Option<&AgentName>) -> Asked {
 }
 
 async fn control(fleet: &Fleet, agent: &AgentName, verb: &str, control: Control) {
-    // What is refused is refused: nothing came of it.
+    // A refusal has no effect, so the result does not matter.
     let _ = fleet.control(agent, control, asked(verb, Some(agent))).await;
 }
 
@@ -202,7 +202,7 @@ pub(crate) async fn attend(sim: Sim, fleet: Fleet, mut dice: Random) {
             if stands_still(&agent) && (calm || dice.is(1, 4)) {
                 see_to(&sim, &fleet, &name, &agent, &mut dice).await;
             }
-            // Its account goes on when a person says so.
+            // Its account continues when a person says so.
             let waits_for_a_word = matches!(hold, Some(Hold::Closed { until: None, .. }));
             if waits_for_a_word && (calm || dice.is(1, 4)) {
                 control(&fleet, &name, "resume", Control::Resume).await;
@@ -235,7 +235,7 @@ async fn see_to(sim: &Sim, fleet: &Fleet, name: &AgentName, agent: &Agent, dice:
     go_on(sim, fleet, name, "resume", Control::Resume).await;
 }
 
-/// What is blocked by a part that went wrong is cancelled, and so is what nobody can do.
+/// Cancels tasks that are blocked by a failed part, and tasks that no agent can do.
 async fn settle_board(fleet: &Fleet) {
     let board = fleet.board();
     for (task, boarded) in &board.tasks {
@@ -251,7 +251,7 @@ fn past(_: &Fleet) -> Timestamp {
     herder::clock::now().before(40 * HOUR)
 }
 
-/// Who waits for what, and since when: what is seen twice has waited for a whole round.
+/// The agents that wait, since when and for what: an entry that is seen twice has waited for a whole round.
 type Waits = BTreeMap<AgentName, (Timestamp, &'static str)>;
 
 /// Goes round all the time.
@@ -274,7 +274,7 @@ pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
         let lives = sim.step(|world| {
             world.breaks.whoever_breaks_over_everything_is_given_up(now, |agent| fleet.is_deserted(agent))?;
             world.books.what_is_shown_is_what_is_on_disk(&views)?;
-            // Of the others nothing is heard before the next start.
+            // Agents without a supervisor show nothing before the next start.
             let mut views = views;
             views.retain(|view| world.books.is_supervised(&view.name));
             nobody_waits_for_what_is_there(&before, &waits)?;

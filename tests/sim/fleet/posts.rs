@@ -1,4 +1,5 @@
-//! What is owed to networks and what they got: every post once, in order, and twice only what nobody knew the fate of.
+//! Pending posts of networks and the lines that arrived: every post once, in order, and twice only if its fate was
+//! unknown.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -9,13 +10,13 @@ use herder::outbox::{Line, Post, Target};
 /// A line of a post.
 type Part = (PostId, u32);
 
-/// A post that is owed.
+/// A pending post.
 #[derive(Debug, Default)]
 struct Owed {
     network: NetworkName,
     /// Lines of it that the network has.
     arrived: BTreeSet<u32>,
-    /// How many of its first lines are known on disk to have arrived.
+    /// The number of its first lines that are recorded on disk as delivered.
     confirmed: u32,
 }
 
@@ -23,7 +24,7 @@ struct Owed {
 #[derive(Debug, Default)]
 pub(crate) struct Posts {
     owed: BTreeMap<PostId, Owed>,
-    /// Lines that have arrived, and that nobody of herder knows of: they may come once more.
+    /// Lines that have arrived without herder's knowledge: they may come once more.
     unknown: HashSet<Part>,
     /// The last post that arrived, by lane of a target.
     last: HashMap<(NetworkName, Target, bool), Part>,
@@ -71,7 +72,7 @@ impl Posts {
         self.unknown.extend(lines.iter().map(|line| (line.post, line.index)));
     }
 
-    /// Nobody takes them: they are left out, and count as said.
+    /// Lines that no one takes are dropped and count as said.
     pub(crate) fn given_up(&mut self, lines: &[Line]) {
         for line in lines {
             if let Some(owed) = self.owed.get_mut(&line.post) {
@@ -122,7 +123,7 @@ impl Posts {
         Ok(())
     }
 
-    /// What is on disk of the outbox is what was not said.
+    /// The outbox on disk holds exactly the posts that were not said.
     pub(crate) fn are_what_the_outbox_owes(
         &self,
         journal: &Journal,

@@ -1,4 +1,4 @@
-//! Randomness that a seed decides: nothing else may.
+//! Randomness that a seed alone decides.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Of a seed and what tells this one from the others of that seed.
+    /// Creates a generator from a seed and the numbers that tell it from others of that seed.
     pub(crate) fn new(seed: u64, of: &[u64]) -> Self {
         let mut random = Self(seed ^ 0x5EED_0F1E_E700);
         for part in of {
@@ -53,7 +53,7 @@ impl Random {
         if of.is_empty() { None } else { of.get(self.index(of.len())) }
     }
 
-    /// By weights: the place of the one that was drawn.
+    /// Draws an index by weights.
     pub(crate) fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum());
         for (at, weight) in weights.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What was used, as the events tell it, and the caps: nothing begins past one that is reached, and nothing goes on.
+//! The usage as the events tell it, and the caps: past a reached cap no session begins and none continues.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use herder::supervisor::View;
 
 use super::world::Tally;
 
-/// How long after something was used whatever follows from it is done.
+/// The longest delay of the actions that follow from usage.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Longer than any turn, at whose end it is known what was used.
 const LONGEST_TURN: Duration = Duration::from_secs(20 * 60);
 
-/// Whose cap it is.
+/// The owner of a cap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     Agent(AgentName),
@@ -29,7 +29,7 @@ enum Whose {
     Fleet,
 }
 
-/// What was used of late.
+/// The recent usage.
 #[derive(Debug, Default, Clone)]
 struct Sum {
     hour: (i64, Usage),
@@ -81,17 +81,17 @@ fn amount(usage: Usage, unit: Unit) -> f64 {
 pub(crate) struct Spent {
     sums: BTreeMap<Whose, Sum>,
     meters: HashMap<AgentName, Usage>,
-    /// Who has used something with what is just being recorded.
+    /// Agents whose usage is just being recorded.
     using: BTreeSet<AgentName>,
     caps: SharedCaps,
-    /// Since when these are the caps.
+    /// The time since which these caps hold.
     since: Timestamp,
 }
 
 impl Spent {
     /// Other caps count from now on.
     pub(crate) fn cap(&mut self, caps: SharedCaps, now: Timestamp) {
-        // Whoever is just ending a session is waited for before the books are looked at.
+        // An agent that is just ending a session is waited for before the books are checked.
         (self.caps, self.since) = (caps, now.after(Duration::from_secs(15)));
     }
 
@@ -220,7 +220,7 @@ impl Spent {
         }
     }
 
-    /// Whoever was at work when a cap was reached is not any more, once they have used something since.
+    /// An agent that worked when a cap was reached has stopped once it has used something since.
     pub(crate) fn nobody_works_past_a_cap(&self, views: &[View], now: Timestamp) -> Result<(), String> {
         let works = |view: &&View| matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. });
         for view in views.iter().filter(works) {
@@ -234,7 +234,7 @@ impl Spent {
         Ok(())
     }
 
-    /// What people are shown is what was used.
+    /// The usage that people are shown is the recorded usage.
     pub(crate) fn what_is_shown_was_used(&self, shown: &[Shared], now: Timestamp) -> Result<(), String> {
         for shared in shown {
             let whose = shared.scope.clone().map_or(Whose::Fleet, Whose::Account);

@@ -1,5 +1,5 @@
-//! What agents say by herder's tools of how their tasks stand. herder notes it before it answers; a call may be on its way when
-//! its session ends, when the agent's supervisor panics, and when herder is killed.
+//! The reports of agents on their tasks by herder's tools. herder records a report before it answers; a call may be
+//! on its way when its session ends, when the agent's supervisor panics, and when herder is killed.
 
 use herder::core::id::{AgentName, SessionId};
 use herder::core::work::TaskReport;
@@ -43,7 +43,7 @@ async fn pass_on(sim: Sim, fleet: Fleet, call: Call) {
         }
         Ok(())
     });
-    // Whoever has called may be gone.
+    // The caller may be gone.
     if lives {
         let _ = answered.send(());
     }

@@ -1,4 +1,4 @@
-//! Work that was accepted: where it is, from the moment that somebody gave it to the moment that it is over.
+//! Accepted work: its place from the moment it was given until it is over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use herder::core::work::{TaskEnd, WorkKind};
 use super::books::is_asked_for;
 use super::world::Tally;
 
-/// Where it is.
+/// The place of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Where {
     /// On the board, or on its way to an agent.
@@ -107,7 +107,7 @@ impl Works {
                 self.over(*work, Some(*end));
             }
             Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => self.over(*work, None),
-            // What the session itself works on cannot reach it a second time.
+            // The work of the session itself cannot reach it a second time.
             Event::Steered { work, .. } if agent.queue.iter().any(|queued| queued.id == *work) => {
                 self.over(*work, None);
             }
@@ -225,7 +225,7 @@ impl Works {
         Ok(())
     }
 
-    /// Nobody waits for anything any more.
+    /// Nothing waits any more.
     pub(crate) fn everything_has_come_to_an_end(
         &self,
         agents: &HashMap<AgentName, Agent>,

@@ -1,4 +1,4 @@
-//! What is outside of herder, and what of it outlives herder.
+//! The world outside of herder, and the parts of it that outlive herder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use super::file::File;
 use super::hooks;
 use super::random::Random;
 
-/// What came of a simulation.
+/// The counts of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) events: u64,
@@ -35,22 +35,22 @@ pub(crate) struct Tally {
     pub(crate) limits: u64,
     pub(crate) escalations: u64,
     pub(crate) tasks: u64,
-    /// How often agents said by their tools how their tasks stand, and it was noted.
+    /// The number of recorded reports by agents' tools.
     pub(crate) reported: u64,
     /// Tasks that were taken from agents which could not go on.
     pub(crate) released: u64,
     pub(crate) links_lost: u64,
     pub(crate) survivors: u64,
     pub(crate) removals: u64,
-    /// How often everybody was to stop.
+    /// The number of stops of all agents.
     pub(crate) stops: u64,
-    /// How often the evaluator was asked.
+    /// The number of questions to the evaluator.
     pub(crate) asked: u64,
     /// Evaluations that are over.
     pub(crate) judged: u64,
     /// Calls for a person after what the evaluator found.
     pub(crate) stuck: u64,
-    /// Caps that a person let somebody go past.
+    /// Caps that a person waived.
     pub(crate) waived: u64,
     /// Readings of the configuration while herder ran, and agents that were changed, cut and removed by it.
     pub(crate) reloads: u64,
@@ -61,21 +61,21 @@ pub(crate) struct Tally {
     pub(crate) digest: u64,
 }
 
-/// Why a life of herder is over.
+/// The reason of the end of a life of herder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
     Killed,
     Broken(String),
 }
 
-/// What the far side of an account says.
+/// The state of an account at the service.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Account {
     /// Its usage limit is reached until then.
     pub(crate) limited: Option<Timestamp>,
-    /// Whether it says until when.
+    /// Whether the service says until when.
     pub(crate) says: bool,
-    /// Nothing of it works until somebody has seen to it.
+    /// It refuses everything until a person has seen to it.
     pub(crate) refused: Option<Category>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct World {
     /// The configuration as it is written now.
     pub(crate) file: File,
     pub(crate) processes: BTreeMap<AgentName, SessionId>,
-    /// Of those, the ones that cannot be ended: a person does that by hand before the agent is to go on.
+    /// Agents among them whose processes cannot be ended: a person does that by hand before the agent continues.
     pub(crate) survivors: BTreeSet<AgentName>,
     pub(crate) accounts: BTreeMap<AccountName, Account>,
     pub(crate) breaks: Breaks,
@@ -184,7 +184,7 @@ impl Sim {
         }
     }
 
-    /// herder is gone. Answers how long nobody starts it again.
+    /// Buries a dead herder. Returns the time until it is started again.
     pub(crate) fn buried(&self) -> Duration {
         let mut world = self.world();
         world.ending = None;
@@ -199,7 +199,7 @@ impl Sim {
     }
 }
 
-/// How often herder is killed soon after such an entry: once in so many times.
+/// Returns one in how many such entries is followed by a kill of herder.
 fn delicate(entry: &Entry) -> u64 {
     match entry {
         Entry::Agent(Event::SessionEnded { outcome, .. })
@@ -234,7 +234,7 @@ impl World {
         receipt: &herder::journal::Receipt,
     ) -> Result<(), String> {
         self.books.committed(batch, receipt, &mut self.tally)?;
-        // Where two must agree, a kill between them is tried more often.
+        // A kill between two steps that must agree is tried more often.
         let one_in = batch.writes.iter().flat_map(|write| &write.entries).map(delicate).min();
         if let Some(one_in) = one_in.filter(|one_in| *one_in < u64::MAX)
             && self.random.is(1, one_in * self.plan.rarer)
@@ -244,13 +244,13 @@ impl World {
         Ok(())
     }
 
-    /// A process is gone, whoever ended it.
+    /// Records the end of a process, whoever ended it.
     pub(crate) fn process_ended(&mut self, agent: &AgentName) {
         self.processes.remove(agent);
         self.survivors.remove(agent);
     }
 
-    /// What an account's far side says to somebody who asks it now.
+    /// Returns the service's refusal of a request of an account, if it refuses now.
     pub(crate) fn refusal(
         &mut self,
         account: &AccountName,

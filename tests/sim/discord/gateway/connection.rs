@@ -1,4 +1,4 @@
-//! One connection: what the client sends, what it is told, and how it ends.
+//! One connection: the payloads of the client, the answers to it, and its end.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::{Hearing, Push};
 /// From this size on a payload is compressed for who asked for that.
 const COMPRESS_FROM: usize = 1024;
 
-/// What is to be done after a payload of the client.
+/// The next step after a payload of the client.
 enum Next {
     Go,
     Close(u16),
@@ -62,7 +62,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocketStream<Link>
 }
 
 impl Connection {
-    /// Carries its session no longer; with `is_over` nobody does.
+    /// Leaves its session; with `is_over` the session ends.
     fn leaves(&mut self, is_over: bool) {
         let Some(session) = self.session.take() else { return };
         self.shared
@@ -95,7 +95,7 @@ impl Connection {
                     let text = match frame {
                         Some(Ok(Frame::Text(text))) => text,
                         Some(Ok(Frame::Close(frame))) => {
-                            // Who says goodbye with 1000 or 1001 does not come back to this session.
+                            // A close with 1000 or 1001 ends the session.
                             let code = frame.map_or(1005, |frame| u16::from(frame.code));
                             return self.leaves(matches!(code, 1000 | 1001));
                         }
@@ -181,7 +181,7 @@ impl Connection {
         Next::Go
     }
 
-    /// Whether it is answered with an invalid session, whatever it is.
+    /// Returns whether the request is answered with an invalid session, whatever it is.
     fn is_invalid(&self, state: &mut State) -> bool {
         let (left, resumable) = state.gateway.invalid;
         if left > 0 {

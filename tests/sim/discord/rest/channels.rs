@@ -1,4 +1,4 @@
-//! Channels and who may do what in them.
+//! Channels and their permission overwrites.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::super::server::Call;
 use super::super::state::{Channel, Id, Overwrite, State, THREAD};
 use super::{NO_CONTENT, No, Outcome, channel_for, in_guild};
 
-/// How many channels a guild and a category may have.
+/// The largest number of channels in a guild and in a category.
 const CHANNELS_MAX: usize = 500;
 const CATEGORY_MAX: usize = 50;
 
@@ -164,7 +164,8 @@ fn overwrite(state: &State, id: Id, item: &Value, at: &str) -> Result<Overwrite,
     if !exists {
         return Err(Refusal::invalid(vec![Problem::new(at, "Unknown Overwrite: no such role or member")]));
     }
-    // Nobody grants or takes what it does not have; MANAGE_ROLES in a channel only an administrator.
+    // Only permissions that the caller has can be granted or taken; MANAGE_ROLES in a channel only by an
+    // administrator.
     let own = state.permissions(state.bot.id);
     let touched = wanted.allow | wanted.deny;
     if touched & !own != 0 || (touched & MANAGE_ROLES != 0 && own & ADMINISTRATOR == 0) {
@@ -283,7 +284,7 @@ impl State {
         }
     }
 
-    /// Somebody closes a thread.
+    /// Archives a thread, as when a person closes it.
     pub(crate) fn archive(&mut self, thread: Id) {
         let now = self.now();
         if let Some(thread) = self.channels.get_mut(&thread) {

@@ -8,7 +8,7 @@ use super::super::server::Call;
 use super::super::state::{Command, Id, State};
 use super::{NO_CONTENT, Outcome, in_guild};
 
-/// How many commands may be made in a day in one place.
+/// The number of commands that may be created in a day in one place.
 const MADE_MAX: u32 = 200;
 
 pub(super) fn answer(state: &mut State, call: &Call, key: &str) -> Outcome {

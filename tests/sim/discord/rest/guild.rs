@@ -64,7 +64,7 @@ pub(super) fn member(state: &State, call: &Call) -> Outcome {
     let id = call.id("user_id");
     match state.member_json(id) {
         Some(member) => Ok((200, member)),
-        // Somebody who has left; an id that nobody has is looked up as innocently.
+        // A member that has left; a lookup of an id that never existed is no violation either.
         None => Err(Refusal::circumstance(404, 10007, "Unknown Member").into()),
     }
 }

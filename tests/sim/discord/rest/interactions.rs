@@ -1,4 +1,4 @@
-//! What the bot answers to commands, buttons, modals and half-typed words.
+//! The bot's answers to commands, buttons, modals and autocompletion.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use super::super::state::{Ack, EPHEMERAL, Id, Interaction, LOADING, Message, Sta
 use super::messages::{changed, composed};
 use super::{NO_CONTENT, Outcome};
 
-/// How long Discord waits for the first answer.
+/// The time that Discord waits for the first answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
-/// How long the token of an interaction works.
+/// The lifetime of an interaction's token.
 const TOKEN_LIFE: Duration = Duration::from_secs(15 * 60);
 
 pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
@@ -29,7 +29,7 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
     }
     let latency = call.at.saturating_duration_since(interaction.delivered.unwrap_or(call.at));
     if call.at.saturating_duration_since(interaction.created) > PATIENCE || interaction.expired {
-        // What was cut off cannot know that it comes too late before it asks.
+        // A bot that was cut off cannot know that it comes too late before it asks.
         let in_time = interaction.delivered.is_some_and(|at| at - interaction.created < PATIENCE);
         return Err(Refusal { is_violation: in_time, ..unknown() }.into());
     }
@@ -82,7 +82,7 @@ pub(crate) fn answer_lost(state: &mut State, call: &Call) {
     }
 }
 
-/// Which answers an interaction of this kind may get.
+/// Checks that an interaction of this kind may get such an answer.
 fn is_fitting(interaction: &Interaction, kind: u64) -> Result<(), Refusal> {
     let fits = match interaction.kind {
         2 => matches!(kind, 4 | 5 | 9),
@@ -225,7 +225,7 @@ fn target(state: &State, interaction: &Interaction, call: &Call) -> Result<Messa
 }
 
 pub(super) fn get(state: &State, call: &Call) -> Outcome {
-    // To look whether there is an answer is no fault where there is none.
+    // To look for an answer that does not exist is no violation.
     let looked = acknowledged(state, call).map_err(|refusal| Refusal { is_violation: false, ..refusal });
     let interaction = looked?;
     let message = target(state, &interaction, call)?;

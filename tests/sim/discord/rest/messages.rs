@@ -16,7 +16,7 @@ use super::{NO_CONTENT, Outcome, channel_for};
 /// A bot's upload, all files of a message together.
 const UPLOAD_MAX: usize = 10 * 1024 * 1024;
 
-/// For how long a nonce is remembered, in milliseconds: Discord says "the past few minutes".
+/// The time that a nonce is remembered, in milliseconds: Discord says "the past few minutes".
 const NONCE_LIFE: u64 = 180_000;
 
 fn owned(value: &Value) -> Vec<Value> {
@@ -134,7 +134,7 @@ pub(super) fn create(state: &mut State, call: &Call) -> Outcome {
     let needed = speaking | if call.files.is_empty() { 0 } else { ATTACH_FILES };
     let channel = channel_for(state, id, needed)?;
     if channel.locked {
-        // Whoever locked it may have done so just now.
+        // A person may have locked it just now.
         return Err(Refusal::circumstance(400, 160_005, "Thread is locked").into());
     }
     if channel.kind == 4 {
@@ -144,7 +144,7 @@ pub(super) fn create(state: &mut State, call: &Call) -> Outcome {
         let exists =
             state.messages.get(&replied).is_some_and(|message| message.channel == id && !message.deleted);
         if !exists && call.body["message_reference"]["fail_if_not_exists"] != false {
-            // Somebody may have deleted it just now, so that this is not the bot's doing.
+            // A person may have deleted it just now, so this is not the bot's fault.
             let problem = Problem::new("/message_reference", "Unknown message");
             return Err(Refusal { is_violation: false, ..Refusal::invalid(vec![problem]) }.into());
         }

@@ -1,4 +1,4 @@
-//! What each route does.
+//! The action of each route.
 
 mod channels;
 mod commands;
@@ -16,7 +16,7 @@ use super::refusal::Refusal;
 use super::server::Call;
 use super::state::{Channel, Id, State};
 
-/// Why a request is not done.
+/// The reason that a request is not done.
 #[derive(Debug)]
 pub(crate) enum No {
     Refused(Refusal),
