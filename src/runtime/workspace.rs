@@ -320,7 +320,7 @@ mod tests {
                 tokio::runtime::Handle::current().block_on(async {
                     let mut looked = 0;
                     for round in 0..20 {
-                        // As old as the index: it has to be read to know whether it is changed.
+                        // Its time stamp equals that of the index, so git has to read it to know whether it has changed.
                         std::fs::write(dir.path().join("file"), format!("{round}\n")).expect("a file");
                         let git = Git {
                             workspace: dir.path(),

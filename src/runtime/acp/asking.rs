@@ -1,5 +1,7 @@
-//! Questions for permission: what the agent's permissions cover is allowed, unless it is always asked, and herder's own tools
-//! are; the rest waits for an answer.
+//! Permission requests of ACP agents.
+//!
+//! A call that the agent's permissions cover is allowed unless it is always asked about, and so are herder's own
+//! tools; any other request waits for an answer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,18 +21,18 @@ use crate::runtime::text::one_line;
 use crate::tools::SERVER;
 use crate::tools::catalogue::{ALL, Tool};
 
-/// Kinds of calls that change or read files and run nothing.
+/// Kinds of tool calls that read or change files and run nothing.
 const FILE_KINDS: [&str; 5] = ["edit", "move", "delete", "read", "search"];
 
-/// A request that waits, with the options that are a yes and a no.
+/// A request that waits for an answer, with the options for yes and no.
 #[derive(Debug)]
 struct Request {
     id: Id,
-    /// The call that is asked about.
+    /// The id of the call it is about; empty for a form.
     call: String,
     yes: Option<String>,
     no: Option<String>,
-    /// The form that is to be filled in, if that is what is asked for.
+    /// The form to be filled in, if the request is one.
     form: Option<Form>,
 }
 
@@ -49,12 +51,12 @@ impl approval::Request for Request {
     }
 }
 
-/// The answer to a request of a turn that is being cancelled.
+/// Returns the answer to a request of a turn that is being cancelled.
 pub(super) fn cancelled(id: &Id) -> Vec<u8> {
     rpc::answer(id, &json!({ "outcome": { "outcome": "cancelled" } }))
 }
 
-/// See the module's text.
+/// The state of the permission requests of a session.
 #[derive(Debug)]
 pub(super) struct Asking {
     spec: Arc<AgentSpec>,
@@ -66,8 +68,8 @@ impl Asking {
         Self { spec: Arc::clone(&launch.spec), requests: Requests::new(launch.always_ask.clone()) }
     }
 
-    /// Takes in `session/request_permission` for the call of this name, of which `call` is known. The call that is not to be
-    /// made, if that is decided at once.
+    /// Handles `session/request_permission` for the call with this name; `call` is its known content. Returns the id
+    /// of the call if it is denied at once.
     pub(super) fn request(
         &mut self,
         id: &Id,
@@ -82,7 +84,7 @@ impl Asking {
         let request = Request {
             id: id.clone(),
             call: name,
-            // What is allowed for good is remembered here, where it can be seen and taken back.
+            // "Once" comes first: herder stores permanent permissions itself, where they can be seen and removed.
             yes: choose(["allow_once", "allow_always"]),
             no: choose(["reject_once", "reject_always"]),
             form: None,
@@ -96,7 +98,7 @@ impl Asking {
         } else {
             Cover::No
         };
-        // A plan is approved by people alone.
+        // Only people approve a plan.
         if call.kind == PLAN_KIND
             && let Some(plan) = plan(call).filter(|_| request.yes.is_some())
         {
@@ -108,7 +110,7 @@ impl Asking {
         (decided == Some(false)).then_some(about)
     }
 
-    /// Takes in `elicitation/create`. A page that is to be opened can be opened by nobody here.
+    /// Handles `elicitation/create`. A request to open a page is declined, because there is no browser here.
     pub(super) fn elicit(&mut self, id: &Id, params: &Params<'_>, happened: &mut Vec<Happening>) {
         if params.mode.text().is_some_and(|mode| mode != "form") {
             return happened.push(Happening::Reply(rpc::answer(id, &json!({ "action": "decline" }))));
@@ -119,12 +121,12 @@ impl Asking {
         self.requests.inquire(request, questions, happened);
     }
 
-    /// Whether a question waits for its answer.
+    /// True if a request waits for an answer.
     pub(super) fn is_open(&self) -> bool {
         self.requests.are_waiting()
     }
 
-    /// Answers a request. The call that it was about, if it waited.
+    /// Answers a request. Returns the id of the call it was about, if the request still waited.
     pub(super) fn answer(
         &mut self,
         key: AskKey,
@@ -141,21 +143,21 @@ fn option<'a>(options: &'a [Choice<'_>], kind: &str) -> Option<&'a str> {
     options.iter().find(|option| option.kind.text() == Some(kind))?.option_id.text()
 }
 
-/// The kind of a call that ends planning.
+/// The kind of a call that leaves planning mode.
 const PLAN_KIND: &str = "switch_mode";
 
-/// The plan that a call wants approved.
+/// Returns the plan that a call submits for approval.
 fn plan(call: &Known) -> Option<String> {
     let given = call.input["plan"].as_str().map(str::to_owned);
     let plan = given.unwrap_or_else(|| call.pieces.join("\n"));
     (!plan.trim().is_empty()).then_some(plan)
 }
 
-/// What gemini's explanation of a command of the shell begins with, whose title is the command itself.
+/// Start of the explanation that gemini adds to a shell command; the command itself is in the title.
 const COMMAND_EXPLAINED: &str = "[current working directory ";
 
-/// What is asked for: the command itself where the agent gives it, else its title and whatever it gives with it: arguments,
-/// and what is to be changed.
+/// Returns the description of a request: the command if the agent gives it; otherwise the title with the arguments
+/// and the changes of files.
 fn wish(call: &Known) -> Wish {
     let kind = call.kind.as_str();
     let title = if call.title.is_empty() { "a tool" } else { &call.title };
@@ -176,12 +178,12 @@ fn wish(call: &Known) -> Wish {
     Wish { tool, command: pieces.join("\n"), shell, vague }
 }
 
-/// The command that arguments give, in one text or as a program and its arguments.
+/// Returns the command in the arguments, which is one string or a program with its arguments.
 fn command(input: &Value) -> Option<String> {
     let first = |names: &[&str]| {
         names.iter().find_map(|name| match &input[*name] {
             Value::String(text) => Some(text.clone()),
-            // Words beside each other would be another command: what `bash -c` is given is one of them.
+            // Words joined by blanks could be a different command, for example the argument of `bash -c`; so they are quoted.
             Value::Array(words) => Some(quoted(words)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         })
@@ -193,8 +195,8 @@ fn command(input: &Value) -> Option<String> {
     })
 }
 
-/// Whether it is a tool of herder's own, which are offered to be used. Titles are the agents' own, each in its way; a kind that
-/// runs or changes something has a title that the model writes.
+/// True if the call is one of herder's own tools, which are always allowed. Each agent writes titles in its own way,
+/// and the title of a call that runs or changes something is written by the model, so it proves nothing.
 fn is_herders(call: &Known) -> bool {
     let named = |tool: Tool| {
         let name = tool.name();
@@ -208,7 +210,7 @@ fn is_herders(call: &Known) -> bool {
     matches!(call.kind.as_str(), "other" | "") && command(&call.input).is_none() && ALL.into_iter().any(named)
 }
 
-/// Whether that much may be done without asking.
+/// True if the permissions allow the call without asking.
 fn covers(permissions: Permissions, workspace: &Path, call: &Known) -> bool {
     let inside = || {
         let mut paths = call.located.iter().chain(&call.changed).peekable();

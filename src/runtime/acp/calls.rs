@@ -1,4 +1,4 @@
-//! What the tool calls of an agent are about, and what came of them.
+//! Tool calls of an ACP agent: their content and their results.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
-/// Calls that are known to have begun: far above what agents make in one session at the same time. Of those beyond it the
-/// agent's word is taken.
+/// Maximum number of open calls that are tracked per session, far above the number of parallel calls of any agent.
+/// Beyond it, every announcement counts as a new call.
 const OPEN_MAX: usize = 256;
 
-/// The calls that are open. Agents tell of a call when it begins, or when they ask whether it may be made and not again
-/// before it is over.
+/// The open calls. Some agents announce a call at its start; others only ask for permission and report nothing more
+/// before its end.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: BTreeSet<String>,
-    /// Calls that were not allowed: no more is heard of them.
+    /// Ids of calls that were denied; the agent reports nothing more about them.
     refused: Vec<String>,
 }
 
 impl Calls {
-    /// A call that the agent tells of, or asks about.
+    /// Handles a call that the agent announces, or asks permission for.
     pub(super) fn told(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let id = id_of(update);
         let new = !self.open.contains(&id);
@@ -38,7 +38,7 @@ impl Calls {
         }
     }
 
-    /// News of a call.
+    /// Handles an update of a call.
     pub(super) fn news(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let id = id_of(update);
         if matches!(update.status.text_or_empty(), "completed" | "failed") {
@@ -47,19 +47,19 @@ impl Calls {
         }
     }
 
-    /// Whether one is open.
+    /// True if a call is open.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// A call that is not made.
+    /// Marks a call as denied.
     pub(super) fn refused(&mut self, id: String) {
         if self.open.remove(&id) {
             self.refused.push(id);
         }
     }
 
-    /// Ends the calls that were not allowed.
+    /// Ends the calls that were denied.
     pub(super) fn settle(&mut self, happened: &mut Vec<Happening>) {
         let ended = self.refused.drain(..);
         happened.extend(
@@ -68,13 +68,12 @@ impl Calls {
     }
 }
 
-/// The agent's name for a call.
+/// Returns the agent's id of a call, bounded in length.
 pub(super) fn id_of(update: &wire::Update<'_>) -> String {
     bounded(update.tool_call_id.text_or_empty(), LINE_MAX).to_owned()
 }
 
-/// What a tool call is about. Agents tell of it in their own ways: by its arguments, by the files it is about, by a title
-/// for people.
+/// Returns the content of a tool call. Each agent gives it in its own way: in the arguments, the files, or a title for people.
 fn call(update: &wire::Update<'_>) -> Call {
     let kind = match update.kind.text_or_empty() {
         "execute" => Kind::Command,
@@ -108,7 +107,7 @@ fn call(update: &wire::Update<'_>) -> Call {
     Call::new(kind, &what, whole.as_bytes())
 }
 
-/// What came of a tool call.
+/// Returns the result of a tool call.
 fn end_of(update: &wire::Update<'_>) -> End {
     let pieces: Vec<&str> = update
         .content

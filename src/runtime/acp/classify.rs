@@ -1,41 +1,41 @@
-//! What a failed turn of an ACP agent means. The protocol has no kinds of failure: each agent says it in its own way, by a
-//! word beside the error, by the error's code, or in words alone.
+//! Classification of failed turns of ACP agents. The protocol has no error kinds: depending on the agent, the kind is
+//! a word beside the error, its code, or only in its text.
 
 use super::wire;
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 use crate::runtime::text::bounded;
 
-/// The longest field that is shown, in bytes: they are words of an API.
+/// Maximum length of a field that is shown, in bytes; the fields are API identifiers.
 const FIELD_MAX: usize = 100;
 
-/// Where a row of the table looks.
+/// The field that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `codexErrorInfo` of codex-acp.
     CodexInfo,
     /// `errorKind` of claude-agent-acp, `errorName` of opencode.
     Kind,
-    /// The error's code: gemini's are HTTP statuses.
+    /// The code of the error; gemini uses HTTP statuses.
     Code,
-    /// Anywhere in the text, in small letters.
+    /// A part of the text, in lower case.
     Text,
 }
 
-/// A failed turn, as far as the table looks at it.
+/// The fields of a failed turn that the table examines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// See [`Field::CodexInfo`].
     pub codex_info: String,
     /// See [`Field::Kind`].
     pub kind: String,
-    /// See [`Field::Code`], as text.
+    /// See [`Field::Code`], as a string.
     pub code: String,
-    /// The whole text, for people.
+    /// The full text, for people.
     pub text: String,
 }
 
-/// The first row that fits decides.
+/// The classification table. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{Auth, Billing, ContextOverflow, Permanent, Quota, RateLimit, Transient};
     &[
@@ -47,7 +47,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::CodexInfo, "badRequest", Permanent),
         (Field::CodexInfo, "serverOverloaded", Transient),
         (Field::CodexInfo, "internalServerError", Transient),
-        // Limits of an account that share a kind or a code with short ones, and overflows that share one with bad requests.
+        // Account limits that share a kind or code with short rate limits, and overflows that share one with invalid requests.
         (Field::Text, "hit your limit", Quota),
         (Field::Text, "hit your usage limit", Quota),
         (Field::Text, "exhausted your daily quota", Quota),
@@ -72,13 +72,13 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Code, "403", Auth),
         (Field::Code, "429", RateLimit),
         (Field::Code, "503", Transient),
-        // Words alone, or beside a code that says nothing: an unknown model and a cut stream are 500 with gemini.
+        // Errors without a code, or with a meaningless one: gemini reports unknown models and broken streams as 500.
         (Field::Text, "incorrect api key", Auth),
         (Field::Text, "invalid api key", Auth),
         (Field::Text, "authentication required", Auth),
         (Field::Text, "not logged in", Auth),
         (Field::Text, "credit balance is too low", Billing),
-        // Whoever is too fast is told of billing as well by some.
+        // Rate limits, whose texts mention billing in some APIs.
         (Field::Text, "status 429", RateLimit),
         (Field::Text, "resource_exhausted", RateLimit),
         (Field::Text, "check your plan and billing details", Billing),
@@ -91,7 +91,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "issue with the selected model", Permanent),
         (Field::Text, "region, or territory not supported", Auth),
         (Field::Text, "forbidden", Auth),
-        // What passes opencode tries again by itself, for ever.
+        // opencode itself retries every other error without an end.
         (Field::Kind, "APIError", Permanent),
         (Field::Code, "400", Permanent),
         (Field::Code, "404", Permanent),
@@ -108,10 +108,10 @@ pub const TABLE: &[Row<Field>] = {
 /// Words before an HTTP status: "(HTTP 401)", "status=401", "status code 401", "Error 401".
 const BEFORE_STATUS: [&str; 5] = ["http", "status", "statuscode", "code", "error"];
 
-/// Words after one: "403 Forbidden".
+/// Words after an HTTP status: "403 Forbidden".
 const AFTER_STATUS: [&str; 5] = ["unauthorized", "forbidden", "payment", "too", "bad"];
 
-/// The HTTP status of a failed call that a text in small letters names.
+/// Returns the HTTP status of a failed request in a text, which must be in lower case.
 fn status_in(small: &str) -> Option<&str> {
     let words: Vec<&str> =
         small.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -126,11 +126,11 @@ fn status_in(small: &str) -> Option<&str> {
     })
 }
 
-/// The most of a text in which an error begins: marks and a name come before it.
+/// Length of the part of a text in which an error starts, in bytes; symbols and a name may precede it.
 const HEAD_MAX: usize = 200;
 
-/// Whether an agent's words begin as an error does, and not as an answer. `surely`: an answer may speak of errors, so that
-/// only words count that call themselves one ("Error: …", "APIError: …").
+/// True if a message starts like an error instead of an answer. With `surely`, only a text that calls itself an error
+/// counts ("Error: …", "APIError: …"), because an answer may mention errors.
 #[must_use]
 pub fn is_error(words: &str, surely: bool) -> bool {
     let head = bounded(words.trim_start_matches(|c: char| !c.is_alphanumeric()), HEAD_MAX).to_lowercase();
@@ -141,7 +141,7 @@ pub fn is_error(words: &str, surely: bool) -> bool {
 }
 
 impl Failure {
-    /// What the error says.
+    /// Returns the fields of a JSON-RPC error.
     #[must_use]
     pub fn of(error: &wire::Failed<'_>) -> Self {
         let nothing = wire::Details::default();
@@ -160,13 +160,13 @@ impl Failure {
         }
     }
 
-    /// A failure of which there are words alone.
+    /// Returns a failure that has only a text.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// `small`: its text in small letters.
+    /// True if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::CodexInfo => self.codex_info == value,
@@ -176,7 +176,8 @@ impl Failure {
         }
     }
 
-    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
+    /// Returns all fields that a row could examine, for a maintainer who adds one, followed by the text, which may be
+    /// truncated later.
     #[must_use]
     pub fn whole(&self) -> String {
         let fields = [("code", &self.code), ("kind", &self.kind), ("codexErrorInfo", &self.codex_info)];
@@ -186,7 +187,7 @@ impl Failure {
         if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
     }
 
-    /// The class, if a row of the table knows it.
+    /// Returns the category, or `None` if no row matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);

@@ -1,12 +1,12 @@
-//! Content of an answer that is no words, as a line that people can read: pictures, sounds, files, links, a plan.
+//! Content of an answer that is not text, rendered as one line for people: images, audio, files, links, plans.
 
 use super::wire::{Piece, Step};
 use crate::runtime::text::{LINE_MAX, one_line};
 
-/// Steps of a plan that are shown: the longest ones that agents make have a dozen.
+/// Maximum number of steps of a plan that are shown; the longest plans of agents have a dozen.
 const STEPS_MAX: usize = 50;
 
-/// A piece of an answer as text: words as they are, of anything else a line of its own.
+/// Returns a piece of an answer as text: text unchanged, other content as a line of its own.
 pub(super) fn text(piece: &Piece<'_>) -> String {
     let size = |data: &str| format!("{} kB", (data.len() / 4 * 3).div_ceil(1000));
     let named = |names: [&str; 2], uri: &str| {
@@ -41,7 +41,7 @@ pub(super) fn text(piece: &Piece<'_>) -> String {
     if line.is_empty() { line } else { format!("\n{line}\n") }
 }
 
-/// A plan as a list, a line for each step. `None`: it has none.
+/// Returns a plan as a list with one line per step; `None` if it has no steps.
 pub(super) fn plan(steps: &[Step<'_>]) -> Option<String> {
     let line = |step: &Step<'_>| {
         let mark = match step.status.text_or_empty() {

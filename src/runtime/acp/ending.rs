@@ -1,4 +1,4 @@
-//! How a turn ended, and with it the session.
+//! The end of a turn, and of the session with it.
 
 use serde_json::json;
 
@@ -11,16 +11,17 @@ use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, Tail, one_line};
 
 impl Acp {
-    /// The turn is over.
+    /// Handles the end of the turn.
     pub(super) fn stopped(&mut self, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
         self.turns += 1;
         let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
         let tokens = answer.usage.0.as_ref().or_else(|| quota.and_then(|quota| quota.token_count.0.as_ref()));
         if let Some(tokens) = tokens {
             let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
-            // Where the sum says so, those from the cache are not among those sent.
+            // For some agents the input excludes cached tokens; then the total shows it.
             let input = input.max(tokens.total_tokens.count().saturating_sub(output));
-            // Of this turn, as far as the agent counts (see `Quirks::counts_last_call`): one that was cut short came before it.
+            // The tokens of this turn, as far as the agent counts them (see `Quirks::counts_last_call`); a cancelled
+            // turn may precede it.
             self.turn = Usage {
                 input_tokens: input,
                 cached_tokens: tokens.cached_read_tokens.count(),
@@ -52,12 +53,12 @@ impl Acp {
             return self.circled(happened);
         }
         let reason = answer.stop_reason.text_or_empty();
-        // Some call a cancelled turn an ordinary end: whether it was done is for the next turn to say.
+        // Some agents report a cancelled turn as a normal end. Whether the work is done is decided by the next turn.
         if self.telling.was_cut() && !self.cancelled && matches!(reason, "cancelled" | "end_turn") {
             return self.go_on(happened);
         }
         let cancelled = self.cancelled && self.quirks.cancelled_as_success;
-        // It has got what the turn began with; what came too late for it waits for the next session.
+        // The agent has received the prompt of this turn; messages that came too late for it wait for the next session.
         self.telling.arrived(happened);
         let nothing = quota.and_then(|quota| quota.token_count.0.as_ref()).is_some_and(|tokens| {
             (tokens.input_tokens.integer(), tokens.output_tokens.integer()) == (Some(0), Some(0))
@@ -81,25 +82,25 @@ impl Acp {
         self.end(outcome, happened);
     }
 
-    /// The failure that the agent calls an ordinary end: it said and did nothing, or said an error in place of an answer.
-    /// `counted`: it says how many tokens were used.
+    /// Returns the failure of a turn that the agent reports as a normal end: it said and did nothing, or its answer
+    /// is an error text. `counted` is true if it reports the number of tokens.
     fn failed_in_words(&self, counted: bool) -> Option<Outcome> {
         let Some(words) = self.last_words.as_deref().filter(|_| !self.acted) else {
             let idle = self.last_words.is_none() && !self.acted;
             return idle.then(|| Outcome::new(Category::Transient, Own::NothingSaid));
         };
-        // A model that answered has used tokens for it, and may speak of errors.
+        // A real answer uses tokens, and may mention errors.
         if self.usage.output_tokens > 0 {
             return None;
         }
-        // Copilot CLI says in one message that it tries again, and then why it gave up.
+        // Copilot CLI writes its retries and the final error into one message.
         let error =
             [self.last_piece.as_str(), words].into_iter().find(|said| classify::is_error(said, !counted));
         let outcome = outcome_of(&Failure::said(error?));
         (counted || !outcome.unknown).then_some(outcome)
     }
 
-    /// The class of a refusal whose words tell of an API's error, else the model's own.
+    /// Returns the category of the API error if the refusal's text contains one, and a refusal by the model otherwise.
     fn refusal(&self) -> Outcome {
         let words = self.last_words.as_deref().unwrap_or_default();
         let known = Some(Failure::said(words)).filter(|_| classify::is_error(words, false));
@@ -109,14 +110,15 @@ impl Acp {
         })
     }
 
-    /// What the process wrote beside a turn without a word may say why.
+    /// Replaces the outcome of a turn without any text by the reason on standard error, if there is one.
     pub(super) fn explained(&self, silent: Outcome, tail: &Tail) -> Outcome {
         last_known(tail, |line| Failure::said(line).category())
             .unwrap_or_else(|| Outcome { detail: Own::NothingSaid.with(tail.reason()), ..silent })
     }
 
-    /// Message after message and nothing done: its stream ends too early, or its context window stays full however often it
-    /// sums up the conversation. Where it does not show, the turn is cancelled, and what it cost tells.
+    /// Detects a loop: message after message without any action, because the model's stream ends early, or because
+    /// the context window stays full after every compaction. If the cause is not known yet, the turn is cancelled,
+    /// and its cost shows the cause.
     pub(super) fn look_for_circles(&mut self, happened: &mut Vec<Happening>) {
         let Some(most) = self.quirks.messages_in_a_row.filter(|_| self.result.is_none()) else { return };
         if self.summaries > 1 {
@@ -129,8 +131,8 @@ impl Acp {
         }
     }
 
-    /// The turn that went round in circles is over. Answers that were paid for were whole ones; what calls before them cost
-    /// is not to be told from that.
+    /// Handles the end of a turn that was a loop. Answers that cost money were complete, which means a full context
+    /// window; the cost of calls before them cannot be told apart.
     pub(super) fn circled(&mut self, happened: &mut Vec<Happening>) {
         if !self.acted && self.usage.cost_usd > 0.0 {
             self.give_up(Category::ContextOverflow, Own::ConversationFull, happened);
@@ -139,7 +141,7 @@ impl Acp {
         }
     }
 
-    /// The turn was cut short: the next one begins with what it was cut short for.
+    /// Starts the next turn after a cancelled one, with the messages that it was cancelled for.
     pub(super) fn go_on(&mut self, happened: &mut Vec<Happening>) {
         self.flush(happened);
         self.in_a_row = 0;
@@ -150,9 +152,9 @@ impl Acp {
         happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
     }
 
-    /// What no row of the table knows is transient, and shown whole, so that somebody can add the row.
+    /// Handles a failure. An unknown one counts as transient and is shown in full, so that a row can be added for it.
     pub(super) fn failed(&mut self, failure: &Failure, happened: &mut Vec<Happening>) {
-        // Some say the error as the agent's words, too.
+        // Some agents also send the error as a message.
         if !self.words.trim().is_empty() && failure.text.contains(self.words.trim()) {
             self.words.clear();
         }

@@ -1,5 +1,5 @@
-//! The content of a tool call, joined from all that the agent has said of it: a question may name the call alone, and leave
-//! the rest to the announcement before it.
+//! The content of a tool call, merged from everything that the agent said about it: a permission request may contain
+//! only the call's id, after the call was announced with its content.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,32 @@ use super::calls::id_of;
 use super::wire::{Piece, Update};
 use crate::runtime::text::LINE_MAX;
 
-/// The most that is kept of the open calls of one session, in bytes. A call beyond it stays as vague as its question.
+/// Maximum size of the stored open calls of a session, in bytes. A call beyond it is only as detailed as its
+/// permission request.
 const KEPT_MAX: usize = 4 * 1024 * 1024;
 
-/// The most calls of which the content is kept.
+/// Maximum number of calls whose content is stored.
 const CALLS_MAX: usize = 256;
 
-/// The content of one call.
+/// The content of a call.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Known {
     pub(super) title: String,
     pub(super) kind: String,
-    /// The arguments: null where none are given, and unpacked where they are JSON within a text.
+    /// The arguments: null if there are none, and parsed if they are JSON within a string.
     pub(super) input: Value,
-    /// The arguments as they were written.
+    /// The arguments as the agent wrote them.
     pub(super) written: String,
-    /// Words, and the lines of files that change.
+    /// Texts, and changed lines of files.
     pub(super) pieces: Vec<String>,
-    /// The files that change; `None` where one has no name.
+    /// The files that change; `None` for one without a path.
     pub(super) changed: Vec<Option<String>>,
-    /// The files that it is about.
+    /// The files that the call works on.
     pub(super) located: Vec<Option<String>>,
 }
 
 impl Known {
-    /// Takes in what an update says; a field that says nothing changes nothing.
+    /// Merges an update; empty fields change nothing.
     fn join(&mut self, update: &Update<'_>) {
         let path = |text: Option<&str>| text.map(str::to_owned);
         for (kept, new) in [(&mut self.title, &update.title), (&mut self.kind, &update.kind)] {
@@ -42,7 +43,7 @@ impl Known {
             }
         }
         let (input, written) = unpacked(update.raw_input.json());
-        // Some write down no arguments where there are some.
+        // Some agents send empty arguments in later updates.
         if !input.is_null() && input != json!({}) {
             (self.input, self.written) = (input, written);
         }
@@ -59,12 +60,12 @@ impl Known {
     fn size(&self) -> usize {
         let paths = self.changed.iter().chain(&self.located).flatten();
         let texts = self.pieces.iter().chain(paths).map(String::len).sum::<usize>();
-        // The arguments are kept twice, and read they take more room than written.
+        // The arguments are stored twice, and take more memory parsed than as text.
         self.title.len() + self.kind.len() + 4 * self.written.len() + texts
     }
 }
 
-/// The arguments, as they are meant and as they are to be shown.
+/// Returns the arguments parsed, and as text for people.
 fn unpacked(written: &str) -> (Value, String) {
     match serde_json::from_str::<Value>(written).unwrap_or_default() {
         Value::String(text) => match serde_json::from_str::<Value>(&text) {
@@ -76,7 +77,7 @@ fn unpacked(written: &str) -> (Value, String) {
     }
 }
 
-/// The calls of a session that are announced and not over.
+/// The announced calls of a session that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     calls: BTreeMap<String, Known>,
@@ -84,10 +85,10 @@ pub(super) struct Announced {
 }
 
 impl Announced {
-    /// Takes in what the agent says of a call, and gives all that is known of it.
+    /// Merges what the agent says about a call, and returns everything known about it.
     pub(super) fn joined(&mut self, update: &Update<'_>) -> Known {
         let id = update.tool_call_id.text_or_empty();
-        // A name that is cut could be another call's.
+        // A truncated id could equal another call's.
         let is_named = !id.is_empty() && id.len() <= LINE_MAX;
         let mut known = is_named.then(|| self.forget(id)).flatten().unwrap_or_default();
         known.join(update);
@@ -99,7 +100,7 @@ impl Announced {
         known
     }
 
-    /// Takes in news of a call that a question may follow; one that is over is forgotten.
+    /// Handles an update of a call that a permission request may follow; a call that has ended is removed.
     pub(super) fn news(&mut self, update: &Update<'_>) {
         if matches!(update.status.text_or_empty(), "completed" | "failed") {
             self.forget(&id_of(update));
@@ -115,7 +116,7 @@ impl Announced {
     }
 }
 
-/// What a piece of content says of a call: words, or how a file is changed.
+/// Returns a piece of content as text: its text, or the change of a file.
 fn piece(piece: &Piece<'_>) -> Option<String> {
     if piece.path.text().is_some() || piece.new_text.text().is_some() {
         let (old, new) = (piece.old_text.text_or_empty(), piece.new_text.text_or_empty());
@@ -126,7 +127,7 @@ fn piece(piece: &Piece<'_>) -> Option<String> {
     (!words.trim().is_empty()).then(|| words.to_owned())
 }
 
-/// The lines of a file that are other ones, from the first to the last.
+/// Returns the changed lines of a file, from the first difference to the last.
 fn difference(path: &str, old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

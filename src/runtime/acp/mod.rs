@@ -1,15 +1,15 @@
-//! Runtime `acp`: any agent that speaks the Agent Client Protocol, version 1, JSON-RPC over lines.
+//! Runtime `acp`: any agent that speaks the Agent Client Protocol, version 1 (JSON-RPC, one message per line).
 //!
 //! ```text
 //!   initialize ──► session/new ─────────────────► mode, model ──► session/prompt ──► session/update … stopReason
 //!                  session/load ─► gone: session/new ┘                 └ session/cancel, session/request_permission
 //! ```
 //!
-//! One process has one conversation and one turn of its own. The protocol leaves open what a second prompt does in
-//! mid-turn (one agent cancels the first by it), so that messages wait for the next session. What cannot wait cuts the turn
-//! short by `session/cancel`, and the next prompt begins with it ([`telling`]). It has no kinds of failure
-//! either: see [`classify`]; and what is peculiar to the agents that are known stands in [`quirks`]. herder offers them
-//! neither files nor terminals: they have their own.
+//! Each process has one conversation and one turn. The protocol does not define a second prompt during a turn (one
+//! agent cancels the first), so messages wait for the next session. An urgent message cancels the turn with
+//! `session/cancel`, and the next prompt starts with it ([`telling`]). The protocol has no error kinds either: see
+//! [`classify`]. Peculiarities of known agents are listed in [`quirks`]. herder offers agents neither files nor
+//! terminals, because they have their own.
 
 mod asking;
 mod calls;
@@ -49,20 +49,20 @@ use known::Announced;
 use quirks::Quirks;
 use telling::Telling;
 
-/// The version of the protocol that is spoken here.
+/// Version of the protocol.
 const VERSION: i64 = 1;
 
-/// The final text that is kept: the longest answers are a few kilobytes.
+/// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// The reason that is kept, for people: an API's error page is not worth more.
+/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
 const DETAIL_MAX: usize = 4 * 1024;
 
-/// Speaks with an ACP agent.
+/// The protocol state of an ACP agent.
 #[derive(Debug)]
 pub struct Acp {
     spec: Arc<AgentSpec>,
-    /// herder's tools, as the protocol names a server.
+    /// herder's tool server, in the protocol's form.
     tool_server: Option<Value>,
     asking: Asking,
     calls: Calls,
@@ -70,48 +70,48 @@ pub struct Acp {
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
-    /// What the prompt begins with where the conversation cannot be gone on with.
+    /// The start of the prompt if the conversation cannot be resumed: the end of the earlier conversation.
     past: Option<String>,
     requests: Requests<Asked>,
-    /// What is set up before the work.
+    /// Requests that set up the session before its work starts.
     steps: VecDeque<(Asked, &'static str, Value)>,
     session: Option<String>,
-    /// The turn is under way: before it an agent may tell the conversation's past.
+    /// True once the turn has started; before that, an agent may replay the earlier conversation.
     prompted: bool,
     cancelled: bool,
     telling: Telling,
-    /// The message that is being said, piece by piece.
+    /// The message that is arriving in pieces.
     words: String,
     message: String,
-    /// The last piece of words as it came, which may be a whole error after others.
+    /// The latest piece of text, unchanged: it may be a complete error after other pieces.
     last_piece: String,
     last_words: Option<String>,
-    /// The last plan that it told of.
+    /// The latest plan.
     plan: Option<String>,
-    /// It made a call, or asked whether it may.
+    /// True if the agent made a call, or asked for permission.
     acted: bool,
-    /// Messages since anything was done, and those of them that sum up the conversation.
+    /// Number of messages since the last action, and of those among them that are summaries of the conversation.
     in_a_row: u32,
     summaries: u32,
-    /// The turn was cancelled since it goes round in circles.
+    /// True if the turn was cancelled because it is a loop.
     circles: bool,
-    /// The agent's own state says that the turn failed.
+    /// True if the agent's own state says that the turn failed.
     broken: bool,
-    /// What was spent in the conversation before this session: agents name the sum of all of it.
+    /// Cost of the conversation before this session, in dollars, because agents report the total of the conversation.
     spent_before: f64,
-    /// The same as herder has it, for agents that do not say it themselves when a conversation goes on.
+    /// The same according to herder's own records, for agents that do not report it when a conversation is resumed.
     conversed_usd: f64,
-    /// The agent names what it costs.
+    /// True if the agent reports its cost.
     names_cost: bool,
     usage: Usage,
-    /// What the last turn used, in tokens.
+    /// Tokens of the last turn.
     turn: Usage,
     model: String,
     turns: u32,
     result: Option<Outcome>,
 }
 
-/// What a request asked for.
+/// The kind of a request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -123,10 +123,10 @@ enum Asked {
 }
 
 impl Acp {
-    /// What to run for `launch`.
+    /// Returns the command to run for `launch`, and the protocol state.
     ///
     /// # Errors
-    /// A sentence, if the agent has no command.
+    /// The agent has no command.
     pub fn prepare(
         launch: &Launch,
         mut environment: BTreeMap<String, String>,
@@ -223,7 +223,7 @@ impl Acp {
         happened.push(Happening::Reply(request));
     }
 
-    /// A new conversation, which begins with what was said last in the one that there was.
+    /// Returns the request for a new conversation, whose prompt starts with the end of the earlier one, if there was one.
     fn open_anew(&mut self) -> Vec<u8> {
         self.conversation = None;
         self.prompt = anew(self.past.take().as_deref(), &self.prompt);
@@ -235,7 +235,7 @@ impl Acp {
         json!({ "cwd": self.spec.workspace, "mcpServers": servers })
     }
 
-    /// The conversation is there: it is set up, and the session's work begins.
+    /// Handles the opened conversation: sets it up, and starts the work.
     fn opened(&mut self, session: String, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
         let modes =
             answer.modes.0.as_ref().map(|modes| modes.available_modes.0.as_slice()).unwrap_or_default();
@@ -246,7 +246,7 @@ impl Acp {
         }
         let model = self.spec.model.clone();
         if model.is_empty() {
-            // The agent's own choice.
+            // Keeps the agent's default model.
         } else if answer.config_options.0.iter().any(|option| option.id.text() == Some("model")) {
             let parameters = json!({ "sessionId": session, "configId": "model", "value": model });
             self.steps.push_back((Asked::Model, "session/set_config_option", parameters));
@@ -258,7 +258,7 @@ impl Acp {
         self.step(happened);
     }
 
-    /// The next thing to set up, or the work.
+    /// Sends the next setup request, or starts the work.
     fn step(&mut self, happened: &mut Vec<Happening>) {
         match self.steps.pop_front() {
             Some((asked, method, parameters)) => {
@@ -268,8 +268,8 @@ impl Acp {
         }
     }
 
-    /// The line that cancels the turn for what waits to be told, unless that would break off a call, or a question that
-    /// a person is asked.
+    /// Returns the line that cancels the turn for waiting messages; `None` while a call is open or a question waits
+    /// for a person.
     fn cut_short(&mut self) -> Option<Vec<u8>> {
         let busy = self.calls.is_open() || self.asking.is_open();
         if !self.telling.wants_to_cut() || busy || self.cancelled || self.result.is_some() {
@@ -299,7 +299,7 @@ impl Acp {
                 happened.push(Happening::ConversationLost { why: said });
                 happened.push(Happening::Reply(self.open_anew()));
             }
-            // It asks more than it would have to, and is answered.
+            // Not fatal: the agent asks more often than necessary, and gets its answers.
             Asked::Mode => {
                 happened.push(Happening::Note(format!("the mode stays as it was: {said}")));
                 self.step(happened);
@@ -308,7 +308,7 @@ impl Acp {
                 let detail = Own::ModelNotSet { model: one_line(&self.spec.model, 100) }.with(said);
                 self.give_up(Category::Permanent, detail, happened);
             }
-            // A cancelled turn should not come back as an error, and with some agents does.
+            // A cancelled turn must not return an error, but does with some agents.
             Asked::Prompt if self.circles => self.circled(happened),
             Asked::Prompt if self.telling.was_cut() && !self.cancelled => self.go_on(happened),
             Asked::Initialize | Asked::New | Asked::Prompt => self.failed(failure, happened),
@@ -320,7 +320,7 @@ impl Acp {
         let ours = params.session_id.text().is_some() && params.session_id.text() == open;
         let Some(update) = params.update.0.as_ref().filter(|_| ours) else { return };
         let kind = update.session_update.text_or_empty();
-        // What the agent says or does of its own accord, not what is told of the session beside it.
+        // Output and actions of the agent itself, in contrast to information about the session.
         if matches!(
             kind,
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan"
@@ -348,12 +348,12 @@ impl Acp {
                 let codex = update.meta.0.as_ref().and_then(|meta| meta.codex.0.as_ref());
                 let state = codex.and_then(|codex| codex.thread_status.0.as_ref());
                 if state.is_some_and(|state| state.kind.text() == Some("systemError")) {
-                    // What it says from here on is why.
+                    // Text after this is the reason.
                     self.flush(happened);
                     self.broken = true;
                 }
             }
-            // Thinking, plans, commands, modes, and what is yet to come: proof of life.
+            // Thoughts, plans, commands, modes, and later additions: only a sign of life.
             _ => {}
         }
     }
@@ -371,7 +371,7 @@ impl Acp {
         }
     }
 
-    /// What was said so far is a message.
+    /// Ends the current message.
     fn flush(&mut self, happened: &mut Vec<Happening>) {
         let words = both_ends(&std::mem::take(&mut self.words), TEXT_MAX);
         if !words.trim().is_empty() {
@@ -385,7 +385,7 @@ impl Acp {
         }
     }
 
-    /// It does something, or wants to.
+    /// Handles an action of the agent, or its request for one.
     fn acts(&mut self, call: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         self.flush(happened);
         (self.in_a_row, self.summaries) = (0, 0);
@@ -399,7 +399,7 @@ impl Acp {
         let amount = amount.max(0.0);
         self.names_cost |= amount > 0.0;
         if self.prompted {
-            // Whoever names less than was known of before has lost some of it, and counts on from there.
+            // An agent that reports less than was known before has lost a part, and counts on from there.
             self.spent_before = self.spent_before.min(amount);
             self.usage.cost_usd = self.usage.cost_usd.max(amount - self.spent_before);
             self.progress(happened);
@@ -420,7 +420,7 @@ fn cancel(session: &str) -> Vec<u8> {
     rpc::notification("session/cancel", Some(&json!({ "sessionId": session })))
 }
 
-/// herder's tool server beside those of the user's own.
+/// Returns herder's tool server, which is added to the user's own servers.
 fn tool_server(access: &Access, marker: &str) -> Value {
     let environment = access.environment(marker).map(|(name, value)| json!({ "name": name, "value": value }));
     json!({ "name": SERVER, "command": access.program, "args": ["mcp"], "env": environment })
@@ -477,7 +477,7 @@ impl Protocol for Acp {
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {
-            // The protocol wants it so for a turn that is being cancelled.
+            // The protocol requires this answer for a turn that is being cancelled.
             (Some("session/request_permission"), Some(id)) if self.telling.cuts() => {
                 self.telling.begins(happened);
                 if let Some(call) = params.tool_call.0.as_ref() {
@@ -497,7 +497,7 @@ impl Protocol for Acp {
                     self.calls.refused(call);
                 }
             }
-            // By its first name and its later one.
+            // The old and the new name of the method.
             (Some("session/elicitation" | "elicitation/create"), Some(id)) => {
                 self.asking.elicit(&id, params, happened);
             }
@@ -513,7 +513,7 @@ impl Protocol for Acp {
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let mut outcome = self.result.take().unwrap_or_else(|| {
             let known = match exit {
-                // Code 2 asks not to be restarted, whatever was said.
+                // Exit code 2 asks not to be restarted, regardless of the output.
                 Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
                 Some(Exit::Code(_)) => last_known(stderr, |line| Failure::said(line).category()),
             };
@@ -527,7 +527,7 @@ impl Protocol for Acp {
         outcome
     }
 
-    /// Retries are said on standard error alone, if at all.
+    /// Retries are visible on standard error only, if at all.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let outcome = outcome_of(&Failure::said(stderr.newest().next_back()?));
         is_limit(outcome.category).then_some(outcome)
@@ -535,7 +535,7 @@ impl Protocol for Acp {
 
     fn was_stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let limit = |line: &str| Failure::said(line).category().filter(|category| is_limit(*category));
-        // One that it went on after was over by then.
+        // A limit followed by more work was over by then.
         last_of(stderr.newest(), limit).filter(|_| self.quirks.tells_when_it_leaves)
     }
 

@@ -1,50 +1,50 @@
-//! What is peculiar to the agents that are known: the protocol leaves much open, and they fill it differently.
+//! Peculiarities of the known ACP agents, in points that the protocol leaves open.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::core::spec::Permissions;
 
-/// The modes in which an agent may read alone, write in its workspace, and do whatever its user may.
+/// The agent's modes for reading only, for writing in the workspace, and for everything that the user may do.
 type Modes = [(Permissions, &'static str); 3];
 
-/// What is peculiar to an agent.
+/// The peculiarities of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quirks {
-    /// The name by which it introduces itself; none for those that are not known.
+    /// The name by which the agent introduces itself; `None` for unknown agents.
     pub name: Option<&'static str>,
-    /// The program by which it is known before it has introduced itself.
+    /// The program's file name, by which the agent is known before it introduces itself.
     pub program: Option<&'static str>,
-    /// Variables that it needs to be a good child, unless the spec sets them, also where it is asked once.
+    /// Environment variables for running as a child process, unless the spec sets them; also used for single requests.
     pub environment: &'static [(&'static str, &'static str)],
-    /// Variables by which it asks about what it does, where somebody answers.
+    /// Environment variables that make the agent ask for permission, used if somebody can answer.
     pub asking: &'static [(&'static str, &'static str)],
-    /// Its modes, as far as they say what it may do without asking.
+    /// The agent's modes, if they define what it may do without asking.
     pub modes: Option<Modes>,
-    /// Failures come as words and an ordinary end of the turn; a state beside them tells.
+    /// True if failures are reported as text and a normal end of the turn; a separate state shows them.
     pub fails_as_words: bool,
-    /// An ordinary end of the turn for which it counted no token was no answer. (A gateway that leaves the counts out is not
-    /// to be told from that.)
+    /// True if a normal end of the turn without any counted token means that there was no answer. A gateway that
+    /// omits the counts cannot be told apart from that.
     pub uncounted_as_success: bool,
-    /// A turn in which it says more messages than this without doing anything between them is a stream that ends too early,
-    /// asked for again and again without a pause and an end.
+    /// Maximum number of messages in a turn without an action between them; more of them mean that the model's stream
+    /// ends early and the agent retries without pause or end.
     pub messages_in_a_row: Option<u32>,
-    /// What stands in a message by which it sums up a conversation that fills its context window.
+    /// Parts of the message that summarizes a conversation when its context window is full.
     pub sums_up_by: Option<[&'static str; 2]>,
-    /// What it writes to standard error it keeps until it leaves.
+    /// True if the agent writes to standard error only when it exits.
     pub tells_when_it_leaves: bool,
-    /// A turn that was cancelled while it slept through a limit comes back as an ordinary end.
+    /// True if a turn that was cancelled during a wait for a limit is reported as a normal end.
     pub cancelled_as_success: bool,
-    /// The tokens that it names for a turn are those of its last call of the model; the dollars are of all of them.
+    /// True if the reported tokens of a turn are those of its last model call only; the dollars are for all calls.
     pub counts_last_call: bool,
-    /// Once a turn is cancelled, another one can be asked for in the same conversation. The protocol has it so; where it was
-    /// not seen and a cancelled turn looks like a failed one, nobody counts on it.
+    /// True if the conversation accepts another prompt after a cancelled turn. The protocol allows it; herder relies
+    /// on it only for agents with which it was tested, or whose cancelled turns do not look like failures.
     pub prompted_again: bool,
-    /// How long it is given to leave after its work, where it is known not to leave by itself.
+    /// Maximum time to exit after the work, for agents that are known not to exit by themselves.
     pub leaves_within: Option<Duration>,
 }
 
-/// Agents that are not known: nothing is presumed of them but what the protocol says.
+/// The peculiarities of unknown agents: none, only the protocol is assumed.
 const PLAIN: Quirks = Quirks {
     name: None,
     program: None,
@@ -62,31 +62,31 @@ const PLAIN: Quirks = Quirks {
     leaves_within: None,
 };
 
-/// The modes of an agent that asks about everything in this one alone.
+/// Returns the modes of an agent that asks about everything only in this mode.
 const fn asks_in(mode: &'static str) -> Option<Modes> {
     Some([(Permissions::ReadOnly, mode), (Permissions::WorkspaceWrite, mode), (Permissions::Full, mode)])
 }
 
-/// Two seconds are more than any of them takes that leaves at all.
+/// The time limit for agents that do not exit by themselves. Agents that do take less than two seconds.
 const NEVER_LEAVES: Option<Duration> = Some(Duration::from_secs(2));
 
-/// The agents that are known.
+/// The known agents.
 pub const KNOWN: [Quirks; 7] = [
     Quirks {
         name: Some("gemini-cli"),
         program: Some("gemini"),
         environment: &[
-            // It starts itself a second time otherwise: 150 MB and seconds more for nothing.
+            // Otherwise the program starts itself a second time, which costs 150 MB and seconds for nothing.
             ("GEMINI_CLI_NO_RELAUNCH", "true"),
-            // In a folder that nobody has called good it starts no tool server, herder's neither. Whoever made the folder an
-            // agent's workspace has called it good.
+            // In an untrusted folder it starts no tool servers, including herder's. Whoever configured the folder as
+            // an agent's workspace trusts it.
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ],
-        // The others change files unasked, its own settings among them.
+        // In the other modes it changes files without asking, including its own settings.
         modes: asks_in("default"),
         uncounted_as_success: true,
         tells_when_it_leaves: true,
-        // With a tool server it stays when its input ends.
+        // With a tool server it does not exit when its input ends.
         leaves_within: NEVER_LEAVES,
         ..PLAIN
     },
@@ -95,12 +95,12 @@ pub const KNOWN: [Quirks; 7] = [
         program: Some("opencode"),
         environment: &[
             ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-            // Why it tries again is said on standard error alone, and only if it is asked to.
+            // The reason of a retry is printed to standard error only, and only with these variables.
             ("OPENCODE_PRINT_LOGS", "1"),
             ("OPENCODE_LOG_LEVEL", "ERROR"),
         ],
-        // It asks about nothing by itself; what it may do without asking is herder's to say. This goes before what the user's
-        // own configuration says of the same, and leaves that configuration alone.
+        // By default it asks about nothing. This variable overrides the user's configuration of permissions, and
+        // leaves the rest of it alone.
         asking: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask"}"#)],
         messages_in_a_row: Some(10),
         sums_up_by: Some(["## Objective", "## Next Move"]),
@@ -108,10 +108,10 @@ pub const KNOWN: [Quirks; 7] = [
         counts_last_call: true,
         ..PLAIN
     },
-    // In the mode that they begin with, a model of their own or nobody says yes to what they do.
+    // In their default modes, a model or nobody at all approves the actions.
     Quirks { name: Some("qwen-code"), modes: asks_in("default"), ..PLAIN },
     Quirks { name: Some("@mistralai/mistral-vibe"), modes: asks_in("ask"), ..PLAIN },
-    // A user's configuration may begin it in another one.
+    // A user's configuration may start it in another mode.
     Quirks { name: Some("Kimi Code CLI"), modes: asks_in("default"), ..PLAIN },
     Quirks {
         name: Some("@agentclientprotocol/claude-agent-acp"),
@@ -142,27 +142,27 @@ fn set(variables: &[(&str, &str)], environment: &mut BTreeMap<String, String>) {
 }
 
 impl Quirks {
-    /// Those of the agent that introduces itself so.
+    /// Returns the peculiarities of the agent with this name.
     #[must_use]
     pub fn of(name: &str) -> Self {
         KNOWN.into_iter().find(|known| known.name == Some(name)).unwrap_or(PLAIN)
     }
 
-    /// Those of the agent whose program this is.
+    /// Returns the peculiarities of the agent with this program.
     #[must_use]
     pub fn of_program(program: &str) -> Self {
         let file = program.rsplit('/').next().unwrap_or(program);
         KNOWN.into_iter().find(|known| known.program == Some(file)).unwrap_or(PLAIN)
     }
 
-    /// Sets what it needs, where the spec has not.
+    /// Sets the environment variables the agent needs, unless the spec does.
     pub fn furnish(&self, environment: &mut BTreeMap<String, String>) {
         set(self.environment, environment);
     }
 
-    /// Sets what an agent needs that this program is, or starts, and by which it asks. Whom `npx`, `env` or a script starts
-    /// shows only when it introduces itself, which is too late for variables: then it gets those of everyone who is known,
-    /// to whom the others' mean nothing.
+    /// Sets the environment variables that a program needs, including those that make it ask. An agent started
+    /// through `npx`, `env` or a script is known only after it has introduced itself, which is too late for
+    /// variables: it gets those of all known agents, which other agents ignore.
     pub fn furnish_to_ask(program: &str, environment: &mut BTreeMap<String, String>) {
         let known = Self::of_program(program);
         let one = [known];
@@ -172,7 +172,7 @@ impl Quirks {
         }
     }
 
-    /// The mode in which it may do that much without asking.
+    /// Returns the mode in which the agent may do as much without asking as the permissions allow.
     #[must_use]
     pub fn mode(&self, permissions: Permissions) -> Option<&'static str> {
         let mode = self.modes?.into_iter().find(|(of, _)| *of == permissions);

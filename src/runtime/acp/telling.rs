@@ -1,70 +1,71 @@
-//! What the agent is told in mid-session: the running turn is cancelled, and the next prompt begins with it.
+//! Messages for an agent during a session: the running turn is cancelled, and the next prompt starts with them.
 //!
 //! ```text
-//!   add ──► no call open ──► session/cancel ──► the turn's end ──► session/prompt ──► the first word of that turn: it has it
-//!                                  └──► it begins one call after the other: it does not listen, and is left alone
+//!   add ──► no call open ──► session/cancel ──► the turn's end ──► session/prompt ──► first output of that turn: delivered
+//!                                  └──► it starts one call after another: it ignores the cancellation, and is left alone
 //! ```
 //!
-//! A call that is open is not cut short for words: they wait until it is over. A turn that ends by itself before it is
-//! cancelled ends the session as ever; what was to be told waits for the next one.
+//! An open call is not interrupted for a message, which waits until the call has ended. A turn that ends by itself
+//! before it is cancelled ends the session as usual; the message waits for the next session.
 
 use crate::core::id::WorkId;
 use crate::runtime::protocol::Happening;
 
-/// What follows the words, so that the agent does not take them for all there is to do.
+/// Text after the messages, so that the agent does not take them for its whole task.
 const GO_ON: &str = "You were interrupted to be told this. Bear it in mind and go on with your work.";
 
-/// What an agent is told whose turn was cancelled for words that it did not wait for.
+/// The prompt of an agent whose turn was cancelled for messages that are no longer waiting.
 const GO_ON_AT_ONCE: &str = "Go on with your work.";
 
-/// Calls that an agent may begin after its turn was cancelled: some are on their way by then.
+/// Maximum number of calls that an agent may start after its turn was cancelled; some are already on their way.
 const BEGUN_MAX: u32 = 3;
 
-/// See the module's text.
+/// The state of messages for an agent during a session.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
-    /// What the running turn is to be cut short for. The core bounds how much can wait.
+    /// Messages that the running turn is to be cancelled for. The core limits their number.
     waiting: Vec<(WorkId, String)>,
-    /// Whether the running turn was cancelled for it, and how many calls the agent has begun since.
+    /// Number of calls the agent has started since its turn was cancelled; `None` if the turn is not cancelled.
     cut: Option<u32>,
-    /// Whether it went on although its turn was cancelled: then it is not tried again.
+    /// True if the agent ignored a cancellation; it is not tried again.
     deaf: bool,
-    /// What is part of the prompt that was sent last.
+    /// The messages in the latest prompt.
     sent: Vec<WorkId>,
 }
 
 impl Telling {
-    /// Takes in what is to be told.
+    /// Adds a message.
     pub(super) fn add(&mut self, work: WorkId, text: &str) {
         self.waiting.push((work, text.to_owned()));
     }
 
-    /// Whether the turn is to be cancelled once it can be.
+    /// True if the turn is to be cancelled as soon as possible.
     pub(super) fn wants_to_cut(&self) -> bool {
         !self.waiting.is_empty() && self.cut.is_none()
     }
 
-    /// The turn is cancelled.
+    /// Marks the turn as cancelled.
     pub(super) fn cut(&mut self) {
         self.cut = Some(0);
     }
 
-    /// Whether the turn is being cut short, as far as is known.
+    /// True if the turn is being cancelled and the agent has not ignored that so far.
     pub(super) fn cuts(&self) -> bool {
         self.cut.is_some() && !self.deaf
     }
 
-    /// Whether the turn was cancelled for words, also if the agent went on.
+    /// True if the turn was cancelled for messages, even if the agent ignored it.
     pub(super) fn was_cut(&self) -> bool {
         self.cut.is_some()
     }
 
-    /// Whether the agent does not listen.
+    /// True if the agent ignores cancellations.
     pub(super) fn is_deaf(&self) -> bool {
         self.deaf
     }
 
-    /// The agent begins a call. One that goes on and on although its turn was cancelled is told in another way.
+    /// Handles the start of a call. An agent that keeps starting calls after its turn was cancelled gets its messages
+    /// in another way.
     pub(super) fn begins(&mut self, happened: &mut Vec<Happening>) {
         let Some(begun) = self.cut.as_mut().filter(|_| !self.deaf) else { return };
         *begun += 1;
@@ -75,7 +76,7 @@ impl Telling {
         }
     }
 
-    /// The prompt of the turn that follows.
+    /// Returns the prompt of the following turn.
     pub(super) fn prompt(&mut self) -> String {
         self.cut = None;
         let waiting = std::mem::take(&mut self.waiting);
@@ -88,7 +89,7 @@ impl Telling {
         words.join("\n\n")
     }
 
-    /// The agent has said something since, or its turn is over: it has what the prompt said.
+    /// Marks the messages of the latest prompt as delivered: the agent has said something since, or its turn is over.
     pub(super) fn arrived(&mut self, happened: &mut Vec<Happening>) {
         happened.extend(self.sent.drain(..).map(|work| Happening::Steered { work }));
     }

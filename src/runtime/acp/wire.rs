@@ -1,5 +1,5 @@
-//! The lines of the Agent Client Protocol, version 1, as far as they are needed. Methods and fields that are not known are
-//! passed over, and each field takes whatever stands there (see [`Loose`]).
+//! Message types of the Agent Client Protocol, version 1, as far as they are used. Unknown methods and fields are
+//! ignored, and a field accepts a value of any type (see [`Loose`]).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,72 +7,72 @@ use serde_json::Value;
 use crate::runtime::loose::{self, Few, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
-/// One line.
+/// A line of the protocol.
 pub type Line<'a> = rpc::Line<'a, Params<'a>, Answer<'a>, Failed<'a>>;
 
-/// What belongs to a method.
+/// The parameters of a method.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Params<'a> {
-    /// The conversation it concerns.
+    /// The session id of the conversation.
     #[serde(borrow)]
     pub session_id: Scalar<'a>,
-    /// `session/update`: what is new.
+    /// `session/update`: the update.
     #[serde(borrow)]
     pub update: Loose<Update<'a>>,
-    /// `session/request_permission`: the answers to choose from.
+    /// `session/request_permission`: the possible answers.
     #[serde(borrow)]
     pub options: Many<Choice<'a>>,
-    /// `elicitation/create`: what is asked.
+    /// `elicitation/create`: the question.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// `elicitation/create`: `form`, or `url` for a page that is to be opened.
+    /// `elicitation/create`: `form`, or `url` for a page to be opened.
     #[serde(borrow)]
     pub mode: Scalar<'a>,
     /// `elicitation/create`: the fields, as a JSON schema.
     pub requested_schema: Option<Value>,
-    /// `session/request_permission`: what is asked for.
+    /// `session/request_permission`: the tool call.
     #[serde(borrow)]
     pub tool_call: Loose<Update<'a>>,
 }
 
-/// An answer to a request of herder's.
+/// The answer to a request of herder.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Answer<'a> {
-    /// `initialize`: the version that the agent speaks.
+    /// `initialize`: the agent's protocol version.
     #[serde(borrow)]
     pub protocol_version: Scalar<'a>,
-    /// `initialize`: who it is.
+    /// `initialize`: the agent's name.
     #[serde(borrow)]
     pub agent_info: Loose<Named<'a>>,
-    /// `initialize`: what it can.
+    /// `initialize`: the agent's capabilities.
     #[serde(borrow)]
     pub agent_capabilities: Loose<Capabilities<'a>>,
-    /// `session/new`: the conversation.
+    /// `session/new`: the id of the conversation.
     #[serde(borrow)]
     pub session_id: Scalar<'a>,
-    /// `session/new`, `session/load`: ways to work in.
+    /// `session/new`, `session/load`: the modes of the agent.
     #[serde(borrow)]
     pub modes: Loose<Modes<'a>>,
-    /// `session/new`, `session/load`: there if the model can be set by `session/set_model`.
+    /// `session/new`, `session/load`: present if `session/set_model` sets the model.
     #[serde(borrow)]
     pub models: Loose<Named<'a>>,
-    /// `session/new`, `session/load`: what can be set by `session/set_config_option`.
+    /// `session/new`, `session/load`: the options that `session/set_config_option` sets.
     #[serde(borrow)]
     pub config_options: Many<Named<'a>>,
-    /// `session/prompt`: why the turn ended.
+    /// `session/prompt`: the reason for the end of the turn.
     #[serde(borrow)]
     pub stop_reason: Scalar<'a>,
-    /// `session/prompt`: tokens, where the agent counts them here.
+    /// `session/prompt`: the tokens, if the agent reports them here.
     #[serde(borrow)]
     pub usage: Loose<Tokens<'a>>,
-    /// `session/prompt`: tokens, where it counts them there.
+    /// `session/prompt`: the tokens, if the agent reports them in `_meta`.
     #[serde(borrow, rename = "_meta")]
     pub meta: Loose<Meta<'a>>,
 }
 
-/// Something with an id or a name.
+/// An object with an id or a name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Named<'a> {
@@ -84,29 +84,29 @@ pub struct Named<'a> {
     pub name: Scalar<'a>,
 }
 
-/// What an agent can.
+/// The capabilities of an agent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Capabilities<'a> {
-    /// Whether it can go on with an earlier conversation.
+    /// True if the agent can resume an earlier conversation.
     #[serde(borrow)]
     pub load_session: Scalar<'a>,
 }
 
-/// Ways to work in.
+/// The modes of an agent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Modes<'a> {
-    /// Those there are.
+    /// The available modes.
     #[serde(borrow)]
     pub available_modes: Many<Named<'a>>,
 }
 
-/// An answer to choose.
+/// A possible answer to a permission request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Choice<'a> {
-    /// What to answer.
+    /// The id to answer with.
     #[serde(borrow)]
     pub option_id: Scalar<'a>,
     /// `allow_once`, `allow_always`, `reject_once`, `reject_always`.
@@ -114,23 +114,23 @@ pub struct Choice<'a> {
     pub kind: Scalar<'a>,
 }
 
-/// Something new in a conversation, or a tool call that permission is asked for.
+/// An update of a conversation, or a tool call in a permission request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Update<'a> {
-    /// What kind of news it is.
+    /// The kind of the update.
     #[serde(borrow)]
     pub session_update: Scalar<'a>,
-    /// `agent_message_chunk`: a piece of words. `tool_call`, `tool_call_update`: what it changes, and what it said.
+    /// `agent_message_chunk`: a piece of text. `tool_call`, `tool_call_update`: changes and output of the call.
     #[serde(borrow)]
     pub content: Few<Piece<'a>>,
-    /// `agent_message_chunk`: which message it belongs to, if the agent says so.
+    /// `agent_message_chunk`: the id of the message, if the agent gives it.
     #[serde(borrow)]
     pub message_id: Scalar<'a>,
-    /// `tool_call`, `tool_call_update`: which call.
+    /// `tool_call`, `tool_call_update`: the id of the call.
     #[serde(borrow)]
     pub tool_call_id: Scalar<'a>,
-    /// `tool_call`: for people.
+    /// `tool_call`: a title for people.
     #[serde(borrow)]
     pub title: Scalar<'a>,
     /// `tool_call`: `read`, `edit`, `execute`, ….
@@ -139,22 +139,22 @@ pub struct Update<'a> {
     /// `tool_call`, `tool_call_update`: `pending`, `in_progress`, `completed`, `failed`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// `tool_call`, `tool_call_update`: the arguments, as the tool takes them.
+    /// `tool_call`, `tool_call_update`: the tool's arguments.
     #[serde(borrow)]
     pub raw_input: Raw<'a>,
-    /// `tool_call_update`: what it said, as the tool says it.
+    /// `tool_call_update`: the tool's output, unchanged.
     #[serde(borrow)]
     pub raw_output: Raw<'a>,
-    /// `tool_call`: the files it is about.
+    /// `tool_call`: the files that the call works on.
     #[serde(borrow)]
     pub locations: Many<Location<'a>>,
-    /// `plan`: its steps.
+    /// `plan`: the steps.
     #[serde(borrow)]
     pub entries: Many<Step<'a>>,
-    /// `usage_update`: money so far.
+    /// `usage_update`: the total cost so far.
     #[serde(borrow)]
     pub cost: Loose<Cost<'a>>,
-    /// What the agent adds of its own.
+    /// The agent's own additions.
     #[serde(borrow, rename = "_meta")]
     pub meta: Loose<Meta<'a>>,
 }
@@ -163,7 +163,7 @@ pub struct Update<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Step<'a> {
-    /// What is to be done.
+    /// The text of the step.
     #[serde(borrow)]
     pub content: Scalar<'a>,
     /// `pending`, `in_progress`, `completed`.
@@ -181,10 +181,10 @@ pub struct Piece<'a> {
     /// `image`, `audio`: the data in base64.
     #[serde(borrow)]
     pub data: Scalar<'a>,
-    /// The kind of data.
+    /// The MIME type of the data.
     #[serde(borrow, rename = "mimeType")]
     pub mime_type: Scalar<'a>,
-    /// `resource_link`, `image`: the place.
+    /// `resource_link`, `image`: the URI.
     #[serde(borrow)]
     pub uri: Scalar<'a>,
     /// `resource_link`: the name.
@@ -193,76 +193,76 @@ pub struct Piece<'a> {
     /// `resource_link`: the name for people.
     #[serde(borrow)]
     pub title: Scalar<'a>,
-    /// `resource`: a file that is part of the answer.
+    /// `resource`: a file within the answer.
     #[serde(borrow)]
     pub resource: Loose<Resource<'a>>,
-    /// Words.
+    /// `text`: the text.
     #[serde(borrow)]
     pub text: Scalar<'a>,
-    /// What it holds, with tool calls.
+    /// Within tool calls: the content of the piece.
     #[serde(borrow)]
     pub content: Loose<Words<'a>>,
-    /// Which file is changed, with tool calls that change one.
+    /// Within tool calls that change a file: its path.
     #[serde(borrow)]
     pub path: Scalar<'a>,
-    /// The file as it is.
+    /// Within tool calls that change a file: the old text.
     #[serde(borrow, rename = "oldText")]
     pub old_text: Scalar<'a>,
-    /// A file as it is to be, with tool calls that change one.
+    /// Within tool calls that change a file: the new text.
     #[serde(borrow, rename = "newText")]
     pub new_text: Scalar<'a>,
 }
 
-/// A file that is part of an answer.
+/// A file within an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Resource<'a> {
-    /// The place.
+    /// The URI of the file.
     #[serde(borrow)]
     pub uri: Scalar<'a>,
-    /// The kind of data.
+    /// The MIME type of the file.
     #[serde(borrow, rename = "mimeType")]
     pub mime_type: Scalar<'a>,
-    /// The whole text, where it is one.
+    /// The full text, if it is a text file.
     #[serde(borrow)]
     pub text: Scalar<'a>,
 }
 
-/// Words in a piece of what a tool call said.
+/// The text in a piece of a tool call's output.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Words<'a> {
-    /// The words.
+    /// The text.
     #[serde(borrow)]
     pub text: Scalar<'a>,
 }
 
-/// Where a tool works.
+/// The location that a tool works on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Location<'a> {
-    /// A file.
+    /// The path of the file.
     #[serde(borrow)]
     pub path: Scalar<'a>,
 }
 
-/// Money.
+/// A cost.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cost<'a> {
-    /// How much.
+    /// The number.
     #[serde(borrow)]
     pub amount: Scalar<'a>,
-    /// Of what.
+    /// The currency; only `USD` is used.
     #[serde(borrow)]
     pub currency: Scalar<'a>,
 }
 
-/// What agents add of their own.
+/// The agent's own additions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Meta<'a> {
-    /// gemini and others: tokens of the turn.
+    /// gemini and others: the tokens of the turn.
     #[serde(borrow)]
     pub quota: Loose<Quota<'a>>,
     /// codex-acp: the state of the conversation.
@@ -270,28 +270,28 @@ pub struct Meta<'a> {
     pub codex: Loose<Codex<'a>>,
 }
 
-/// Tokens of the turn.
+/// The tokens of a turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Quota<'a> {
-    /// The sums.
+    /// The totals.
     #[serde(borrow)]
     pub token_count: Loose<Tokens<'a>>,
-    /// By model.
+    /// The tokens per model.
     #[serde(borrow)]
     pub model_usage: Many<ModelUsage<'a>>,
 }
 
-/// Tokens of one model.
+/// The tokens of a model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ModelUsage<'a> {
-    /// Which.
+    /// The model's name.
     #[serde(borrow)]
     pub model: Scalar<'a>,
 }
 
-/// What codex-acp adds.
+/// The additions of codex-acp.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Codex<'a> {
@@ -300,59 +300,59 @@ pub struct Codex<'a> {
     pub thread_status: Loose<Status<'a>>,
 }
 
-/// A state.
+/// The state of a conversation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status<'a> {
-    /// Which.
+    /// The name of the state.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
 }
 
-/// Tokens, in whichever way they are written.
+/// Numbers of tokens, in any of the spellings that agents use.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Tokens<'a> {
-    /// Sent.
+    /// Number of tokens sent.
     #[serde(borrow, alias = "input_tokens")]
     pub input_tokens: Scalar<'a>,
-    /// Received.
+    /// Number of tokens received.
     #[serde(borrow, alias = "output_tokens")]
     pub output_tokens: Scalar<'a>,
-    /// Found in the model's cache; with some agents beside those sent, with others among them.
+    /// Number of tokens read from the model's cache; some agents include them in the tokens sent, others do not.
     #[serde(borrow, alias = "cachedInputTokens")]
     pub cached_read_tokens: Scalar<'a>,
-    /// All of them, where the agent adds them up.
+    /// Total number of tokens, if the agent reports it.
     #[serde(borrow)]
     pub total_tokens: Scalar<'a>,
 }
 
-/// An answer to a request that failed.
+/// The answer to a failed request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Failed<'a> {
-    /// JSON-RPC's code, or what an agent makes of it.
+    /// The JSON-RPC code, or an agent's own one.
     #[serde(borrow)]
     pub code: Scalar<'a>,
-    /// Why.
+    /// The error text.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// More about it.
+    /// Details of the error.
     #[serde(borrow)]
     pub data: Loose<Details<'a>>,
 }
 
-/// More about a failure, in the terms of several agents.
+/// Details of an error, in the fields of several agents.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Details<'a> {
-    /// claude-agent-acp: the kind.
+    /// claude-agent-acp: the kind of error.
     #[serde(borrow)]
     pub error_kind: Scalar<'a>,
-    /// opencode: the kind.
+    /// opencode: the kind of error.
     #[serde(borrow)]
     pub error_name: Scalar<'a>,
-    /// codex-acp: the kind, in codex's own words.
+    /// codex-acp: the kind of error, as named by codex.
     #[serde(borrow)]
     pub codex_error_info: Scalar<'a>,
     /// codex-acp: the reason.
@@ -363,10 +363,10 @@ pub struct Details<'a> {
     pub details: Scalar<'a>,
 }
 
-/// Parses one line.
+/// Parses a line.
 ///
 /// # Errors
-/// If it is no JSON object.
+/// The line is not a JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
     loose::object(line)
 }
