@@ -1,7 +1,8 @@
-//! Requests for permission over standard input and output (`--permission-prompt-tool stdio`).
+//! Permission requests of Claude Code over standard input and output (`--permission-prompt-tool stdio`).
 //!
-//! The CLI asks where its mode and the user's own rules do not let a call pass. So that what is always asked is asked whatever
-//! those say, herder is told of calls beforehand (a hook `PreToolUse`, over the same lines), and has the CLI ask then.
+//! The CLI asks if neither its mode nor the user's own rules allow a call. To be asked about commands that are always
+//! asked about, regardless of those rules, herder registers a `PreToolUse` hook over the same lines and requests the
+//! question there.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::runtime::protocol::Happening;
 use crate::runtime::text::one_line;
 use crate::tools::SERVER;
 
-/// Tools that change files, and the argument that names which.
+/// Tools that change files, with the name of the argument that contains the path.
 const FILE_TOOLS: [(&str, &str); 4] = [
     ("Edit", "file_path"),
     ("MultiEdit", "file_path"),
@@ -26,35 +27,37 @@ const FILE_TOOLS: [(&str, &str); 4] = [
     ("NotebookEdit", "notebook_path"),
 ];
 
-/// What the model is told of a no.
+/// The message to the model for a denied call.
 const DENIED: &str = "The operator denied this. Do not try to do the same in another way; go on without it, or say what you need.";
 
-/// The tool that asks people.
+/// The tool that asks people questions.
 const QUESTIONS: &str = "AskUserQuestion";
 
-/// The tool that has a plan approved.
+/// The tool that submits a plan for approval.
 const PLAN: &str = "ExitPlanMode";
 
-/// The mode in which work is done, once there is no plan to be approved.
+/// Returns the permission mode for the work itself, without planning.
 pub(super) const fn mode(permissions: Permissions) -> &'static str {
     match permissions {
-        // It asks about everything, and is answered here: only so what is always asked can be told apart.
+        // In this mode the CLI asks about everything, and herder answers, which lets it detect the commands that are
+        // always asked about.
         Permissions::ReadOnly | Permissions::Full => "default",
         Permissions::Plan | Permissions::WorkspaceWrite => "acceptEdits",
     }
 }
 
-/// The tools whose calls herder is told of: the shell, and those of MCP servers.
+/// The tools for which the hook is registered, as a regular expression: the shell and the tools of MCP servers.
 pub(super) const WATCHED: &str = "^(Bash|mcp__.*)$";
 
-/// What begins commands that may be of those that are always asked, should the CLI not tell of them.
+/// Starts of commands that may be always asked about, in case the CLI does not call the hook.
 const ASKED: [&str; 14] = [
     "git push", "rm", "sudo", "doas", "su", "sh", "bash", "zsh", "dash", "xargs", "psql", "mysql", "mariadb",
     "sqlite3",
 ];
 
-/// Rules by which the CLI asks even where its mode or the user's own settings would let a command pass. Where everything is
-/// allowed each command is asked about, and answered here unless it is one of those; elsewhere a person would have to answer.
+/// Returns the rules for which the CLI asks even if its mode or the user's settings would allow the command. With
+/// full permissions, every command is asked about and herder allows it unless it is one of those; otherwise a person
+/// would have to answer each.
 pub(super) fn rules(permissions: Permissions) -> Vec<String> {
     match permissions {
         Permissions::Full => vec!["Bash".to_owned()],
@@ -64,13 +67,13 @@ pub(super) fn rules(permissions: Permissions) -> Vec<String> {
     }
 }
 
-/// A request that waits.
+/// A request that waits for an answer.
 #[derive(Debug)]
 struct Request {
     id: String,
     tool: String,
     input: Value,
-    /// The mode in which an approved plan is carried out.
+    /// The mode for carrying out an approved plan.
     mode: &'static str,
 }
 
@@ -106,7 +109,7 @@ impl approval::Request for Request {
     }
 }
 
-/// See the module's text.
+/// The state of the permission requests of a session.
 #[derive(Debug)]
 pub(super) struct Asking {
     spec: Arc<AgentSpec>,
@@ -120,7 +123,7 @@ impl Asking {
         Self { spec: Arc::clone(&launch.spec), requests: Requests::new(always_ask.clone()), always_ask }
     }
 
-    /// A request of the CLI's.
+    /// Handles a request of the CLI.
     pub(super) fn request(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         let Some(id) = line.request_id.text() else {
             happened.push(Happening::Malformed);
@@ -144,7 +147,7 @@ impl Asking {
         let input = request.input.clone().unwrap_or_else(|| json!({}));
         let request =
             Request { id: id.to_owned(), tool: tool.clone(), input, mode: mode(self.spec.permissions) };
-        // What is asked of people is theirs to answer, whatever is covered.
+        // Questions for people are answered by people, regardless of the permissions.
         if tool == QUESTIONS {
             let questions = questions(&request.input);
             return self.requests.inquire(request, questions, happened);
@@ -162,7 +165,7 @@ impl Asking {
         self.requests.decide(request, wish, cover, happened);
     }
 
-    /// The CLI does not wait any more.
+    /// Handles the withdrawal of a request by the CLI.
     pub(super) fn withdrawn(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         let id = line.request_id.text_or_empty();
         self.requests.withdraw(|request| request.id == id, happened);
@@ -173,7 +176,8 @@ impl Asking {
     }
 }
 
-/// The answer to being told of a call: it is asked about if it is one that always is; else the CLI's own rules decide.
+/// Returns the answer to the hook: to ask if the call is one that is always asked about, and otherwise to apply the
+/// CLI's own rules.
 fn told(call: &Value, always_ask: &[AskPattern]) -> Value {
     let tool = one_line(call["tool_name"].as_str().unwrap_or_default(), 100);
     let herders = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(SERVER));
@@ -195,13 +199,13 @@ fn denied(why: &str) -> Value {
     json!({ "behavior": "deny", "message": why, "interrupt": false })
 }
 
-/// The questions of a call that asks them.
+/// Yields the questions of a call of the question tool.
 fn asked(input: &Value) -> impl Iterator<Item = &Value> {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     questions.iter().filter(|question| question["question"].is_string())
 }
 
-/// The same as people are asked them.
+/// Returns the questions in the form in which people are asked.
 fn questions(input: &Value) -> Vec<Inquiry> {
     asked(input)
         .map(|question| Inquiry::Question {
@@ -212,7 +216,7 @@ fn questions(input: &Value) -> Vec<Inquiry> {
         .collect()
 }
 
-/// The answers that a question offers, as Claude Code and codex write them.
+/// Returns the answers that a question offers, in the format of Claude Code and codex.
 pub(in crate::runtime) fn offers(options: &Value) -> Vec<Offer> {
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
     let offers = options.iter().map(|option| Offer {
@@ -227,7 +231,7 @@ fn file_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
     input[*argument].as_str()
 }
 
-/// What is asked for, in the words that count: a shell's command as it is, else the file and all arguments.
+/// Returns the description of a request: for the shell the command, otherwise the file and all arguments.
 fn wish(tool: &str, input: &Value) -> Wish {
     let file_tool = FILE_TOOLS.iter().any(|(name, _)| *name == tool);
     let command = match input["command"].as_str() {
@@ -240,7 +244,7 @@ fn wish(tool: &str, input: &Value) -> Wish {
     Wish { tool: tool.to_owned(), command, shell: !file_tool, vague: false }
 }
 
-/// Whether that much may be done without asking.
+/// True if the permissions allow the call without asking.
 fn covers(permissions: Permissions, workspace: &Path, tool: &str, input: &Value) -> bool {
     match permissions {
         Permissions::Full => true,

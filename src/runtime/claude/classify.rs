@@ -1,34 +1,34 @@
-//! What a failed result of Claude Code means: structured fields first, text last, anything unknown is transient.
+//! Classification of failed results of Claude Code: structured fields first, the text last; unknown failures are transient.
 
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 use crate::runtime::text::bounded;
 
-/// The longest field that is shown, in bytes: they are words of an API.
+/// Maximum length of a field that is shown, in bytes; the fields are API identifiers.
 const FIELD_MAX: usize = 100;
 
-/// Where a row of the table looks.
+/// The field that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `result.subtype`.
     Subtype,
     /// `result.terminal_reason`.
     TerminalReason,
-    /// `api_error` of the result or of the assistant's last synthetic message.
+    /// `api_error` of the result or of the assistant's latest synthetic message.
     ApiError,
-    /// `error` of the assistant's last synthetic message.
+    /// `error` of the assistant's latest synthetic message.
     AssistantError,
     /// `api_error_status`, the API's HTTP status.
     Status,
-    /// `api_error_type`, the API's own word.
+    /// `api_error_type`, the API's own error type.
     ErrorType,
-    /// `status` of the last `rate_limit_event`.
+    /// `status` of the latest `rate_limit_event`.
     Limit,
-    /// Anywhere in the text, in small letters.
+    /// A part of the text, in lower case.
     Text,
 }
 
-/// A failed result, as far as the table looks at it.
+/// The fields of a failed result that the table examines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// See [`Field::Subtype`].
@@ -39,35 +39,35 @@ pub struct Failure {
     pub api_error: String,
     /// See [`Field::AssistantError`].
     pub assistant_error: String,
-    /// See [`Field::Status`], as text.
+    /// See [`Field::Status`], as a string.
     pub status: String,
     /// See [`Field::ErrorType`].
     pub error_type: String,
     /// See [`Field::Limit`].
     pub limit: String,
-    /// The whole text, for people.
+    /// The full text, for people.
     pub text: String,
 }
 
-/// The first row that fits decides.
+/// The classification table. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Transient,
     };
     &[
-        // Ends that the CLI itself decided on.
+        // Ends that the CLI itself decided.
         (Field::Subtype, "error_max_turns", MaxTurns),
         (Field::TerminalReason, "max_turns", MaxTurns),
         (Field::Subtype, "error_max_budget_usd", Budget),
         (Field::TerminalReason, "budget_exhausted", Budget),
         (Field::Subtype, "error_max_structured_output_retries", Permanent),
-        // The finest words for an API error come before the coarse ones they are a case of.
+        // Specific API errors, before the general ones that include them.
         (Field::ApiError, "prompt_too_long", ContextOverflow),
         (Field::TerminalReason, "prompt_too_long", ContextOverflow),
         (Field::ApiError, "usage_limit_reached", Quota),
         (Field::ApiError, "max_output_tokens", Transient),
         (Field::ApiError, "connection_failed", Transient),
-        // The CLI's own kind of error.
+        // The CLI's own error kinds.
         (Field::AssistantError, "authentication_failed", Auth),
         (Field::AssistantError, "billing_error", Billing),
         (Field::AssistantError, "rate_limit", RateLimit),
@@ -75,7 +75,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::AssistantError, "invalid_request", Permanent),
         (Field::AssistantError, "max_output_tokens", Transient),
         (Field::AssistantError, "server_error", Transient),
-        // The API's words, for which the CLI's kind is "unknown".
+        // The API's error types, for which the CLI's kind is "unknown".
         (Field::ErrorType, "billing_error", Billing),
         (Field::ErrorType, "authentication_error", Auth),
         (Field::ErrorType, "permission_error", Auth),
@@ -92,7 +92,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Status, "413", Permanent),
         (Field::Status, "422", Permanent),
         (Field::Limit, "rejected", RateLimit),
-        // A last resort, for versions that say it in words alone.
+        // Fallback for versions that report errors only as text.
         (Field::Text, "credit balance is too low", Billing),
         (Field::Text, "invalid api key", Auth),
         (Field::Text, "not logged in", Auth),
@@ -104,19 +104,19 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "reached maximum budget", Budget),
         (Field::Text, "issue with the selected model", Permanent),
         (Field::Text, "cannot be used with root/sudo privileges", Permanent),
-        // The CLI's own word for whatever has no other.
+        // The CLI's subtype for every other error.
         (Field::Subtype, "error_during_execution", Transient),
     ]
 };
 
 impl Failure {
-    /// A failure of which there are words alone.
+    /// Returns a failure that has only a text.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// `small`: its text in small letters.
+    /// True if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Subtype => self.subtype == value,
@@ -130,7 +130,8 @@ impl Failure {
         }
     }
 
-    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
+    /// Returns all fields that a row could examine, for a maintainer who adds one, followed by the text, which may be
+    /// truncated later.
     #[must_use]
     pub fn whole(&self) -> String {
         let fields = [
@@ -147,7 +148,7 @@ impl Failure {
         if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
     }
 
-    /// The class, if a row of the table knows it.
+    /// Returns the category, or `None` if no row matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);

@@ -1,14 +1,13 @@
-//! Runtime `claude`: Claude Code, stream-json both ways.
+//! Runtime `claude`: Claude Code with stream-json in both directions.
 //!
-//! The prompt is a user line. A message that is steered in is another one: the CLI hands it to the model with the next
-//! tool result, or begins another turn with it if the turn was over; that it did is seen by what the model says then
-//! ([`telling`]). After a result nothing is left to say, so standard
-//! input is closed, and the process exits; unless a message lies in its queue yet: then it begins a turn with that, in which it
-//! asks and is answered as before. The last result decides, but for two things: a
-//! turn that failed stays failed however well the next one went, and a turn that began and brought no result has not
-//! succeeded, whatever the one before it brought.
+//! The prompt is a user line, and so is a message during a turn: the CLI gives it to the model with the next tool
+//! result, or starts another turn with it if the turn is over. The model's next message shows that it was delivered
+//! ([`telling`]). After a result, standard input is closed and the process exits, unless a message is still in the
+//! CLI's queue: then another turn starts with it, in which permission requests work as before. The last result
+//! decides, with two exceptions: a failed turn stays failed even if the next one succeeds, and a turn that started
+//! without bringing a result has not succeeded, whatever the one before it brought.
 //!
-//! Exit codes mean nothing here, and `subtype` is `success` on API errors: see [`classify`].
+//! Exit codes mean nothing here, and `subtype` is `success` for API errors: see [`classify`].
 
 mod asking;
 pub mod classify;
@@ -42,22 +41,22 @@ use telling::Telling;
 pub(super) use asking::offers;
 pub(super) use printed::Printed;
 
-/// The program, unless the spec names another.
+/// The default program.
 const PROGRAM: &str = "claude";
 
-/// The final text that is kept: the longest answers are a few kilobytes.
+/// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// The reason that is kept, for people: an API's error page is not worth more.
+/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
 const DETAIL_MAX: usize = 4 * 1024;
 
-/// Instructions go on the command line, where one argument has at most 128 KiB.
+/// Maximum length of the instructions, in bytes. They are passed as an argument, which is limited to 128 KiB.
 const INSTRUCTIONS_MAX: usize = 100 * 1024;
 
-/// Messages that are remembered as counted: more than any number of helpers that work at once has open.
+/// Maximum number of counted messages that are remembered, more than the number of open messages of parallel subagents.
 const COUNTED_MAX: usize = 256;
 
-/// Set unless the spec sets them otherwise: no traffic but the model's.
+/// Default environment variables: no network traffic except the model's.
 pub const QUIET: [(&str, &str); 4] = [
     ("DISABLE_TELEMETRY", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
@@ -65,13 +64,13 @@ pub const QUIET: [(&str, &str); 4] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
 ];
 
-/// What an entry of a failed result begins with that is for nobody.
+/// Prefix of diagnostic entries in a failed result, which are not for people.
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
 
-/// What the CLI prints on standard error for a conversation it does not know.
+/// The CLI's message on standard error for an unknown conversation.
 const CONVERSATION_LOST: &str = "No conversation found";
 
-/// Speaks with Claude Code.
+/// The protocol state of Claude Code.
 #[derive(Debug)]
 pub struct Claude {
     asking: Asking,
@@ -79,30 +78,31 @@ pub struct Claude {
     resuming: bool,
     conversation: Option<String>,
     interrupts: u32,
-    /// What the results so far make together; none while a turn that followed a success is without its own.
+    /// The combined outcome of the results so far; `None` while a turn after a success has no result of its own.
     result: Option<Outcome>,
-    /// The last turn ended because it was asked to.
+    /// True if the last turn ended because it was interrupted.
     interrupted: bool,
-    /// What the last synthetic message said, for the result that follows it.
+    /// The fields of the latest synthetic message, for the result that follows it.
     failure: Failure,
     resets_at: Option<Timestamp>,
-    /// Messages that are counted, the last ones: helpers that work at once speak in turn.
+    /// Ids of the latest messages that were counted; the messages of parallel subagents interleave.
     counted: VecDeque<String>,
     messages: u32,
     turns: u32,
-    /// What the model's last answer used, as it said when it began: the sums of a result have more of it.
+    /// Tokens of the model's latest answer, as reported at its start: the totals of a result include more than that.
     last: Usage,
     usage: Usage,
-    /// What a conversation that goes on has used before, as far as it is known; then what the CLI's own sums have of it.
+    /// Usage of a resumed conversation before this session, as far as it is known; later, the part that the CLI's own
+    /// totals include.
     conversed: Usage,
     restored: Option<Usage>,
-    /// The tokens since the last result, whose cost is not named yet.
+    /// Tokens since the last result, whose cost is not reported yet.
     unpriced: Usage,
     model: String,
 }
 
 impl Claude {
-    /// What to run for `launch`.
+    /// Returns the command to run for `launch`, and the protocol state.
     #[must_use]
     pub fn prepare(launch: &Launch, mut environment: BTreeMap<String, String>) -> (Invocation, Self) {
         let spec = &launch.spec;
@@ -145,7 +145,8 @@ impl Claude {
                 let conversation = line.session_id.text().map(str::to_owned);
                 happened.push(Happening::TurnStarted);
                 self.telling.queue_is_read();
-                // A message was steered in at the last moment: until it has its own result it is not answered.
+                // A new turn starts with a message that arrived at the last moment, so there is no outcome until its
+                // own result.
                 self.result.take_if(|result| result.category == Category::Success);
                 if self.conversation.is_none() || self.conversation != conversation {
                     self.conversation.clone_from(&conversation);
@@ -162,7 +163,7 @@ impl Claude {
                     line.retry_delay_ms.number().unwrap_or(0.0) / 1000.0,
                 )));
             }
-            // Other notices are proof of life and nothing else.
+            // Other notices are only a sign of life.
             _ => {}
         }
     }
@@ -178,7 +179,7 @@ impl Claude {
         let synthetic = message.model.text() == Some("<synthetic>");
         for block in &message.content.0 {
             match block.kind.text_or_empty() {
-                // What the CLI says of an error is the outcome's detail, not the agent's words.
+                // The CLI's own text about an error is part of the outcome, not output of the agent.
                 "text" if !synthetic && line.parent_tool_use_id.text().is_none() => {
                     let text = block.text.text_or_empty();
                     if !text.trim().is_empty() {
@@ -190,7 +191,7 @@ impl Claude {
                     name: one_line(block.name.text_or_empty(), 100),
                     call: Box::new(call(block)),
                 }),
-                // Thinking, images, and what is yet to come.
+                // Thoughts, images, and later additions.
                 _ => {}
             }
         }
@@ -222,7 +223,7 @@ impl Claude {
                 id: bounded(block.tool_use_id.text_or_empty(), LINE_MAX).to_owned(),
                 end: Box::new(end(!block.is_error.is_true(), &block.content.texts())),
             });
-            // What helpers are answered goes to them.
+            // Results for subagents are delivered to them, not to the main conversation.
             if line.parent_tool_use_id.text().is_none() {
                 self.telling.queue_is_read();
             }
@@ -239,7 +240,7 @@ impl Claude {
         if status == "rejected" {
             self.resets_at = info.resets_at.integer().map(Timestamp::from_seconds);
         } else if status.starts_with("allowed") {
-            // The limit is over, and with it when it was to end.
+            // The limit is over, and so is its reset time.
             self.resets_at = None;
         }
     }
@@ -263,7 +264,7 @@ impl Claude {
 
     fn result(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         self.turns = self.turns.saturating_add(u32::try_from(line.num_turns.count()).unwrap_or(u32::MAX));
-        // Of an answer that was the only one the result says all.
+        // If there was only one answer, the result has its full usage.
         let only = line.usage.0.as_ref().map(tokens).filter(|_| self.messages == 1);
         self.last = only.filter(|only| only.tokens() > self.last.tokens()).unwrap_or(self.last);
         self.messages = 0;
@@ -278,16 +279,16 @@ impl Claude {
             outcome
         };
         self.keep(outcome);
-        // What went wrong in one turn says nothing about the next; a limit that was reached stays reached.
+        // Errors of one turn do not apply to the next; a limit that was reached does.
         self.failure = Failure { limit: std::mem::take(&mut self.failure.limit), ..Failure::default() };
         self.progress(happened);
-        // The CLI's own count of the turns in its queue leaves such messages out.
+        // The CLI's own count of queued turns does not include such messages.
         let follows = self.telling.is_untold();
         happened.push(if follows { Happening::AnotherFollows } else { Happening::TurnEnded });
     }
 
-    /// The task was the first turn's: its failure stands, and what a later turn said is kept with it. A turn that was
-    /// interrupted did not fail.
+    /// Combines an outcome with the earlier ones. The task was the first turn, so its failure stands, with the text
+    /// of a later turn. An interrupted turn does not count as failed.
     fn keep(&mut self, outcome: Outcome) {
         match &mut self.result {
             Some(before) if before.category != Category::Success && !self.interrupted => {
@@ -304,7 +305,7 @@ impl Claude {
         line.subtype.text_or_empty().clone_into(&mut self.failure.subtype);
         line.terminal_reason.text_or_empty().clone_into(&mut self.failure.terminal_reason);
         let mut errors = line.errors.words();
-        // Notes of the CLI's makers to themselves, on a turn that was interrupted.
+        // Diagnostics of the CLI's developers for an interrupted turn.
         errors.retain(|error| !error.starts_with(DIAGNOSTIC));
         self.failure.text = match line.result.text() {
             Some(text) if !text.trim().is_empty() => text.to_owned(),
@@ -333,7 +334,7 @@ impl Claude {
         happened.push(Happening::Progress { turns: self.turns.saturating_add(self.messages), reading });
     }
 
-    /// The sums since the process started: per model if they are there, else what each turn added.
+    /// Updates the totals since the process started: per model if they are reported, otherwise summed over the turns.
     fn count(&mut self, line: &wire::Line<'_>) {
         let cost = line.total_cost_usd.number();
         let mut sum = Usage { cost_usd: cost.unwrap_or_default(), ..Usage::default() }.sane();
@@ -354,7 +355,7 @@ impl Claude {
             if self.resuming { restored(sum, turn, self.conversed) } else { Usage::default() }
         });
         let sum = sum.since(restored);
-        // A meter does not run backwards, whatever was said of single messages before.
+        // Totals never decrease, whatever single messages reported before.
         self.usage.input_tokens = self.usage.input_tokens.max(sum.input_tokens);
         self.usage.cached_tokens = self.usage.cached_tokens.max(sum.cached_tokens);
         self.usage.output_tokens = self.usage.output_tokens.max(sum.output_tokens);
@@ -365,7 +366,7 @@ impl Claude {
     }
 }
 
-/// What a block that begins a tool call is about.
+/// Returns the content of a tool call from the block that starts it.
 fn call(block: &wire::Block<'_>) -> Call {
     let (kind, members): (Kind, &[&str]) = match block.name.text_or_empty() {
         "Bash" => (Kind::Command, &["command"]),
@@ -380,14 +381,14 @@ fn call(block: &wire::Block<'_>) -> Call {
     Call::new(kind, &what, arguments.as_bytes())
 }
 
-/// What the CLI's first sums have of earlier processes of a conversation that goes on: it takes its sums up again as they
-/// were when a process left in order, and from the last such one where a process was killed.
+/// Returns the part of the CLI's first totals that belongs to earlier processes of a resumed conversation. The CLI
+/// restores its totals from the last process that exited in order, so that the usage of a killed one is missing.
 fn restored(sum: Usage, turn: Usage, conversed: Usage) -> Usage {
     if conversed.tokens() > 0 && sum.tokens() >= conversed.tokens().saturating_add(turn.tokens()) {
         return Usage { cost_usd: conversed.cost_usd.min(sum.cost_usd), estimated_usd: 0.0, ..conversed };
     }
     let rest = Usage { cost_usd: 0.0, ..sum.since(turn) };
-    // By what the tokens usually cost: of one model the relations are the same.
+    // Split by the usual costs of tokens: for a single model the proportions are the same.
     let whole = PROVISIONAL.of(sum);
     let part = if whole > 0.0 { PROVISIONAL.of(rest) / whole } else { f64::from(turn.tokens() == 0) };
     Usage { cost_usd: sum.cost_usd * part.clamp(0.0, 1.0), ..rest }
@@ -426,7 +427,7 @@ fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
         option("--append-system-prompt", bounded(&instructions, INSTRUCTIONS_MAX).to_owned());
     }
     if spec.permissions == Permissions::ReadOnly {
-        // Whatever else would write is asked about.
+        // Every other call that would write needs permission.
         option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
     }
     let planned = (spec.permissions == Permissions::Plan).then_some("plan");
@@ -442,8 +443,8 @@ fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
     arguments
 }
 
-/// herder's tool server beside those of the user's own: offered to the model from the start, and used without a question.
-/// What is secret of it is in a file that is named here.
+/// Returns the arguments for herder's tool server, which is added to the user's own servers: offered to the model
+/// from the start, and used without a question. Its secret is in a file that the environment names.
 fn tool_server(access: &Access, marker: &str) -> [String; 4] {
     let server = json!({
         "type": "stdio", "command": access.program, "args": ["mcp"],
@@ -492,7 +493,7 @@ impl Protocol for Claude {
             "control_request" => self.asking.request(&line, happened),
             "control_cancel_request" => self.asking.withdrawn(&line, happened),
             "" => happened.push(Happening::Malformed),
-            // Progress of tools, answers to requests, and types that later versions add: proof of life.
+            // Progress of tools, answers to requests, and later additions: only a sign of life.
             _ => {}
         }
     }
@@ -521,10 +522,10 @@ impl Protocol for Claude {
 }
 
 impl Claude {
-    /// A process that left without a result: its last words may still be ones that the table knows.
+    /// Returns the outcome of a process that exited without a result. Its last lines may match the table.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let known = match exit {
-            // Code 2 asks not to be restarted, whatever was said.
+            // Exit code 2 asks not to be restarted, regardless of the output.
             Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
             Some(Exit::Code(_)) => last_known(stderr, |line| Failure::said(line).category()),
         };
@@ -543,11 +544,11 @@ mod tests {
     #[test]
     fn what_a_conversation_has_used_before_is_not_charged_again() {
         for (sum, turn, conversed, own) in [
-            // As herder has it; with a helper's tokens beside the turn's; sums that were not taken up again.
+            // The totals match herder's; they include a subagent's tokens; they were not restored.
             (used(3000, 3.0), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
             (used(3500, 3.25), used(1000, 0.0), used(2000, 2.0), used(1500, 1.25)),
             (used(1000, 1.0), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
-            // A process that was killed left less behind than it had used; nothing is known of what was before.
+            // A killed process saved less than it used; the earlier usage is unknown.
             (used(2500, 2.5), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
             (used(3000, 3.0), used(1000, 0.0), used(0, 0.0), used(1000, 1.0)),
             // The turn failed before it used anything.

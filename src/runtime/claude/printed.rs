@@ -1,5 +1,5 @@
-//! `claude -p --output-format stream-json --verbose`, or `json`: the same lines as in a long session, of one turn to which
-//! nothing can be said.
+//! Output of `claude -p` with `--output-format stream-json --verbose` or `json`: the same lines as in a long session,
+//! for a single turn without further input.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::runtime::command::Format;
 use crate::runtime::protocol::{Happening, Protocol as _};
 use crate::runtime::text::{Tail, one_line};
 
-/// Reads it.
+/// The parser of this format.
 #[derive(Debug)]
 pub(in crate::runtime) struct Printed {
     claude: Claude,
@@ -35,7 +35,7 @@ impl Format for Printed {
                     self.named = true;
                     happened.push(Happening::Note(format!("conversation {}", one_line(&name, 100))));
                 }
-                // Nobody can answer it.
+                // There is no input on which to answer.
                 Happening::Ready { .. }
                 | Happening::Reply(_)
                 | Happening::Asked { .. }

@@ -1,50 +1,50 @@
-//! What is said to the agent in mid-session, which the CLI takes in without a word.
+//! Messages for an agent during a session; the CLI does not confirm them.
 //!
 //! ```text
-//!   written ──► a tool has answered, or a turn begins: the CLI's queue is read ──► the model's next message: it has it
+//!   written ──► a tool result, or the start of a turn: the CLI reads its queue ──► the model's next message: delivered
 //! ```
 //!
-//! A message that lies in the queue of a CLI that hangs was handed to nobody: it waits for the next session.
+//! A message in the queue of a CLI that hangs is not delivered: it waits for the next session.
 
 use crate::core::id::WorkId;
 use crate::runtime::protocol::Happening;
 
-/// See the module's text.
+/// The state of messages for an agent during a session.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
-    /// On its way into the CLI's queue.
+    /// Messages that are being written to the CLI.
     sent: Vec<WorkId>,
-    /// In the CLI's queue.
+    /// Messages in the CLI's queue.
     written: Vec<WorkId>,
-    /// Part of what the model was asked last.
+    /// Messages in the model's latest input.
     read: Vec<WorkId>,
-    /// The model's last message.
+    /// The id of the model's latest message.
     message: String,
 }
 
 impl Telling {
-    /// It will be written.
+    /// Adds a message that is about to be written.
     pub(super) fn sent(&mut self, work: WorkId) {
         self.sent.push(work);
     }
 
-    /// The CLI can read it.
+    /// Marks a message as written: the CLI can read it.
     pub(super) fn written(&mut self, work: WorkId) {
         self.sent.retain(|sent| *sent != work);
         self.written.push(work);
     }
 
-    /// Whether the CLI has yet to take something up: it begins another turn with it once this one is over.
+    /// True if the CLI has not read every message: it starts another turn with them after this one.
     pub(super) fn is_untold(&self) -> bool {
         !self.sent.is_empty() || !self.written.is_empty()
     }
 
-    /// The CLI takes up what lies in its queue.
+    /// Marks the messages in the CLI's queue as read.
     pub(super) fn queue_is_read(&mut self) {
         self.read.append(&mut self.written);
     }
 
-    /// The model says something: a piece of the message that it was at already, or of its next one.
+    /// Handles a message of the model, or a further piece of it. A new message means that the ones read before are delivered.
     pub(super) fn says(&mut self, message: &str, happened: &mut Vec<Happening>) {
         if message.is_empty() || self.message != message {
             message.clone_into(&mut self.message);
@@ -52,7 +52,7 @@ impl Telling {
         }
     }
 
-    /// The model has answered what it was asked last.
+    /// Marks the messages in the model's latest input as delivered, because it has answered.
     pub(super) fn answered(&mut self, happened: &mut Vec<Happening>) {
         happened.extend(self.read.drain(..).map(|work| Happening::Steered { work }));
     }

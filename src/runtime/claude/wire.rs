@@ -1,8 +1,8 @@
-//! The lines of Claude Code's stream-json, as far as they are needed. Types and fields that are not known are passed over.
+//! Message types of Claude Code's stream-json, as far as they are used. Unknown types and fields are ignored.
 //!
-//! One flat struct instead of an enum by `type`: the tag is not always the first key, and an enum would copy the whole line
-//! to look for it. Every field takes whatever stands there (see [`Loose`]), so that one that changes its type costs that field
-//! and not the line.
+//! A single flat struct is used instead of an enum by `type`: the tag is not always the first key, and an enum would
+//! copy the entire line to find it. A field accepts a value of any type (see [`Loose`]), so that a change of its type
+//! loses the field and not the line.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,120 +15,120 @@ use crate::core::outcome::Usage;
 use crate::runtime::loose::{self, Raw};
 pub use crate::runtime::loose::{Loose, Scalar};
 
-/// One line of the stream.
+/// A line of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Line<'a> {
-    /// What kind of line it is.
+    /// The type of the line.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
-    /// A kind within the kind.
+    /// The subtype of the line.
     #[serde(borrow)]
     pub subtype: Scalar<'a>,
-    /// The conversation.
+    /// The session id of the conversation.
     #[serde(borrow)]
     pub session_id: Scalar<'a>,
-    /// `assistant`, `user`: what was said.
+    /// `assistant`, `user`: the message.
     #[serde(borrow)]
     pub message: Loose<Message<'a>>,
-    /// Set when a subagent speaks.
+    /// The id of the tool call that started the subagent, in its lines.
     #[serde(borrow)]
     pub parent_tool_use_id: Scalar<'a>,
-    /// `assistant`: the kind of an API error; `system` `api_retry`: likewise.
+    /// `assistant`, and `system` with `api_retry`: the kind of an API error.
     #[serde(borrow)]
     pub error: Scalar<'a>,
     /// The API's HTTP status.
     #[serde(borrow)]
     pub api_error_status: Scalar<'a>,
-    /// The API's type of error.
+    /// The API's error type.
     #[serde(borrow)]
     pub api_error_type: Scalar<'a>,
-    /// A finer kind of error.
+    /// A more specific kind of error.
     #[serde(borrow)]
     pub api_error: Scalar<'a>,
-    /// What belongs to `api_error`.
+    /// The parameters of `api_error`.
     #[serde(borrow)]
     pub api_error_params: Loose<ErrorParams<'a>>,
     /// `rate_limit_event`: the limit.
     #[serde(borrow)]
     pub rate_limit_info: Loose<RateLimit<'a>>,
-    /// `result`: whether the turn failed.
+    /// `result`: true if the turn failed.
     #[serde(borrow)]
     pub is_error: Scalar<'a>,
-    /// `result`: why the turn ended.
+    /// `result`: the reason for the end of the turn.
     #[serde(borrow)]
     pub terminal_reason: Scalar<'a>,
     /// `result`: the final text.
     #[serde(borrow)]
     pub result: Scalar<'a>,
-    /// `result`: what went wrong, when there is no text.
+    /// `result`: the errors, if there is no text.
     #[serde(borrow)]
     pub errors: Raw<'a>,
-    /// `result`: turns taken.
+    /// `result`: the number of turns.
     #[serde(borrow)]
     pub num_turns: Scalar<'a>,
-    /// `result`: dollars since the process started.
+    /// `result`: the cost since the process started, in dollars.
     #[serde(borrow)]
     pub total_cost_usd: Scalar<'a>,
-    /// `result`: tokens of this turn.
+    /// `result`: the tokens of this turn.
     #[serde(borrow)]
     pub usage: Loose<Tokens<'a>>,
-    /// `result`: tokens per model since the process started.
+    /// `result`: the tokens per model since the process started.
     #[serde(borrow, rename = "modelUsage")]
     pub model_usage: Loose<BTreeMap<String, Loose<ModelTokens<'a>>>>,
-    /// `system` `api_retry`: which try this was.
+    /// `system` `api_retry`: the number of the attempt.
     #[serde(borrow)]
     pub attempt: Scalar<'a>,
-    /// `system` `api_retry`: how many there will be.
+    /// `system` `api_retry`: the maximum number of attempts.
     #[serde(borrow)]
     pub max_retries: Scalar<'a>,
-    /// `system` `api_retry`: the wait before the next.
+    /// `system` `api_retry`: the wait before the next attempt, in milliseconds.
     #[serde(borrow)]
     pub retry_delay_ms: Scalar<'a>,
     /// `system` `api_retry`: the HTTP status.
     #[serde(borrow)]
     pub error_status: Scalar<'a>,
-    /// `control_request`, `control_cancel_request`: what the answer is given to.
+    /// `control_request`, `control_cancel_request`: the id of the request.
     #[serde(borrow)]
     pub request_id: Scalar<'a>,
-    /// `control_request`: what the CLI asks of whoever runs it.
+    /// `control_request`: the request of the CLI.
     #[serde(borrow)]
     pub request: Loose<Request<'a>>,
 }
 
-/// What the CLI asks of whoever runs it.
+/// A request of the CLI to its parent program.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Request<'a> {
-    /// What kind of request it is.
+    /// The kind of the request.
     #[serde(borrow)]
     pub subtype: Scalar<'a>,
     /// `can_use_tool`: the tool.
     #[serde(borrow)]
     pub tool_name: Scalar<'a>,
-    /// `can_use_tool`: its arguments, given back as they came if they are allowed; `hook_callback`: the call.
+    /// `can_use_tool`: its arguments, returned unchanged if they are allowed; `hook_callback`: the call.
     pub input: Option<serde_json::Value>,
 }
 
-/// What `assistant` and `user` lines carry.
+/// The message in `assistant` and `user` lines.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Message<'a> {
-    /// The same for all lines of one answer.
+    /// The id, which all lines of an answer share.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// `<synthetic>` when the CLI itself speaks.
+    /// The model; `<synthetic>` if the CLI itself wrote the message.
     #[serde(borrow)]
     pub model: Scalar<'a>,
-    /// What was said.
+    /// The content of the message.
     #[serde(borrow)]
     pub content: Content<'a>,
-    /// Tokens, as far as they are known when the line is written.
+    /// The tokens, as far as they were known when the line was written.
     #[serde(borrow)]
     pub usage: Loose<Tokens<'a>>,
 }
 
-/// A list of blocks; a plain string counts as one block of text, anything else as none.
+/// A list of blocks. A plain string counts as one text block, any other value as no block.
 #[derive(Debug, Default)]
 pub struct Content<'a>(pub Vec<Block<'a>>);
 
@@ -209,81 +209,81 @@ pub struct Block<'a> {
     /// `tool_result`: the call's id.
     #[serde(borrow)]
     pub tool_use_id: Scalar<'a>,
-    /// `tool_result`: what the tool said, a text or blocks of it.
+    /// `tool_result`: the tool's output, as a text or as blocks.
     #[serde(borrow)]
     pub content: Raw<'a>,
-    /// `tool_result`: whether it failed.
+    /// `tool_result`: true if the call failed.
     #[serde(borrow)]
     pub is_error: Scalar<'a>,
 }
 
-/// What belongs to an `api_error`.
+/// The parameters of an `api_error`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ErrorParams<'a> {
-    /// The limit that was hit.
+    /// The limit that was reached.
     #[serde(borrow)]
     pub rate_limit_info: Loose<RateLimit<'a>>,
 }
 
-/// The state of a limit.
+/// The state of a rate limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RateLimit<'a> {
     /// `allowed`, `allowed_warning`, `rejected`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// When it ends, in seconds since the epoch.
+    /// The end of the limit, in seconds since the epoch.
     #[serde(borrow, rename = "resetsAt")]
     pub resets_at: Scalar<'a>,
-    /// Whether what goes beyond it is paid for, so that work goes on.
+    /// True if usage beyond the limit is paid for, so that work continues.
     #[serde(borrow, rename = "isUsingOverage")]
     pub is_using_overage: Scalar<'a>,
 }
 
-/// Tokens in the API's own names.
+/// Numbers of tokens, in the API's field names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Tokens<'a> {
-    /// Sent, not cached.
+    /// Number of tokens sent, without cached ones.
     #[serde(borrow)]
     pub input_tokens: Scalar<'a>,
-    /// Sent and written to the cache.
+    /// Number of tokens sent and written to the cache.
     #[serde(borrow)]
     pub cache_creation_input_tokens: Scalar<'a>,
-    /// Sent and found in the cache.
+    /// Number of tokens read from the cache.
     #[serde(borrow)]
     pub cache_read_input_tokens: Scalar<'a>,
-    /// Received.
+    /// Number of tokens received.
     #[serde(borrow)]
     pub output_tokens: Scalar<'a>,
 }
 
-/// Tokens in the CLI's own names.
+/// Numbers of tokens, in the CLI's field names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ModelTokens<'a> {
-    /// Sent, not cached.
+    /// Number of tokens sent, without cached ones.
     #[serde(borrow)]
     pub input_tokens: Scalar<'a>,
-    /// Sent and written to the cache.
+    /// Number of tokens sent and written to the cache.
     #[serde(borrow)]
     pub cache_creation_input_tokens: Scalar<'a>,
-    /// Sent and found in the cache.
+    /// Number of tokens read from the cache.
     #[serde(borrow)]
     pub cache_read_input_tokens: Scalar<'a>,
-    /// Received.
+    /// Number of tokens received.
     #[serde(borrow)]
     pub output_tokens: Scalar<'a>,
 }
 
 impl<'a> Line<'a> {
-    /// `result`: what each model used since the process started, as far as it is said.
+    /// `result`: yields the usage of each model since the process started, as far as it is reported.
     pub fn models(&self) -> impl Iterator<Item = &ModelTokens<'a>> {
         self.model_usage.0.iter().flat_map(BTreeMap::values).filter_map(|model| model.0.as_ref())
     }
 
-    /// `result`: what a process used that was asked once, dollars included.
+    /// `result`: returns the usage of a single request in a process of its own, including the cost.
     #[must_use]
     pub fn used(&self) -> Usage {
         let count = |fields: [&Scalar<'_>; 4]| {
@@ -313,15 +313,15 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Parses one line.
+/// Parses a line.
 ///
 /// # Errors
-/// If it is no JSON object.
+/// The line is not a JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
     loose::object(line)
 }
 
-/// A user's message as a line for standard input.
+/// Returns a user's message as a line for standard input.
 #[must_use]
 pub fn user_line(text: &str) -> Vec<u8> {
     line(&serde_json::json!({
@@ -332,7 +332,7 @@ pub fn user_line(text: &str) -> Vec<u8> {
     }))
 }
 
-/// The request to interrupt the turn, as a line for standard input.
+/// Returns the request to interrupt the turn, as a line for standard input.
 #[must_use]
 pub fn interrupt_line(number: u32) -> Vec<u8> {
     line(&serde_json::json!({
@@ -342,8 +342,8 @@ pub fn interrupt_line(number: u32) -> Vec<u8> {
     }))
 }
 
-/// The request to be told of each call of these tools before the CLI's own rules decide about it, as a line for standard
-/// input.
+/// Returns the request to register the hook for these tools, which is called before the CLI's own rules decide, as a
+/// line for standard input.
 #[must_use]
 pub fn watch_line(tools: &str) -> Vec<u8> {
     line(&serde_json::json!({
@@ -356,7 +356,7 @@ pub fn watch_line(tools: &str) -> Vec<u8> {
     }))
 }
 
-/// The answer to a request for permission, or to being told of a call, as a line for standard input.
+/// Returns the answer to a permission request or a hook, as a line for standard input.
 #[must_use]
 pub fn permission_line(request: &str, answer: &serde_json::Value) -> Vec<u8> {
     line(&serde_json::json!({
@@ -365,7 +365,7 @@ pub fn permission_line(request: &str, answer: &serde_json::Value) -> Vec<u8> {
     }))
 }
 
-/// The answer to a request for something that is not offered here, as a line for standard input.
+/// Returns the answer to an unsupported request, as a line for standard input.
 #[must_use]
 pub fn not_offered_line(request: &str, kind: &str) -> Vec<u8> {
     line(&serde_json::json!({
