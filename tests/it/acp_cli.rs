@@ -1,7 +1,7 @@
-//! The real agents of the Agent Client Protocol at the pinned versions: the same stories of each, see `agent_rig`.
+//! The real agents of the Agent Client Protocol at the pinned versions: the same stories for each, see `agent_rig`.
 //!
-//! The protocol leaves open what a failure looks like, what a second prompt does and how an agent leaves: what each makes
-//! of it is seen here.
+//! The protocol leaves open the form of a failure, the effect of a second prompt and the way an agent leaves: the
+//! tests show how each agent behaves.
 
 pub(crate) mod gemini;
 pub(crate) mod opencode;
@@ -87,7 +87,7 @@ async fn unknown_model(make: Maker, kind: &'static str, message: &'static str) {
     assert!(went.supervised.posted(&["🚫", "spark", "10s"]), "{}", went.story());
 }
 
-/// Whether the CLI gives up by itself or is still at it when the clock runs out, it is tried again.
+/// The work is tried again, whether the CLI gives up by itself or the clock runs out.
 async fn is_tried_again(scenario: Scenario, make: Maker, category: Category) -> Went {
     let went = session_against(scenario, make).await;
     went.assert_category(category);
@@ -102,7 +102,7 @@ async fn hangs(scenario: Scenario, make: Maker) {
     assert!(went.clock_ran_out, "{}", went.story());
 }
 
-/// The model is in the middle of its answer, and somebody says stop.
+/// A person stops the model in the middle of its answer.
 async fn stopped_in_mid_answer(make: Maker) {
     let api = ModelApi::start(Scenario::Hang).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -131,7 +131,7 @@ async fn stopped_in_mid_answer(make: Maker) {
     assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
 }
 
-/// What the agent asks for is answered by its autonomy, or by a person.
+/// The agent's request for permission is answered by its autonomy, or by a person.
 async fn asks_for_permission(make: Maker) {
     let (yes, no) = (AskAnswer::Allow { always: false }, AskAnswer::Deny);
     for (autonomy, answer, made) in [
@@ -153,7 +153,7 @@ async fn asks_for_permission(make: Maker) {
     }
 }
 
-/// A message that comes in mid-turn is not forced on the agent: it waits, and the turn goes on as it was.
+/// A message in the middle of a turn is not forced on the agent: it waits, and the turn continues as it was.
 async fn keeps_its_turn_when_a_message_comes(make: Maker) {
     let api = ModelApi::start(Scenario::OneTool { command: "sleep 2" }).await;
     let trees = ProcessTrees::new().expect("this process can adopt");
@@ -181,7 +181,7 @@ async fn conversation_that_goes_on_and_one_that_is_gone(make: Maker, gone: &str,
     let mut conversed = Usage::default();
     let mut run = async |conversation: Option<&str>, prompt: &str| {
         let (conversation, prompt) = (conversation.map(str::to_owned), prompt.to_owned());
-        // What a conversation that begins anew would have to be told; the first one has no past.
+        // The past for a conversation that begins again; the first one has none.
         let past = conversation.as_ref().map(|_| "The bird is grey.".to_owned());
         let launch = Launch { conversation, past, prompt, conversed, ..a_launch(spec.clone()) };
         let said = signals(launch, &trees, |_, _| ()).await;

@@ -1,8 +1,8 @@
 //! The real agent CLIs at their pinned versions, through the real driver, against a model API of the tests' own.
 //!
 //! Each test runs again inside a network namespace that has loopback and nothing else, with an empty home and a dummy
-//! key: whatever the CLI tries to reach, it cannot leave the machine. What the driver reports goes through the core, so
-//! that the post and the next step are checked together with the category.
+//! key: no CLI can reach anything beyond the machine. The driver's reports go through the core, so that the post and
+//! the next step are checked together with the category.
 //!
 //! `scripts/test` installs the CLIs; `HERDER_TEST_TOOLS` names another folder than `target/test-tools` for them.
 
@@ -69,7 +69,7 @@ pub(crate) fn alone<F: Future<Output = ()>>(module: &str, name: &str, test: impl
     );
 }
 
-/// Where `scripts/test` installs the CLIs.
+/// Returns the folder in which `scripts/test` installs the CLIs.
 pub(crate) fn tools() -> PathBuf {
     env::var_os("HERDER_TEST_TOOLS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"), PathBuf::from)
@@ -97,14 +97,14 @@ pub(crate) fn assert_pinned(cli: &Path, variable: &str) {
     assert!(version.contains(pinned), "{version} is not {pinned}");
 }
 
-/// One agent as its supervisor sees it: the core's state and what it owes.
+/// One agent as its supervisor sees it: the core's state and its pending posts.
 pub(crate) struct Supervised {
     pub(crate) agent: Agent,
     pub(crate) policy: Policy,
     pub(crate) locale: Locale,
     pub(crate) posts: Vec<String>,
     pub(crate) effects: Vec<Effect>,
-    /// What alice answers to whatever is asked of people.
+    /// alice's answer to every question to people.
     pub(crate) answers: Option<AskAnswer>,
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn alice() -> Actor {
     Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None }
 }
 
-/// How a session against one scenario went.
+/// The course of a session against one scenario.
 pub(crate) struct Went {
     pub(crate) supervised: Supervised,
     pub(crate) outcome: Outcome,
@@ -218,7 +218,7 @@ pub(crate) async fn session(api: &ModelApi, spec: AgentSpec) -> Went {
     session_answered(api, spec, None).await
 }
 
-/// The same with somebody who answers whatever is asked.
+/// Runs the same with a person who gives these answers.
 pub(crate) async fn session_answered(api: &ModelApi, spec: AgentSpec, answers: Option<AskAnswer>) -> Went {
     let mut supervised = Supervised { answers, ..Supervised::new(spec.clone()) };
     let task =

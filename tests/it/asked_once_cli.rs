@@ -1,4 +1,4 @@
-//! The real CLIs as runtime `command` runs them: asked once, and read by what they print. See `agent_rig`.
+//! The real CLIs as runtime `command` runs them: asked once, and read by their output. See `agent_rig`.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn opencode_is_read() {
     alone("opencode_is_read", || is_read(opencode, true, "invalid_api_key"));
 }
 
-/// What is printed counts against the caps.
+/// Usage in the output counts against the caps.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_printed_of_tokens_closes_the_agent_at_its_cap() {
     let printed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/printed/codex/ok.jsonl");

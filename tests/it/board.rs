@@ -1,4 +1,4 @@
-//! The task board, with real agents on each network: who gets what, moved, in parts, and with herder killed in between.
+//! The task board, with real agents on each network: assignment, moves, parts, and kills of herder in between.
 
 mod killed;
 

@@ -277,14 +277,15 @@ fn what_is_dangerous_is_asked_whatever_the_autonomy() {
     });
 }
 
-/// What no prefix of a command finds, so that the CLI's own rules would let it pass.
+/// Commands that no prefix rule matches, so that the CLI's own rules would let them pass.
 const DISGUISED: [&str; 3] = [
     "git -C . push origin main; touch made",
     "mkdir -p gone && /bin/rm -r gone; touch made",
     "env -u X git push origin main; touch made",
 ];
 
-/// Where the CLI itself lets files be removed, and the user every command pass, what is dangerous is asked about.
+/// A dangerous command is asked about even if the CLI itself allows removal of files, and the user's settings allow
+/// every command.
 #[test]
 fn what_is_dangerous_is_asked_where_edits_are_accepted() {
     alone("what_is_dangerous_is_asked_where_edits_are_accepted", || async {
@@ -358,8 +359,8 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
     });
 }
 
-/// What a session may cost is told to each process, which counts from its own start: a conversation that has cost more before is
-/// not over for that.
+/// The cost limit of a session is given to each process, which counts from its own start: a conversation that has
+/// cost more before is not ended for that.
 #[test]
 fn budget_of_a_conversation_that_goes_on() {
     alone("budget_of_a_conversation_that_goes_on", || async {
@@ -422,7 +423,7 @@ fn killed_in_mid_tool_and_resumed() {
     });
 }
 
-/// What the CLI asks people, and what its model reads of the answers.
+/// Questions of the CLI to people, and the answers that its model reads.
 #[test]
 fn its_questions_are_answered_by_people_alone() {
     alone("its_questions_are_answered_by_people_alone", || async {

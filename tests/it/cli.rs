@@ -1,4 +1,4 @@
-//! The real binary: what it prints, what it writes, and its exit codes.
+//! The real binary: its output, its files, and its exit codes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use herder::core::work::Actor;
 use herder::journal::{AuditEntry, Batch, Entry, Journal, Settings, Stream, Write};
 use tempfile::TempDir;
 
-/// What a run of the binary came to.
+/// The results of a run of the binary.
 #[derive(Debug)]
 struct Run {
     code: Option<i32>,
@@ -117,7 +117,7 @@ fn check_reports_every_mistake_and_exits_78() {
 #[test]
 fn check_looks_at_programs_folders_and_servers() {
     let folder = Folder::new();
-    // A port that was free a moment ago: nobody listens there.
+    // A port that was free a moment ago, without a listener.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())
         .expect("a port")
@@ -153,7 +153,7 @@ fn check_looks_at_programs_folders_and_servers() {
     ");
 }
 
-/// Nobody has chosen an evaluator and its default is not installed: herder works without, and says so.
+/// No evaluator is configured and the default one is not installed: herder works without, and says so.
 #[test]
 fn check_notes_that_the_default_evaluator_is_not_there() {
     let folder = Folder::new();
@@ -348,7 +348,7 @@ fn the_contained_way_is_proposed_and_looked_for() {
     let run = folder.herder_with(&["init"], "\n\n\n\nspark\ncommand\n\n\n");
     assert!(run.said.contains("herder init --service"), "{run:?}");
     let run = folder.herder(&["check", "--offline"]);
-    // Tests run as root or as somebody who logs in.
+    // Tests run as root or as a user who can log in.
     assert!(run.said.contains("note  agents are not contained: they run as "), "{run:?}");
     assert_eq!(run.code, Some(0), "{run:?}");
 }
@@ -432,7 +432,7 @@ fn a_closed_terminal_ends_a_run_in_order() {
     while !text.contains("/connect ") {
         assert_ne!(said.read_line(&mut text).expect("it speaks"), 0, "{text}");
     }
-    // As an emulator that is closed: nobody holds the other end of the terminal any more.
+    // As when a terminal emulator is closed: the other end of the terminal has no owner any more.
     terminal.kill().expect("it is there");
     terminal.wait().expect("it ends");
     let started = std::time::Instant::now();
@@ -662,7 +662,7 @@ async fn an_export_to_a_pipe_makes_nothing_on_the_way() {
     fs::write(folder.path("all.jsonl"), &all).expect("writes");
     let run = folder.herder(&["import", "all.jsonl", "--data-dir", "new"]);
     insta::assert_snapshot!(run.complained, @"new: 4 events and 0 posts that are still owed");
-    // What is cut says so.
+    // A cut file is reported.
     fs::write(folder.path("cut.jsonl"), &all[..all.len() / 2]).expect("writes");
     let run = folder.herder(&["import", "cut.jsonl", "--data-dir", "newer"]);
     assert_eq!(run.code, Some(1), "{run:?}");

@@ -1,5 +1,5 @@
-//! A real agent CLI is killed with -9 while its tool runs, below a whole herder: the session goes on in its conversation, what
-//! was done is not done once more, and nothing of the first one is left. See `agent_rig`.
+//! A real agent CLI is killed with -9 while its tool runs, below a whole herder: the session continues in its
+//! conversation, finished steps are not repeated, and nothing of the first session is left. See `agent_rig`.
 
 use std::path::Path;
 

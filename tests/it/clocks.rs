@@ -1,4 +1,4 @@
-//! Clocks that are set and a herder that stands still: no wait lasts longer for that, and no agent is ended for it.
+//! Clocks that are set and a herder that is halted: no wait becomes longer by that, and no agent is ended for it.
 
 mod set;
 mod stopped;

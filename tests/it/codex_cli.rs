@@ -218,7 +218,7 @@ fn stream_that_is_cut() {
     });
 }
 
-/// Nobody listens where the model should be: the CLI would try for ever.
+/// The model's address refuses connections: the CLI would try for ever.
 #[test]
 fn nobody_there() {
     alone("nobody_there", || async {
@@ -342,7 +342,7 @@ fn killed_in_mid_tool_and_resumed() {
     });
 }
 
-/// What the CLI asks people, and what its model reads of the answers.
+/// Questions of the CLI to people, and the answers that its model reads.
 #[test]
 fn its_questions_are_answered_by_people_alone() {
     alone("its_questions_are_answered_by_people_alone", || async {

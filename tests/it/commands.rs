@@ -1,4 +1,4 @@
-//! Commands: what every form of a line means, what help says, each command through a real fleet, and the local socket.
+//! Commands: the meaning of every form of a line, help, each command through a real fleet, and the local socket.
 
 mod any_line;
 mod dispatch;

@@ -1,4 +1,4 @@
-//! What `bot.toml` can say, and every sentence that a mistake in it is answered with.
+//! The content of `bot.toml`, and the message for every mistake in it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -326,7 +326,7 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
     "#);
 }
 
-/// A disk that is not mounted is the trouble of one agent, which waits for a person, and keeps nobody else from working.
+/// A disk that is not mounted concerns one agent, which waits for a person; all other agents work.
 #[tokio::test]
 async fn a_workspace_that_is_not_there_is_warned_of() {
     let folder = Folder::new();
@@ -568,7 +568,7 @@ modle = "x"
     insta::assert_snapshot!(sentences, @r#"bot.toml:2: [evaluator] model: codex has no model of this name; take it out for "gpt-5.4""#);
 }
 
-/// What a command prints is one of a few things, and no other runtime is asked.
+/// The output format of a command is one of a few values, and other runtimes have no such key.
 #[test]
 fn what_a_command_prints_is_said_by_output() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
 //! The whole conversation on real servers: ngircd, InspIRCd with Anope, agentirc, and herder's own one.
 //!
-//! One script for all: what differs is how people prove who they are, and what nicks they may have.
+//! One script for all; only the way in which people prove their identity, and their nicks, differ.
 
 mod minutes;
 mod outages;
@@ -39,18 +39,18 @@ esac"#;
 /// A server and the people on it.
 struct Ground {
     network: IrcNetwork,
-    /// What makes alice an admin.
+    /// The subject that makes alice an admin.
     admin: Subject,
     /// The nick herder gets.
     herder: &'static str,
     alice: Person,
     mallory: Person,
-    /// How herder comes to the server.
+    /// The way in which herder connects to the server.
     options: Options,
 }
 
 impl Ground {
-    /// Where people are known by their masks. `before` is what every nick must begin with.
+    /// Returns a server on which people are known by their masks; every nick must begin with `before`.
     async fn by_mask(port: u16, before: &str, herder: &'static str) -> Self {
         let address = at(port);
         let nick = |name: &str| format!("{before}{name}");
@@ -65,7 +65,7 @@ impl Ground {
         }
     }
 
-    /// Where people are known by the accounts that services logged them in to.
+    /// Returns a server on which people are known by the accounts of services.
     async fn by_account(port: u16) -> Self {
         let address = at(port);
         let mut alice = Person::join(address, "alice", None, &[]).await;
@@ -143,8 +143,8 @@ async fn come_into(person: &mut Person, herder: &str, rooms: &[&str]) {
     }
 }
 
-/// Waits until `herder` is in `room` without being there; nobody is told who joins elsewhere, so it is asked. A PING follows
-/// since agentirc is silent about channels that do not exist.
+/// Waits until `herder` is in `room` without being there; joins elsewhere are not announced, so it asks. A PING
+/// follows since agentirc is silent about channels that do not exist.
 async fn waits_outside(person: &mut Person, herder: &str, room: &str) {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {

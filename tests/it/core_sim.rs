@@ -47,7 +47,7 @@ enum Happening {
     WhisperSteered,
     /// A turn ended.
     Turn,
-    /// So many quarters of a dollar were spent.
+    /// The agent spends that many quarters of a dollar.
     Spends(u32),
     /// A clock ran out.
     ClockRanOut(Clock),
@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// A fleet's nightmare in one agent: it crashes whenever it can, for thirty days, and nobody looks.
+/// An agent crashes whenever it can, for thirty days, and no person reacts.
 #[test]
 fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_looks() {
     let mut world = World::new(Runtime::Command, false, 0, true, false);
@@ -202,7 +202,7 @@ fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_
     assert!(world.agent().totals.sessions <= 6, "{:?}", world.agent().totals);
 }
 
-/// A weekend that nobody looks at: an agent that loops, spends, crashes and is killed, with a cap of ten dollars a day.
+/// A weekend without a person: an agent that loops, spends, crashes and is killed, with a cap of ten dollars a day.
 #[test]
 fn an_agent_that_spends_a_weekend_alone_stays_within_its_cap() {
     let mut world = World::new(Runtime::Claude, true, 0, false, true);
@@ -226,6 +226,6 @@ fn an_agent_that_spends_a_weekend_alone_stays_within_its_cap() {
         world.happen(&Happening::Passes(60_000));
     }
     let spent = world.agent().totals.usage.cost_usd;
-    // What one call of the model costs cannot be known before it is made.
+    // The cost of a call of the model is not known before the call.
     assert!(spent <= 5.0 + 7.0 * 0.25 + 0.25, "spent {spent}");
 }

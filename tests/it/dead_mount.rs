@@ -1,5 +1,5 @@
-//! A workspace on a file system that answers nothing, as a network mount whose server is gone: whatever is asked about it, the
-//! other agents, and whoever commands them, are not kept. The real binary, on a mount that nobody serves.
+//! A workspace on a file system that never answers, as a network mount whose server is gone: requests about it, the
+//! other agents, and the people who command them are not blocked. The real binary, on a mount without a server.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,12 +11,12 @@ use crate::going_down::{apart, ends_in_time};
 use crate::kill::Running;
 use crate::stage::{PATIENCE, appears};
 
-/// Whoever looks at it waits until herder gives up.
+/// Creates a mount on which every access waits until herder gives up.
 const DEAD: &str = r#"
 exec 3<>/dev/fuse && mkdir "$HERDER_TEST_GOING_DOWN/dead" &&
 mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 dead "$HERDER_TEST_GOING_DOWN/dead""#;
 
-/// What is not bounded never ends.
+/// The longest wait; an unbounded one never ends.
 const BOUND: Duration = Duration::from_secs(60);
 
 async fn ask(dir: &Path, command: &str, args: &[&str]) -> Answer {
@@ -58,7 +58,7 @@ fn a_folder_that_never_answers_keeps_nobody() {
 
         let herder = Running::start(&dir, &config, &[]);
         appears(&dir.join("data").join(local::FILE_NAME)).await;
-        // What has nothing to do with the folder is done whether it answers or not.
+        // A change that does not concern the folder is made whether the folder answers or not.
         let edited = ask(&dir, "agent edit", &["spark", "max_turns=5"]).await;
         assert!(edited.ok, "{edited:?}");
         let wrong = format!("workspace={}", dead.join("x").display());

@@ -1,4 +1,4 @@
-//! `herder demo` as a newcomer has it: the real binary, joined over TCP with the password it printed.
+//! `herder demo` as a newcomer runs it: the real binary, joined over TCP with the password it printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::embedded_ircd::Raw;
 
-/// What takes longer has failed.
+/// The longest wait before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same for the last part of the tour, which takes a minute by itself on a machine that has nothing else to do.
@@ -21,7 +21,7 @@ const TOUR: Duration = Duration::from_secs(240);
 struct Demo {
     child: Child,
     stdin: Option<ChildStdin>,
-    /// `None` once nobody reads it.
+    /// `None` once it is no longer read.
     stdout: Option<Lines<BufReader<ChildStdout>>>,
     data: tempfile::TempDir,
     first: Vec<String>,
@@ -301,13 +301,13 @@ async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     {
         assert!(first.contains(said), "the first lines do not say {said:?}:\n{first}");
     }
-    // Which of its channels is told first is nobody's promise.
+    // The channel that is told first is not promised.
     demo.until_within(TOUR, "#alerts  herder: 🚨 [ESCALATION] Agent spark appears stuck").await;
     // Only an answer lets it begin again.
     let answered = demo.until("🐜 spark started: run the benchmark in a spiral").await;
     let asked = answered.iter().any(|line| line.contains("tour: @spark resume"));
     assert!(asked, "the tour answers: {answered:#?}");
-    // What is always asked waits for its answer.
+    // A command that is always asked about waits for its answer.
     let question = demo.until_within(TOUR, "⚙️ nova asks for permission").await;
     assert!(question.last().is_some_and(|line| line.contains("always asked: git push")), "{question:#?}");
     demo.until("tour: @nova approve ").await;

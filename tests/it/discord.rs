@@ -1,4 +1,4 @@
-//! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
+//! herder on a simulated Discord: the link and its faults, messages and their handling.
 
 mod clock;
 mod foreign;
@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use crate::simulated_discord::{Discord, User, permission};
 use crate::stage::{self, PATIENCE, Stage};
 
-/// What the agent does with its work: it writes it down, so that nothing is done twice or left out in secret.
+/// The agent's script: it records its work, so that work that is done twice or left out is noticed.
 const WRITES_DOWN: &str = "read -r work; echo \"$work\" >> done";
 
 fn spark() -> AgentName {
@@ -121,7 +121,7 @@ impl Rig {
                 if let Some(link) = found.filter(|link| holds(&link.state)) {
                     return link.state;
                 }
-                // The fleet tells nobody when a link changes; nothing else is waited for here.
+                // The fleet does not announce changes of a link; nothing else is waited for here.
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -131,13 +131,13 @@ impl Rig {
         }
     }
 
-    /// What the agent has done, in order.
+    /// Returns the work that the agent has done, in order.
     fn done(&self) -> Vec<String> {
         let done = std::fs::read_to_string(self.dir.path().join("done")).unwrap_or_default();
         done.lines().map(str::to_owned).collect()
     }
 
-    /// Waits until so many works were done in all.
+    /// Waits until that many works were done in all.
     async fn has_done(&self, count: u64) -> Vec<String> {
         self.agent("work to be done", |view| view.agent.totals.successes >= count).await;
         self.done()

@@ -1,4 +1,4 @@
-//! What agents ask, on Discord alone: ✅ ❌ 🔁, whoever presses them, also after herder was started anew.
+//! Questions of agents, on Discord alone: ✅ ❌ 🔁, pressed by any person, also after herder was started again.
 
 use herder::config::{Config, Subject};
 use herder::core::ask::{AskAnswer, AskEnd, Inquiry, Offer};
@@ -58,7 +58,7 @@ impl Rig {
         by.slash("general", "task add", json!({ "agent": agent, "text": "publish it" })).answer().await;
     }
 
-    /// What is asked and has buttons that can be pressed.
+    /// Waits for the question with buttons that can be pressed.
     async fn asked(&self) -> Message {
         self.sim.message_in("spark", |message| labels(message).iter().any(|label| label == "🔁 Always")).await
     }

@@ -1,5 +1,5 @@
-//! Discord in trouble beside an IRC that works: a bot that is not in its server, or not any more, says so where it can and goes
-//! on as soon as it is let in; one that Discord refuses for good leaves IRC as it was.
+//! Discord in trouble beside an IRC that works: a bot that is not in its server, or was removed, says so where it can
+//! and continues as soon as it is let in; one that Discord refuses for good leaves IRC as it was.
 
 use herder::chat::LinkState;
 use herder::chat::embedded_ircd::Server;
@@ -70,7 +70,7 @@ async fn a_bot_that_is_thrown_out_says_so_and_goes_on_when_it_is_let_in_again() 
     rig.is_outside().await;
     rig.alice.say("#herder", "!status").await;
     rig.alice.hears("#herder", "discord waiting: the bot is not in its server").await;
-    // What is owed meanwhile is kept, and nobody is told of permissions that nobody can give.
+    // Pending posts are kept meanwhile, and no one is told of permissions that cannot be given.
     rig.alice.say("#spark", "meanwhile").await;
     rig.alice.hears("#spark", "did meanwhile").await;
     let alerts = rig.alice.heard_in("#alerts");
@@ -95,7 +95,7 @@ async fn a_bot_that_was_never_invited_waits_for_it() {
     sim.throws_bot_out();
     let mut rig = Rig::open(sim).await;
     rig.is_outside().await;
-    // A new link changes nothing about it, and nobody is told again.
+    // A new link changes nothing about it, and it is not reported again.
     rig.sim.gateway().invalidates(false);
     rig.sim.gateway().identified(2).await;
     rig.sim.invites_bot();

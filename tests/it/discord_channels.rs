@@ -1,5 +1,5 @@
-//! herder's channels on Discord, through the simulator: made, found again, made again, archived, and what it says when it
-//! may not.
+//! herder's channels on Discord, through the simulator: made, found again, made again, archived, and its messages
+//! when it lacks the permission.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -61,7 +61,7 @@ async fn rooms_stand(sim: &Discord) {
     .await;
 }
 
-/// How many channels and categories there are that are not deleted.
+/// Counts the channels and categories that are not deleted.
 fn count(sim: &Discord) -> usize {
     sim.look(|state| {
         let live = |channel: &&crate::simulated_discord::state::Channel| {
@@ -74,7 +74,7 @@ fn count(sim: &Discord) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn channels_are_made_once_and_found_again_after_a_restart_and_a_rename() {
     let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
-    // Somebody else's channel of the same name is left alone.
+    // Another owner's channel of the same name is left alone.
     let foreign = sim.makes_channel("#alerts");
     let alice = sim.user("alice");
     let before = count(&sim);
@@ -89,7 +89,7 @@ async fn channels_are_made_once_and_found_again_after_a_restart_and_a_rename() {
     let spark = sim.channel("#spark").await;
     assert!(spark.topic.as_deref().is_some_and(|topic| topic.starts_with("idle · ")), "{:?}", spark.topic);
     alice.renames_channel("#spark", "#sparkle");
-    // What comes after it is there only when the rename was heard.
+    // The later change is visible only when the rename was heard.
     alice.deletes_channel("#work");
     sim.channel("#work").await;
     assert_eq!(count(&sim), before + 5);
@@ -114,7 +114,7 @@ async fn an_old_word_of_the_server_makes_no_channel_a_second_time() {
     let resumes = sim.gateway().resumes();
     sim.gateway().tells_all_again();
     sim.gateway().resumed(resumes + 1).await;
-    // What comes after it was heard after it.
+    // The later event was heard after it.
     alice.deletes_channel("#work");
     sim.until("the channel to be made again", |state| state.channel("work").is_some_and(|it| it.id != work))
         .await;
@@ -149,7 +149,7 @@ async fn what_is_deleted_is_made_again_in_its_place() {
 async fn an_agent_that_is_removed_is_archived_and_comes_back_with_its_history() {
     let (sim, dir) = (
         {
-            // What the invite link does not ask for.
+            // A permission that the invite link does not ask for.
             let permissions = permission::BOT | permission::MANAGE_ROLES;
             Discord::builder().bot_permissions(permissions).start().await
         },
@@ -372,7 +372,7 @@ async fn what_is_said_before_herder_has_found_its_channels_is_heard() {
     let alice = sim.user("alice");
     let mut config = config(dir.path(), &sim);
     config.access.admins = vec![Subject::DiscordUser(alice.id.to_string())];
-    // Of an earlier herder that could not remember them any more.
+    // Channels of an earlier herder that lost its record of them.
     sim.makes_category("agents", &ROOMS.map(|room| room.trim_start_matches('#').to_owned()));
     sim.gateway().garbles("GUILD_CREATE", 1);
     let found = Gate::default();
@@ -380,7 +380,7 @@ async fn what_is_said_before_herder_has_found_its_channels_is_heard() {
     let stage = Stage::open(config, Options::default()).await;
     sim.ready().await;
     let said = alice.says("#spark", "early");
-    // What is said in private is looked at after it.
+    // A private message is handled after it.
     alice.whispers("status");
     sim.until("an answer in private", |state| {
         let private = |id| state.channels.get(&id).is_some_and(|channel| channel.recipient.is_some());

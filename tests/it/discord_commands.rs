@@ -31,7 +31,7 @@ struct Rig {
     stage: Option<Stage>,
 }
 
-/// Whoever may do everything there, so that their client offers them every command.
+/// Creates a user with all permissions there, so that their client offers them every command.
 fn manager(sim: &Discord, name: &str) -> User {
     sim.role("manager", permission::MANAGE_GUILD);
     sim.user(name).roles(["manager"])
@@ -75,7 +75,7 @@ impl Rig {
         self.stage = Some(Stage::open(self.config(), Options::default()).await);
     }
 
-    /// Waits until commands are there to be given, and somebody to hear them: each can come first.
+    /// Waits until commands are registered and herder hears them: each can come first.
     async fn listens(&self) {
         self.sim.command("status").await;
         self.sim.ready().await;
@@ -156,7 +156,8 @@ async fn names_are_completed() {
     let mallory = rig.sim.user("mallory");
     let choices = mallory.autocompletes("general", "status", "agent", "", json!({})).choices().await;
     assert_eq!(names(choices), [""; 0], "a stranger is shown nothing");
-    // What can be chosen tells something, as whispers do that can be marked: it is for those who may give the command.
+    // The choices reveal something, such as whispers that can be marked: they are for people who may give the
+    // command.
     let vera = manager(&rig.sim, "vera");
     let choices = vera.autocompletes("general", "status", "agent", "", json!({})).choices().await;
     assert_eq!(names(choices), ["all", "quick", "spark"]);
@@ -246,7 +247,7 @@ async fn a_removal_is_confirmed_after_a_restart_whoever_else_pressed_and_not_aft
     let stale = alice.clicks(first.id, &first.button("Remove").custom_id).answer().await;
     assert_eq!(labels(&stale), ["settled"]);
     assert!(stale.buttons()[0].disabled);
-    // What was declined is confirmed by nothing any more.
+    // A removal that was declined cannot be confirmed any more.
     let remove = second.button("Remove").custom_id;
     let shown = alice.clicks(second.id, &second.button("Keep").custom_id).answer().await;
     assert_eq!(labels(&shown), ["kept · alice"]);
@@ -279,7 +280,7 @@ async fn a_form_changes_what_was_changed_in_it_and_nothing_else() {
     let asked = alice.slash("general", "agent edit", json!({ "agent": "quick" }));
     let unchanged = alice.submits_modal(&asked, &[]).await.answer().await;
     assert_eq!(unchanged.content, "Nothing was changed.");
-    // Somebody else changes the model while the form is open; in the form the instructions are emptied.
+    // Another person changes the model while the form is open; in the form the instructions are emptied.
     edit("model=sonnet").answer().await;
     let sent = alice.submits_modal(&asked, &[("instructions", "")]).await.answer().await;
     assert!(plain(&sent).contains("changed"), "{}", sent.content);
@@ -347,7 +348,7 @@ async fn commands_are_registered_once_and_as_often_as_it_takes() {
     rig.stop().await;
 }
 
-/// What the buttons say.
+/// Returns the labels of the buttons.
 fn labels(message: &Message) -> Vec<String> {
     message.buttons().into_iter().map(|button| button.label).collect()
 }
@@ -448,14 +449,14 @@ async fn what_is_answered_on_irc_is_shown_by_the_button() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_that_comes_late_is_for_whoever_asked_alone() {
-    // What is asked is so old when it comes that it is announced before anything is done.
+    // The command is so old when it comes that it is acknowledged before anything is done.
     let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
     let mut rig = Rig::on(sim).await;
     let (olga, vera) = (manager(&rig.sim, "olga"), manager(&rig.sim, "vera"));
     let paused = olga.slash("general", "pause", json!({ "agent": "spark" }));
     assert_eq!(paused.acknowledged().await.kind, 5);
     assert!(!paused.answer().await.is_ephemeral());
-    // Refused for what the agent does: nobody knows before it is tried.
+    // Refused because of the agent's state, which is known only after a try.
     let again = olga.slash("general", "pause", json!({ "agent": "spark" }));
     let told = again.followups(1).await;
     assert!(told[0].is_ephemeral() && told[0].content.contains("already paused"), "{told:?}");

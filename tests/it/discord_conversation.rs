@@ -1,5 +1,5 @@
-//! The whole conversation on Discord and IRC at once: an agent is added by a form, talked to, queued for, paused, given up on,
-//! crashes, is brought back by buttons and from IRC; each network sees what the other said.
+//! The whole conversation on Discord and IRC at once: an agent is added by a form, talked to, queued for, paused,
+//! given up on, crashes, is brought back by buttons and from IRC; each network sees the other's messages.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::simulated_discord::state::Message;
 use crate::simulated_discord::{Discord, User, permission};
 use crate::stage::{self, ALICE, Door, PATIENCE, Person, Stage};
 
-/// What spark does with its work: some of it takes long, some fails once, some must not be tried again.
+/// spark's script: some work takes long, some fails once, some must not be tried again.
 const SCRIPT: &str = r#"
 work=$(tail -n 1)
 case $work in
@@ -26,7 +26,7 @@ esac
 echo "did $work"
 "#;
 
-/// What the alert about an agent that fails again and again says.
+/// Words of the alert about an agent that fails again and again.
 const INTERVENTION: &str = "needs intervention";
 
 struct Conversation {
@@ -47,7 +47,7 @@ impl Conversation {
         self.sim.message_in("spark", |message| message.content.contains(text)).await
     }
 
-    /// The message that calls for somebody and was not answered yet.
+    /// Waits for the message that calls for a person and was not answered yet.
     async fn prompt(&self, channel: &str, text: &str) -> Message {
         let open = |message: &Message| {
             message.content.contains(text) && labels(message).iter().any(|label| label == "Resume")
@@ -110,7 +110,7 @@ async fn talk_queue_and_pause(on: &mut Conversation) {
     let queue = on.olga.slash("spark", "queue", json!({})).answer().await;
     assert!(queue.content.contains("tidy up"), "{}", queue.content);
 
-    // Paused in the middle of it, given up by a button, and gone on with by another.
+    // Paused in the middle of it, given up by one button, and resumed by another.
     on.olga.slash("spark", "pause", json!({ "now": true })).answer().await;
     let post = on.prompt("spark", "is paused").await;
     assert_eq!(labels(&post), ["Resume", "Abort", "Transcript"]);
@@ -130,7 +130,7 @@ async fn crash_and_recovery(on: &mut Conversation, dir: &std::path::Path) {
     on.alice.hears("#spark", "did shaky work").await;
     on.seen("did shaky work").await;
 
-    // What must not be tried again calls for somebody, and a button brings it back.
+    // Work that must not be tried again calls for a person, and a button brings it back.
     let said = on.olga.says("#spark", "broken work");
     let post = on.prompt("spark", "asked not to be restarted").await;
     let shown = on.olga.clicks(post.id, &post.button("Resume").custom_id).answer().await;
@@ -138,7 +138,7 @@ async fn crash_and_recovery(on: &mut Conversation, dir: &std::path::Path) {
     on.sim.reaction(said, "✅").await;
     on.alice.hears("#spark", "did broken work").await;
 
-    // What fails again and again is an alert, and its button lets the agent try once more.
+    // A repeated failure is an alert, and its button lets the agent try once more.
     let said = on.olga.says("#spark", "ruined work");
     let alert = on.prompt("alerts", INTERVENTION).await;
     let post = on.prompt("spark", INTERVENTION).await;
@@ -180,7 +180,7 @@ async fn the_same_from_irc(on: &mut Conversation, dir: &std::path::Path) {
     on.sim.reaction(said, "✅").await;
 }
 
-/// What scout asks is asked on both networks, answered on either, and seen on both.
+/// scout's question is asked on both networks, answered on either, and seen on both.
 async fn asked_on_both(on: &mut Conversation) {
     for (answer, told) in [("deny", "was told no"), ("approve", "was told yes")] {
         on.alice.say("#herder", "@scout publish it").await;

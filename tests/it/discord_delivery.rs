@@ -1,4 +1,5 @@
-//! Posts on Discord: exactly once and in order under every fault, without a bell for anybody, alerts ahead of a flood.
+//! Posts on Discord: exactly once and in order under every fault, without a notification for anyone, alerts ahead of
+//! a flood.
 
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ impl Rig {
         let mut rig = Self { sim, dir, agents, call: Call::default(), stage: None };
         rig.start("read -r work; echo \"$work\"").await;
         rig.sim.ready().await;
-        // What herder says first is not of the test.
+        // herder's first message is not part of the test.
         rig.sim.message_in("herder", |message| message.content.contains("Nobody can command")).await;
         rig.owe(vec![post(
             Target::Work,
@@ -119,25 +120,25 @@ impl Rig {
         self.stage.as_ref().expect("it runs")
     }
 
-    /// These posts are owed from now on.
+    /// Adds these posts to the outbox.
     async fn owe(&self, posts: Vec<Post>) {
         let batch = Batch { at: Timestamp::from_millis(1), posts, ..Batch::default() };
         self.stage().herder.fleet().journal().commit(batch).await.expect("posts are kept");
     }
 
-    /// Waits until nothing is owed to Discord, because it was said or because it was given up.
+    /// Waits until no post for Discord is pending: each was said or given up.
     async fn owes_nothing(&self) {
         let owes = || self.stage().herder.fleet().journal().networks_owed().expect("the journal is read");
         let waited = async {
             while !owes().is_empty() {
-                // What is given up leaves no other trace, and the journal tells nobody.
+                // A post that is given up leaves no other trace, and the journal does not announce it.
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         tokio::time::timeout(PATIENCE, waited).await.expect("it is said or given up");
     }
 
-    /// What was posted in a channel and is of this test.
+    /// Returns the posts of this test in a channel.
     fn said(&self, channel: &str) -> Vec<String> {
         self.sim.posts(channel).into_iter().filter(|text| text.starts_with("post ")).collect()
     }
@@ -267,7 +268,7 @@ async fn a_page_in_place_of_the_messages_does_not_say_that_a_post_is_missing() {
     let spark = rig.sim.channel("spark").await.id.to_string();
     let before = rig.sim.requests(MESSAGES).len();
     rig.start("cat").await;
-    // Whoever looks for what people said has read a page as well, and tries again later than that.
+    // The search for missed messages has read a page as well, and its next try comes later than that.
     let looked = |state: &State| {
         let all = state.requests.iter().filter(|request| request.route == MESSAGES).skip(before);
         all.filter(|request| request.path.contains(&spark)).count() >= 2
@@ -454,7 +455,7 @@ async fn a_running_session_has_one_message_that_says_what_it_does_also_after_a_r
     assert!(live.pings.is_empty());
     rig.stop().await;
     rig.start(script).await;
-    // It goes on where it was: the same message is changed, and says at last how it ended.
+    // It continues where it was: the same message is changed, and says at last how it ended.
     rig.sim.message(live.id, |message| message.edited.is_some()).await;
     std::fs::write(rig.dir.path().join("done"), "").expect("a file can be written");
     rig.sim.message(live.id, |message| message.content.contains("✅ **spark** completed")).await;

@@ -1,5 +1,5 @@
-//! A counting test: herder is killed with -9 at random moments while people give it work on Discord, again and again. At the
-//! end everything that was said is done once and told once, whether herder was there to hear it or not.
+//! A counting test: herder is killed with -9 at random moments while people give it work on Discord, again and again.
+//! At the end all work is done once and reported once, whether herder was running when it was given or not.
 //!
 //! `HERDER_DISCORD_KILLS` sets how often (20); `HERDER_SEED` repeats a run.
 
@@ -25,13 +25,13 @@ use crate::simulated_discord::state::{Id, Message};
 use crate::simulated_discord::{Discord, State, User, permission};
 use crate::stage::PATIENCE;
 
-/// Jobs of one worker that are under way at once: few enough that what is owed to its channel is never collapsed.
+/// Jobs of one worker that are under way at once: few enough that its channel's pending posts are never collapsed.
 const UNDER_WAY: usize = 3;
 
 /// Kills after which herder may catch up, and is talked to by button.
 const KILLS_IN_A_ROW: u64 = 4;
 
-/// As often as a job is cut short by kills, it is begun again.
+/// A job begins again each time a kill cuts it short.
 const LONG: Duration = PATIENCE.saturating_mul(3);
 
 const WORKERS: [&str; 2] = ["spark", "flint"];
@@ -51,7 +51,7 @@ struct Field {
     sim: Discord,
     alice: User,
     config: PathBuf,
-    /// What was said to each worker, in order.
+    /// The messages to each worker, in order.
     said: Mutex<BTreeMap<&'static str, Vec<(Id, String)>>>,
     over: AtomicBool,
 }
@@ -128,7 +128,8 @@ impl Field {
     }
 }
 
-/// What a worker is told to have done, in the order of its posts. What was deleted counts: it was seen.
+/// Returns the jobs that a worker is reported to have done, in the order of its posts. Deleted posts count: people
+/// saw them.
 pub(crate) fn done<'a>(state: &'a State, worker: &str) -> impl Iterator<Item = &'a str> {
     let channel = state.channel(worker).map(|channel| channel.id);
     let posts = state.messages.values().filter(move |message| Some(message.channel) == channel);

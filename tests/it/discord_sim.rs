@@ -37,7 +37,7 @@ impl Raw {
     }
 }
 
-/// What the simulator says is wrong, as `field: text`, and that it is recorded.
+/// Returns the simulator's only violation, as `field: text`, and checks that it is recorded.
 fn only_violation(sim: &Discord, part: &str) {
     let found = sim.expects_violation(part);
     assert_eq!(found.len(), 1, "{part:?} in {:?}", sim.violations());

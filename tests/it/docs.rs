@@ -1,4 +1,4 @@
-//! The manual: pages that are made from the code are up to date, links lead somewhere, and snippets work.
+//! The manual: pages that are made from the code are up to date, links resolve, and snippets work.
 
 mod console;
 mod pages;
@@ -55,7 +55,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// What `#…` in a link may be: headings as renderers spell them.
+/// Returns the allowed anchors of a link: headings as renderers spell them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings
@@ -122,7 +122,7 @@ fn what_is_read_first_is_short() {
     }
 }
 
-/// Each block stands for a whole file: somebody who copies it has no mistake in it.
+/// Each block stands for a whole file: a reader who copies it gets a correct one.
 #[test]
 fn herder_takes_every_configuration_that_is_shown() {
     let file = regex::Regex::new(r#"file = "([^"/]+)""#).expect("a pattern");

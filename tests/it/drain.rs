@@ -1,4 +1,4 @@
-//! Work that is finished while herder goes down: it is done, it is said, and it is not done again.
+//! Work that finishes while herder goes down: it is done, it is reported, and it is not done again.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use herder::supervisor::Asked;
 
 use crate::stage::{self, Scene, Stage};
 
-/// Told to end, it finishes what it does, and says so.
+/// When told to end, it finishes its work, and says so.
 const LATE: &str = "cat > /dev/null; echo run >> runs; trap 'say all written; finish' TERM; say begun; touch begun; \
                     while :; do sleep 0.1; done";
 
@@ -31,7 +31,7 @@ fn printing(dir: &Path, script: &str) -> AgentSpec {
     AgentSpec { output: Output::Codex, ..stage::shell("spark", dir, &format!("{functions}\n{script}")) }
 }
 
-/// What is on disk once herder is gone: the agent, and the completions that are still owed.
+/// Returns the state on disk once herder is gone: the agent, and the number of pending completions.
 async fn left(dir: &Path) -> (Agent, usize) {
     let settings =
         journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };
@@ -105,7 +105,7 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
     assert_eq!(std::fs::read_to_string(dir.path().join("runs")).unwrap(), "run\n", "it is done once");
 }
 
-/// As [`LATE`] the first time; afterwards it is done at once.
+/// Like [`LATE`] the first time; afterwards it is done at once.
 const LATE_ONCE: &str = "cat >> runs; test -e begun && say done && finish; trap 'say done; finish' TERM; touch begun; \
                          while :; do sleep 0.1; done";
 

@@ -1,6 +1,6 @@
 //! The embedded IRC server over real streams: TCP on loopback and the in-memory stream of herder itself.
 //!
-//! What each verb answers is tested beside the state machine, in `src/chat/embedded_ircd/state_tests.rs`.
+//! Tests beside the state machine, in `src/chat/embedded_ircd/state_tests.rs`, cover the answer to each verb.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

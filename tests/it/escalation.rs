@@ -1,5 +1,5 @@
-//! An agent goes round in circles: it is told twice and nobody else sees it, then a person is called on every network, and
-//! whoever answers first decides.
+//! An agent runs in circles: it is told twice without others seeing it, then a person is called on every network, and
+//! the first answer decides.
 
 mod acp;
 mod clis;
@@ -65,7 +65,7 @@ impl Conversation {
         seen.expect("it gets there").expect("spark is there");
     }
 
-    /// Somebody is called because of `work`: the line on IRC, and the message with buttons on Discord.
+    /// Waits for the call for a person because of `work`: the line on IRC, and the message with buttons on Discord.
     async fn called(&mut self, work: &str) -> (String, Message) {
         let line = self.alice.hears("#alerts", &format!("appears stuck on task \"{work}\"")).await;
         let open = |message: &Message| message.content.contains(work) && labels(message)[..1] == ["Resume"];
@@ -75,7 +75,7 @@ impl Conversation {
     }
 }
 
-/// How what it was told has reached spark.
+/// Returns the ways in which whispers have reached spark.
 fn delivered(stage: &Stage) -> Vec<Way> {
     let entries = stage.herder.fleet().journal().history(&Stream::Agent(spark()), 1000, None);
     let ways =
@@ -135,7 +135,7 @@ async fn told_twice_then_a_person_is_called_and_the_first_answer_wins() {
     on.alice.hears("#alerts", "is answered by olga: its work is discarded").await;
     on.alice.hears("#spark", "Done: count the bees").await;
 
-    // What it was told is nobody else's: not in any channel, and in the history for those who may read it there.
+    // Its whispers stay private: not in any channel, and in the history for people with permission.
     for channel in ["spark", "alerts", "herder", "work"] {
         let told: Vec<String> =
             on.sim.posts(channel).into_iter().filter(|text| text.contains("make bench")).collect();
@@ -215,7 +215,7 @@ async fn a_program_that_is_asked_judges_by_what_it_is_shown() {
     stage.close().await;
 }
 
-/// There is nobody to ask: what the detector finds counts, and it is said that nobody judges.
+/// The evaluator's program is missing: the detector's findings count, and the status says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_program_the_detector_stands_in_and_status_says_so() {
     let dir = tempfile::tempdir().expect("a folder");

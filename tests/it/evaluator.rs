@@ -1,4 +1,5 @@
-//! The evaluator with real processes: what it says, every way in which it says nothing, and that it leaves nothing behind.
+//! The evaluator with real processes: its answers, every way in which it gives none, and that it leaves no process
+//! behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +34,7 @@ pub(crate) struct Rig {
     pub(crate) evaluator: Evaluator,
     pub(crate) trees: ProcessTrees,
     pub(crate) folder: TempDir,
-    /// What its evaluations are marked with.
+    /// The mark of its evaluations.
     marker: String,
 }
 
@@ -176,7 +177,7 @@ async fn a_crash_is_told_with_its_last_words_whatever_it_said_before() {
     let text = "echo OK; echo first >&2; echo 'it is broken' >&2; exit 3";
     assert_eq!(said(text).await, Err(Lapse::failed("exit status: 3: it is broken")));
     assert_eq!(said("echo OK; kill -9 $$").await, Err(Lapse::failed("signal: 9 (SIGKILL)")));
-    // Who does not read its input is not made to.
+    // A program that does not read its input works too.
     assert_eq!(said("exec <&-; echo OK").await, Ok(Verdict::Ok));
 }
 
@@ -281,7 +282,7 @@ fn stands_for(folder: &Path, judge: Judge, text: &str) -> config::Evaluator {
     config::Evaluator { judge, command, ..config::Evaluator::default() }
 }
 
-/// What nobody waits for any more is ended at once with everything it has started, and what it cost is nobody's guess.
+/// An evaluation that no one waits for any more is ended at once with all its processes, and its cost is unknown.
 #[tokio::test]
 async fn an_evaluation_that_was_overtaken_is_ended_and_says_so() {
     let pipes = tempfile::tempdir().expect("a temporary folder");
@@ -338,7 +339,7 @@ async fn whoever_is_logged_out_is_not_asked_again_before_the_login_is_another_on
     assert_eq!(asked(), 2, "somebody has logged in again");
 }
 
-/// Somebody logs in again while the old login is being refused.
+/// A login is renewed while the old one is being refused.
 #[tokio::test]
 async fn a_login_that_comes_while_the_old_one_is_refused_is_asked_with_at_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -361,7 +362,7 @@ async fn a_login_that_comes_while_the_old_one_is_refused_is_asked_with_at_once()
     assert_eq!(rig.ask().await.verdict, Ok(Verdict::Ok), "the new one is good");
 }
 
-/// What is known when the time is over counts, also of tries that failed before.
+/// Usage that is known when the time is over counts, also that of tries that failed before.
 #[tokio::test]
 async fn an_answer_that_is_cut_short_costs_what_it_has_said_so_far() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -404,7 +405,7 @@ async fn a_login_that_is_renewed_after_herder_was_killed_is_kept() {
     let link = home.join("auth.json");
     let record = serde_json::json!({ "link": link, "to": own, "seen": 0 });
     fs::write(home.with_extension("login"), record.to_string()).expect("it is written");
-    // What renews it is not to be ended by a second signal.
+    // The process that renews the login is not to be ended by a second signal.
     let renews = "trap 'trap \"\" TERM; printf {\\\"tokens\\\":2} > new; mv new auth.json; exit' TERM; echo ready; while :; do sleep 1000 & wait; done";
     let mut orphan = std::process::Command::new("sh")
         .args(["-c", renews])
@@ -437,7 +438,7 @@ async fn a_login_that_is_renewed_after_herder_was_killed_is_kept() {
     drop(orphan.wait());
 }
 
-/// herder comes up all the same, and says each time why nobody judges.
+/// herder starts all the same, and says each time why evaluations are not possible.
 #[tokio::test]
 async fn where_no_home_can_be_made_it_is_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -466,7 +467,7 @@ async fn parts(text: &str) -> Divided {
     divided
 }
 
-/// A task that is too large for one conversation is split by whoever judges, and within the same bounds.
+/// A task that is too large for one conversation is split by the evaluator's program, within the same bounds.
 #[tokio::test]
 async fn a_task_is_split_by_the_same_program_in_a_home_of_its_own() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! The evaluator with the real Codex CLI and the real Claude Code, each alone with a model API of the tests' own: they log in
-//! from a home that has nothing in it but the one credential, and the user's own files stay as they are.
+//! The evaluator with the real Codex CLI and the real Claude Code, each alone with a model API of the tests' own:
+//! they log in from a home that holds only the one credential, and the user's own files stay unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("evaluator_cli", name, test);
 }
 
-/// What the model says when it finds something.
+/// The model's answer when it finds something.
 const FOUND: Scenario =
     Scenario::Says { text: "CORRECTION You ran make bench five times; look at the driver." };
 
@@ -58,7 +58,7 @@ pub(crate) fn key(settings: config::Evaluator) -> config::Evaluator {
     config::Evaluator { key: Some(SecretString::from("sk-key")), ..settings }
 }
 
-/// What comes of it with `scenario`.
+/// Returns the result of an evaluation with `scenario`.
 async fn ask(scenario: Scenario, settings: impl FnOnce(&ModelApi) -> config::Evaluator) -> Evaluated {
     let api = ModelApi::start(scenario).await;
     Rig::new(key(settings(&api))).ask().await

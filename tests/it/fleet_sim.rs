@@ -1,13 +1,14 @@
-//! Whole fleets in virtual time, with faults of every kind, and what holds whatever happens: see `tests/sim/fleet`.
+//! Whole fleets in virtual time, with faults of every kind, and the invariants that always hold: see
+//! `tests/sim/fleet`.
 //!
-//! A history that breaks an invariant ends with its seed and with the command that lives through it once more.
+//! A history that breaks an invariant ends with its seed and with the command that repeats it.
 //! `HERDER_FLEET_SEEDS` (numbers, or `1..100`), `HERDER_FLEET_DAYS` and `HERDER_FLEET_AGENTS` choose other ones.
 
 use std::ops::Range;
 
 use crate::simulated_fleet::{Plan, Tally, run};
 
-/// How many days are simulated where nobody says otherwise.
+/// The number of simulated days by default.
 const DAYS: u32 = 1;
 
 fn number(name: &str) -> Option<u32> {
@@ -49,7 +50,7 @@ fn histories(agents: usize, range: Range<u64>) {
     }
 }
 
-/// What is never simulated is never shown to hold.
+/// Checks that every fault happened: a fault that is never simulated is never shown to be handled.
 fn everything_happened(tallies: &[Tally]) {
     type Count = fn(&Tally) -> u64;
     let faults: [(&str, Count); 12] = [

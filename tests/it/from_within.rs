@@ -1,4 +1,4 @@
-//! What tests do to a herder from within: ask its fleet without a network, hold it up, wait for what it notes.
+//! Access to a herder from within: tests ask its fleet without a network, hold it up, and wait for its records.
 
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use herder::supervisor::{Asked, FaultInjection};
 
 use crate::stage::PATIENCE;
 
-/// Somebody asks, from nowhere that could be answered.
+/// Returns a command from a person who cannot be answered.
 pub(crate) fn asked() -> Asked {
     let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
     let (place, verb) = ("test".to_owned(), "test".to_owned());
@@ -22,7 +22,7 @@ pub(crate) fn asked() -> Asked {
     }
 }
 
-/// Whoever is given work decides that only when it is let on, or this is dropped.
+/// Returns a fault that holds an agent's decision on new work until it is released or the sender is dropped.
 pub(crate) fn giving_is_held() -> (mpsc::Sender<()>, FaultInjection) {
     let (release, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
@@ -42,7 +42,7 @@ pub(crate) async fn until_noted(
 ) {
     let looks = async {
         while !holds(journal.memos(prefix).expect("it can be read")) {
-            // The journal tells nobody what is noted; nothing else is waited for here.
+            // The journal does not announce memos; nothing else is waited for here.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -1,5 +1,5 @@
-//! Going down is bounded whatever hangs elsewhere: a name server that says nothing, a disk that takes nothing more. The real
-//! binary, in namespaces of its own.
+//! The end of herder is bounded whatever hangs elsewhere: a name server that does not answer, a disk that takes no
+//! more writes. The real binary, in namespaces of its own.
 
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
@@ -20,11 +20,11 @@ use crate::stage::{PATIENCE, appears};
 /// Set for the run in namespaces of its own: its folder.
 const APART: &str = "HERDER_TEST_GOING_DOWN";
 
-/// What herder is given for its end.
+/// The time that herder is given for its end.
 const DRAIN: &str = "drain_timeout = \"2s\"\n";
 
-/// How long it may take in all: those two seconds, what the README says of a disk that hangs, and a machine that is busy. What
-/// is not bounded takes a minute, or for ever.
+/// The longest time in all: those two seconds, the README's bound for a disk that hangs, and a busy machine. An
+/// unbounded wait takes a minute, or for ever.
 const BOUND: Duration = Duration::from_secs(25);
 
 /// Runs `test` in a process of its own that has loopback alone and may mount, after `script`.
@@ -180,7 +180,7 @@ fn a_disk_that_hangs_keeps_nobody_and_what_was_acknowledged_is_on_it() {
         assert!(ask("second").await.expect("herder answers").ok);
 
         let hanging = Hanging::writer_of(herder.pid());
-        // Nobody can be told that this is done, because it cannot be.
+        // No one can be told that this is done, because it cannot be.
         let (never, status) = tokio::join!(ask("third"), ends_in_time(herder, &dir));
         assert!(never.is_none_or(|answer| !answer.ok) && status.success());
         drop(hanging);
@@ -203,7 +203,8 @@ async fn a_start_that_is_still_ending_what_was_left_behind_can_be_ended() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     let config = dir.join("bot.toml");
-    // It is told to end, and says so, and does not. What a shell says of a child that was ended would end it: nobody reads it.
+    // It is told to end, and says so, and does not. A shell's message about a child that was ended would end it,
+    // because no one reads it.
     let script = "exec 2> /dev/null; echo x >> runs; trap ': > told' TERM; echo $$ > beginning; mv beginning begun; \
                   while :; do sleep 0.1; done";
     let text = format!(
@@ -223,7 +224,7 @@ async fn a_start_that_is_still_ending_what_was_left_behind_can_be_ended() {
     let herder = Running::start(dir, &config, &[]);
     appears(&dir.join("told")).await;
     ends_in_time(herder, dir).await;
-    // Whoever took it over may not have looked after it yet.
+    // The process that adopted it may not have reaped it yet.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.as_raw_nonzero()));
     assert!(
         stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")),

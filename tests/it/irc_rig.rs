@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 /// The longest a test waits for something that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Of a ledger that has no alerts but those it was given.
+/// For a ledger without older alerts.
 pub(crate) fn nothing_shelved<'a>() -> Noted<'a, Vec<Post>> {
     Box::pin(std::future::ready(Ok(Vec::new())))
 }
 
-/// What was recorded as delivered.
+/// The posts that were recorded as delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded(pub(crate) Mutex<Vec<Confirmed>>);
 
@@ -134,7 +134,7 @@ impl Rig {
         });
     }
 
-    /// Answers somebody who only looked.
+    /// Answers a command that changes nothing.
     pub(crate) fn answer(&self, to: &Target, text: &str) {
         self.queue.push(Post {
             id: PostId(0),
@@ -163,7 +163,7 @@ impl Rig {
         heard.expect("a line in time").expect("the task is there")
     }
 
-    /// Waits until everything owed is confirmed.
+    /// Waits until all pending posts are confirmed.
     pub(crate) async fn drained(&self) {
         tokio::time::timeout(PATIENCE, self.queue.drained()).await.expect("delivered in time");
     }

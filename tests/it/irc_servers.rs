@@ -196,7 +196,7 @@ async fn agentirc_is_joined_though_it_tells_little_of_itself() {
     rig.stop().await;
 }
 
-/// What the tests do to a server.
+/// The actions of the tests on a server.
 trait Server {
     fn port(&self) -> u16;
     fn kill(&mut self);
@@ -227,7 +227,7 @@ impl Server for Inspircd {
     }
 }
 
-/// A way to the server that can be shut: whoever is to hear what herder says must be back before herder is.
+/// Returns a connector that can be shut: the person who is to hear herder must reconnect before herder does.
 fn gated(port: u16) -> (Connector, Arc<AtomicBool>) {
     let gate = Arc::new(AtomicBool::new(true));
     let open = Arc::clone(&gate);

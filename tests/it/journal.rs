@@ -1,4 +1,4 @@
-//! The journal on real disks: what is acknowledged is there, whatever happens to the process or the files.
+//! The journal on real disks: acknowledged data survives whatever happens to the process or the files.
 
 mod archive;
 mod files;

@@ -1,6 +1,7 @@
-//! A counting test: herder is killed with -9 at random moments under load, again and again, while somebody commands an agent
-//! over IRC whose sessions do not end by themselves and leave children in sessions of their own. After every kill what was
-//! acknowledged holds, and before every spawn nothing is left of the session before; at the end everything is accounted for.
+//! A counting test: herder is killed with -9 at random moments under load, again and again, while a person commands
+//! an agent over IRC whose sessions do not end by themselves and leave children in sessions of their own. After every
+//! kill the acknowledged state holds, and before every spawn nothing is left of the session before; at the end
+//! everything is accounted for.
 //!
 //! `HERDER_KILLS` sets how often (200); `HERDER_SEED` repeats a run.
 
@@ -27,7 +28,7 @@ use commanding::{command, is_paused, number_of, tasks_are_as_told};
 
 use crate::stage::{PATIENCE, Person};
 
-/// Jobs of one worker that are under way at once: few enough that what is owed to its channel is never collapsed.
+/// Jobs of one worker that are under way at once: few enough that its channel's pending posts are never collapsed.
 const UNDER_WAY: usize = 3;
 
 /// Kills after which herder may catch up.
@@ -71,7 +72,7 @@ sleep 0.01
 echo "done $line"
 "#;
 
-/// A server that herder comes to from outside, under a nick that is nobody's.
+/// Starts a server to which herder connects from outside, under a nick that it does not reserve.
 pub(crate) async fn outside_server() -> Server {
     let options = embedded_ircd::Options {
         bot_nick: "nobody".to_owned(),
@@ -220,7 +221,7 @@ async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room
                 ledger.acknowledged.lock().unwrap().insert(job, task);
             }
             Some(answer) => panic!("{job} was refused: {:?}", answer.lines),
-            // herder may have it all the same: then its lines come, and take part in what may be owed.
+            // herder may have it all the same: then its lines come, and count among the pending ones.
             None => match task_of(&field, worker, &job).await {
                 Some(task) => {
                     ledger.acknowledged.lock().unwrap().insert(job, task);
@@ -305,7 +306,7 @@ async fn nothing_acknowledged_is_lost_by_kills() {
         tokio::spawn(command(Arc::clone(&field), Arc::clone(&ledger), Moments::new(seed.wrapping_add(1))));
     let mut herder = first;
     for kill in 0..kills {
-        // What is owed after many kills in a row is collapsed, as it should be; here every line is counted.
+        // The pending posts after many kills in a row are collapsed, as intended; here every line is counted.
         if kill % KILLS_IN_A_ROW == 0 {
             caught_up(&rooms, &ledger, &field).await;
         }

@@ -241,7 +241,7 @@ fn every_finding_in_every_locale() {
     ");
 }
 
-/// What the agent itself is told: in English, the language of the tools it works with.
+/// The texts for the agent itself are in English, the language of the tools it works with.
 #[test]
 fn every_finding_as_its_agent_is_told() {
     insta::assert_snapshot!(one_finding_each().map(|finding| finding.correction()).join("\n"), @r#"

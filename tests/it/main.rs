@@ -1,4 +1,4 @@
-//! One integration binary, a module per theme: linking is what costs time.
+//! One integration binary, a module per theme, because linking takes the most time.
 
 #![expect(
     clippy::disallowed_methods,

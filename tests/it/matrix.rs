@@ -1,5 +1,5 @@
-//! What each runtime supports. The manual's matrix is made from this table; every cell names the tests that show it, and
-//! those that tell the same story of every CLI look here for what is to come of it.
+//! The features that each runtime supports. The manual's matrix is made from this table; every cell names the tests
+//! that show it, and those that tell the same story of every CLI read the expected result here.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -471,7 +471,7 @@ const TABLE: &[Row] = &[
     ),
 ];
 
-/// What the table says of an agent.
+/// Returns the table's entry for an agent.
 pub(crate) fn says(spec: &AgentSpec, feature: Feature) -> &'static str {
     let column = Column::of(spec);
     let at = Column::ALL.iter().position(|(one, _)| *one == column).expect("all are there");

@@ -1,4 +1,4 @@
-//! One agent on two networks: what is asked on one is seen on the other, with who asked and where, once.
+//! One agent on two networks: a command on one is seen on the other, with its sender and place, once.
 
 use herder::chat::embedded_ircd::Server;
 use herder::chat::irc::Connector;
@@ -10,7 +10,7 @@ use crate::stage::{self, ALICE, MALLORY, Person, Stage};
 /// The channels of a herder with one agent.
 const ROOMS: [&str; 4] = ["#spark", "#alerts", "#work", "#herder"];
 
-/// A herder on two networks, and somebody on each.
+/// A herder on two networks, and a person on each.
 struct Two {
     stage: Stage,
     left: Person,
@@ -42,7 +42,7 @@ impl Two {
         Self { stage, left, right, dir, servers }
     }
 
-    /// What was mirrored to either network so far.
+    /// Returns the lines that were mirrored to each network so far.
     async fn mirrored(&mut self) -> [Vec<String>; 2] {
         let mut found = [Vec::new(), Vec::new()];
         for (person, found) in [&mut self.left, &mut self.right].into_iter().zip(&mut found) {
@@ -80,7 +80,7 @@ async fn what_is_asked_on_one_network_is_seen_on_the_other() {
     left.hears("#spark", "✅").await;
     right.hears("#spark", "✅").await;
 
-    // What only looks is between herder and who asks.
+    // A command that changes nothing is not mirrored.
     left.say("#spark", "status").await;
     left.hears("#spark", "idle").await;
     left.say("#herder", "!stop-all").await;

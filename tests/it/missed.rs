@@ -1,4 +1,4 @@
-//! What people say on IRC while herder is cut off, or is not there at all: asked for afterwards, where the server keeps it.
+//! Lines that people say on IRC while herder is cut off, or down: asked for afterwards, where the server keeps them.
 //!
 //! The server is herder's own, in this process; herder comes to it from outside, by TCP.
 
@@ -19,7 +19,7 @@ use crate::irc::script::{ALL, listen};
 use crate::kill::{Moments, Running, number, reap, signal};
 use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
 
-/// herder's password on the server: it is somebody there like everybody else.
+/// herder's password on the server, on which it has an ordinary account.
 const HERDER: &str = "herder-password";
 
 const ROOMS: [&str; 2] = ["#spark", "#herder"];

@@ -1,4 +1,4 @@
-//! What was acknowledged and is not there is said for sure, and not only while herder happens to be heard.
+//! Acknowledged data that is missing is reported reliably, not only while herder is connected.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What becomes of a network whose adapter is refused, dies, or fails too often, while another one goes on.
+//! A network whose adapter is refused, dies, or fails too often, while another one continues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! A story that is told on each network: whoever is in it says and hears the same on IRC and on Discord.
+//! A story that runs on each network: its people say and hear the same on IRC and on Discord.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::simulated_discord::state::Id;
 use crate::simulated_discord::{Discord, User, permission};
 use crate::stage::{self, Door, PATIENCE, Person, Stage};
 
-/// Where a story is told.
+/// The network of a story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
     Irc,
@@ -143,7 +143,7 @@ impl Somebody {
         }
     }
 
-    /// As [`Somebody::hears`], but what was said while something else was waited for counts as well.
+    /// As [`Somebody::hears`], but lines that were said during other waits count as well.
     pub(crate) async fn hears_in_any_order(&mut self, room: &str, wanted: &str) -> String {
         match &mut self.0 {
             Voice::Irc(person) => person.hears_in_any_order(room, wanted).await,
@@ -151,7 +151,7 @@ impl Somebody {
         }
     }
 
-    /// What was said in a room so far.
+    /// Returns the lines in a room so far.
     pub(crate) fn heard_in(&self, room: &str) -> Vec<String> {
         match &self.0 {
             Voice::Irc(person) => person.heard_in(room),
@@ -165,7 +165,7 @@ impl Somebody {
 
 impl Member {
     async fn is_heard_in(&mut self, room: &str) {
-        /// What is said before herder knows the room for its own is not for it, so it is said again.
+        /// Before herder knows the room as its own, it ignores lines there, so they are said again.
         const AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
         self.sim.ready().await;
         self.sim.channel(room).await;
@@ -243,7 +243,7 @@ impl Story {
         Self { alice, stage, network, dir }
     }
 
-    /// herder ends in order and starts anew on the same data.
+    /// Ends herder in order and starts it again on the same data.
     pub(crate) async fn again(self, agents: Vec<AgentSpec>, change: impl FnOnce(&mut Config)) -> Self {
         let Self { mut alice, stage, network, dir } = self;
         stage.close().await;
@@ -267,14 +267,14 @@ impl Story {
         seen.unwrap_or_else(|_| panic!("{agent} never gets there")).expect("it is there")
     }
 
-    /// How many sessions of an agent were begun.
+    /// Returns the number of sessions of an agent that were begun.
     pub(crate) fn sessions(&self, agent: &str) -> usize {
         let stream = Stream::Agent(AgentName::new(agent).expect("a good name"));
         let starts = |entry: &Entry| matches!(entry, Entry::Agent(Event::SessionStarted { .. }));
         self.count(&stream, starts)
     }
 
-    /// How many of the last entries of a stream are so.
+    /// Counts the entries among the last ones of a stream that match.
     pub(crate) fn count(&self, stream: &Stream, is_one: impl Fn(&Entry) -> bool) -> usize {
         let history = self.stage.herder.fleet().journal().history(stream, 1000, None).expect("readable");
         history.iter().filter(|recorded| is_one(&recorded.entry)).count()

@@ -1,4 +1,4 @@
-//! The outbox: order, lanes, fairness, windows, long backlogs, and that nothing is lost on the way.
+//! The outbox: order, lanes, fairness, windows, long backlogs, and delivery without loss.
 
 mod absence;
 mod discord;

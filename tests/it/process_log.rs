@@ -1,4 +1,4 @@
-//! The process log tells an agent's life: what `journalctl` shows to somebody who reads nothing else.
+//! The process log tells an agent's life to an operator who reads `journalctl` and nothing else.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -80,7 +80,7 @@ fn say(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// What a line says, without what differs from run to run.
+/// Returns the message of a line, without the parts that differ from run to run.
 fn told(line: &str) -> Option<String> {
     let line: Value = serde_json::from_str(line).expect("each line is JSON");
     if line["target"] != "herder::journal" {

@@ -1,4 +1,4 @@
-//! What becomes of work whose agent cannot get on with it: real children, on each network.
+//! Work whose agent cannot continue it: real children, on each network.
 
 mod killed;
 mod reassigned;
@@ -37,7 +37,7 @@ impl Story {
         self.until("spark", |view| view.agent.phase == called).await;
     }
 
-    /// What the agent's file says.
+    /// Returns the content of a file of the agent.
     fn read(&self, name: &str) -> String {
         let path = self.dir.path().join(name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! A herder that runs reads its configuration again: by SIGHUP and by command, with agents at work, on each network.
+//! A running herder reloads its configuration: by SIGHUP and by command, with agents at work, on each network.
 
 mod meanwhile;
 
@@ -25,7 +25,7 @@ fn agent(dir: &Path, name: &str, command: &str, more: &str) -> String {
     )
 }
 
-/// herder comes in from outside here, under a nick that is nobody's.
+/// Starts a server to which herder connects from outside, under a nick that it does not reserve.
 async fn server() -> Server {
     let account = |name: &str, password: &str| (name.to_owned(), Password::of(password));
     let options = embedded_ircd::Options {
@@ -94,7 +94,7 @@ impl Field {
         person
     }
 
-    /// How an agent was run and by which process, once it was run so often.
+    /// Returns the command lines and processes of an agent's runs, once there are that many.
     async fn runs(&self, agent: &str, often: usize) -> Vec<(String, u32)> {
         let file = self.dir.path().join(format!("{agent}.runs"));
         let enough = async {
@@ -120,7 +120,7 @@ impl Field {
         local::ask(&socket, &request).await.expect("herder answers")
     }
 
-    /// What `herder reload` in a shell says, and how it ends.
+    /// Returns the exit code and output of `herder reload` in a shell.
     fn shell(&self) -> (Option<i32>, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_herder"))
             .args(["reload", "--config"])
@@ -193,7 +193,7 @@ async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on(on: On) {
     let agents = field.ask("agent list", &[]).await.lines.join("\n");
     assert!(agents.contains("fresh") && !agents.contains("gone"), "{agents}");
 
-    // What waits for the next start is named until then.
+    // Changes that need a restart are named until then.
     alice.say("#herder", "!reload").await;
     let told = alice.hears("#herder", "configuration was read again").await;
     assert!(told.ends_with("read again: from the next start on: [tools]."), "{told}");
@@ -223,7 +223,7 @@ async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on(on: On) {
     assert!(vanished.lines.iter().any(|line| line.contains("there is no such file")), "{vanished:?}");
     assert!(lives(kept[0].1) && lives(now_cut[1].1), "{kept:?} {now_cut:?}");
 
-    // One that is written anew is there again.
+    // A section that is written again is there again.
     field.write("alice", limits, &[keep, calm, cut, fresh, gone]);
     let (code, said) = field.shell();
     assert_eq!(code, Some(0), "{said}");

@@ -1,4 +1,4 @@
-//! Drivers with real child processes: how sessions end, the stop ladder, clocks, orphans.
+//! Drivers with real child processes: ends of sessions, the stop ladder, clocks, orphans.
 
 mod acp;
 mod acp_wire;
@@ -180,7 +180,7 @@ impl Running {
         }
     }
 
-    /// How it ended. Nothing follows, and no process is left.
+    /// Waits for the end of the session. Nothing follows, and no process is left.
     async fn ended(&mut self) -> (Outcome, Vec<u32>) {
         let ended = self.until(|signal| matches!(signal, Signal::Ended { .. })).await;
         let Signal::Ended { outcome, survivors } = ended else { unreachable!("waited for it") };

@@ -1,4 +1,4 @@
-//! What the service manager is told, by the real binary over a socket of the test's own.
+//! Messages of the real binary to the service manager, over a socket of the test's own.
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::going_down::Hanging;
 use crate::stage::PATIENCE;
 
-/// How often herder is to say that it lives, in microseconds: half of what the service manager waits.
+/// The period in which herder reports that it lives, in microseconds: half of the service manager's timeout.
 const WATCHDOG: &str = "400000";
 
 /// A herder under a service manager, and what it says to that.

@@ -1,5 +1,6 @@
-//! What an agent starts and sets free is still an agent's after herder was killed: the next herder ends what had been seen, and
-//! obeys none of it. The real binary, and processes in sessions of their own with empty environments.
+//! Processes that an agent starts and detaches still belong to the agent after herder was killed: the next herder
+//! ends those it had seen, and obeys none of them. The real binary, and processes in sessions of their own with empty
+//! environments.
 
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,7 @@ async fn what_an_agent_set_free_by_killing_herder_commands_no_other_one() {
     let told = std::fs::read_to_string(field.path("told")).expect("it was told something");
     assert_eq!(std::fs::read_to_string(field.path("over")).expect("a code").trim(), "1", "{told}");
     assert!(told.contains("an earlier herder was killed, and this process may be"), "{told}");
-    // Whoever was there before is none the worse.
+    // The earlier processes are unaffected.
     assert!(field.asks("pause", &["victim"]).await.ok);
     drop(second);
 }

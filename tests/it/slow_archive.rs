@@ -1,4 +1,4 @@
-//! An archive that cannot be read to its end until a test lets go of it.
+//! An archive whose reader blocks until a test releases it.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -24,12 +24,12 @@ impl SlowArchive {
         Self { file, kept, pipe, writer: None }
     }
 
-    /// Somebody reads it.
+    /// Waits until a reader has opened it.
     pub(crate) async fn is_read(&mut self) {
         let mut writing = OpenOptions::new();
         let flags = rustix::fs::OFlags::NONBLOCK.bits();
         writing.write(true).custom_flags(flags.try_into().expect("a small number"));
-        // Nobody can open it for writing before somebody has for reading.
+        // The pipe cannot be opened for writing before a reader has opened it.
         while self.writer.is_none() {
             self.writer = writing.open(&self.pipe).ok();
             tokio::task::yield_now().await;
@@ -41,7 +41,7 @@ impl SlowArchive {
         fs::rename(&self.kept, &self.file).unwrap();
         self.writer = None;
         while !done() {
-            // Whoever still waits for somebody to write is told that nobody will.
+            // A reader that still waits for a writer gets the end of the file.
             drop(OpenOptions::new().read(true).write(true).open(&self.pipe).unwrap());
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! A line whose answer takes long holds back nobody in another place.
+//! A line whose answer takes long delays no one in another place.
 
 use herder::config::History;
 use herder::core::id::NetworkName;
@@ -11,7 +11,7 @@ use crate::stage::{self, Stage};
 
 const ROOMS: [&str; 3] = ["#spark", "#alerts", "#herder"];
 
-/// More than is kept in the database, so that whoever looks for what is not there comes to an archive.
+/// Fills more than the database keeps, so that a search for a missing entry reads an archive.
 pub(crate) async fn archived(settings: &Settings) {
     let settings = settings.clone();
     let (journal, _) = tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! Caps with real child processes: what agents use together closes their account, in the middle of their sessions.
+//! Caps with real child processes: the usage of agents together closes their account, in the middle of their
+//! sessions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -156,7 +157,7 @@ async fn a_session_that_began_on_an_account_ends_at_its_cap_although_its_agent_h
     fleet.control(&name("spark"), moved, asked()).await.expect("accepted");
     give("flint").await.expect("accepted");
     until(&fleet, "flint", is_closed).await;
-    // What it began on the old account goes on with the new one, which has room.
+    // The session that began on the old account continues with the new one, which has room.
     let again = |view: &View| view.agent.last_session.0 == 2 && view.agent.meter.cost_usd == 6.0;
     let view = until(&fleet, "spark", again).await;
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Caps with the real CLIs: what the model's answers cost closes the agent in the middle of its session. See `agent_rig`.
+//! Caps with the real CLIs: the cost of the model's answers closes the agent in the middle of its session. See
+//! `agent_rig`.
 
 use std::path::Path;
 
@@ -12,8 +13,8 @@ use crate::matrix::{Feature, says};
 use crate::stage::{PATIENCE, Scene};
 use crate::{claude_cli, codex_cli};
 
-/// What an agent does that would go on for ever. The last call takes longer than any stop, so that how much is asked until then
-/// does not depend on the machine.
+/// Commands of an agent that would continue for ever. The last call takes longer than any stop, so that the number of
+/// requests until then does not depend on the machine.
 const ENDLESS: [&str; 8] =
     ["echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6", "echo 7", "sleep 1000"];
 

@@ -1,4 +1,4 @@
-//! A whole herder, joined to an IRC server, with people who talk to it: what tests of conversations need.
+//! A whole herder, joined to an IRC server, with people who talk to it: the base of all tests of conversations.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(crate) fn embedded_network(server: &Server) -> IrcNetwork {
     network("demo", server.address())
 }
 
-/// How herder comes to a simulated Discord.
+/// The way in which herder connects to a simulated Discord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Door {
     /// `api_url`.
@@ -88,7 +88,7 @@ pub(crate) fn discord(sim: &Discord, door: Door) -> herder::config::Discord {
     }
 }
 
-/// How herder reaches the embedded server: from inside, as the demo does.
+/// Returns the options of a herder that reaches the embedded server from inside, as in the demo.
 pub(crate) fn inside(server: &Server) -> Options {
     let streams = server.connector();
     let connector = Connector::factory(move || Ok(streams.connect("herder")));
@@ -340,7 +340,7 @@ impl Person {
             if there {
                 return;
             }
-            // Somebody who came back before their old self was gone has another nick first.
+            // A person who came back before the old connection was gone has another nick first.
             let arrives = |line: &str| line.contains(" JOIN ") || line.contains(" NICK ");
             self.expect("somebody to come", arrives).await;
         }
@@ -376,7 +376,7 @@ impl Person {
         plain(said(&line).expect("it was a message").2)
     }
 
-    /// As [`Person::hears`], but what was heard while waiting for something else counts as well.
+    /// As [`Person::hears`], but lines that were heard during other waits count as well.
     pub(crate) async fn hears_in_any_order(&mut self, channel: &str, wanted: &str) -> String {
         match self.heard_in(channel).into_iter().find(|text| text.contains(wanted)) {
             Some(text) => text,
@@ -384,7 +384,7 @@ impl Person {
         }
     }
 
-    /// What others have said in `channel` so far.
+    /// Returns the lines of others in `channel` so far.
     pub(crate) fn heard_in(&self, channel: &str) -> Vec<String> {
         let said = self.heard.iter().filter_map(|line| said(line));
         said.filter(|(_, to, _)| to.eq_ignore_ascii_case(channel)).map(|(_, _, text)| plain(text)).collect()
@@ -433,7 +433,7 @@ impl Person {
         heard.unwrap_or_else(|_| panic!("{}: waited in vain for {what}: {:#?}", self.nick, self.heard))
     }
 
-    /// As [`Person::expect`], for somebody who listens as long as the test goes on.
+    /// As [`Person::expect`], for a person who listens as long as the test runs.
     pub(crate) async fn expect_forever(&mut self, wanted: impl Fn(&str) -> bool) -> String {
         loop {
             let line = self.reader.next_line().await.expect("the link holds").expect("the server stays");
@@ -469,7 +469,8 @@ impl Person {
     }
 }
 
-/// Whether `name` is `nick`, or what its owner takes until the server has noticed that their old self is gone.
+/// Returns whether `name` is `nick`, or the form that its owner takes until the server notices that the old
+/// connection is gone.
 fn is_nick(name: &str, nick: &str) -> bool {
     name.strip_prefix(nick).is_some_and(|rest| rest.chars().all(|c| c == '_'))
 }

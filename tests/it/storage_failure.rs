@@ -1,5 +1,5 @@
-//! A whole herder whose disk becomes full: people are told, the agents are ended, and what was acknowledged is there
-//! once there is room again.
+//! A whole herder whose disk becomes full: people are told, the agents are ended, and everything that was
+//! acknowledged is there once there is room again.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -19,7 +19,7 @@ use crate::stage::{self, ALICE, Door, PATIENCE, Person, Stage};
 /// Set in the child that sees a small disk: the folder on it.
 const DISK: &str = "HERDER_TEST_SMALL_DISK";
 
-/// Said of every job, so that few of them fill what is left.
+/// The length of each job's text, in bytes: so few jobs fill the rest of the disk.
 const FILLER: usize = 300;
 
 #[test]
@@ -51,7 +51,7 @@ fn on_a_small_disk() {
     writeln!(std::io::stdout(), "the small disk was full").unwrap();
 }
 
-/// What the next herder finds.
+/// Checks the state that the next herder finds.
 #[test]
 fn with_room_again() {
     let Some(disk) = std::env::var_os(DISK).map(PathBuf::from) else { return };

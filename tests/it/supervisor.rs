@@ -1,4 +1,5 @@
-//! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
+//! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, and the processes that
+//! survive.
 
 mod accounts;
 mod asked;
@@ -111,7 +112,7 @@ impl House {
         self.fleet.give(&name(agent), WorkKind::Message, text.to_owned(), asked("work")).await
     }
 
-    /// What is owed to a network, and where.
+    /// Returns the pending posts of a network, with their targets.
     fn owed(&self, network: &str) -> Vec<(Target, Body)> {
         let posts = self.journal.undelivered(&NetworkName::from(network)).unwrap();
         posts.into_iter().map(|post| (post.to, post.body)).collect()
@@ -245,7 +246,8 @@ async fn a_supervisor_that_panics_again_and_again_is_given_up_and_everybody_is_t
     let house = House::open(dir.path(), vec![shell("fragile", dir.path(), "cat")], fault).await;
     let pause = || house.control("fragile", Control::Pause { now: false });
     assert_eq!(pause().await, Err(Refusal::Fault { agent: name("fragile") }));
-    // This one is answered once nobody takes requests any more; by then the root has been told, before what it is asked now.
+    // This one is answered only when requests are no longer taken; by then the root has been told, before the next
+    // request.
     assert!(pause().await.is_err());
     house.fleet.add(shell("newcomer", dir.path(), "cat"), asked("agent add")).await.unwrap();
     let told = |network: &str| {
@@ -365,7 +367,7 @@ async fn whoever_is_let_on_while_others_are_still_stopping_is_left_alone() {
     house.close().await;
 }
 
-/// What an earlier herder was at when it was killed: a session that was asked to stop, and its processes.
+/// Prepares the state of an earlier herder that was killed: a session that was asked to stop, and its processes.
 async fn killed_while_stopping(dir: &Path, script: &str) -> tokio::process::Child {
     let settings =
         journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };

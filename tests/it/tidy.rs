@@ -1,4 +1,4 @@
-//! What the compiler does not keep: the core free of I/O, files of a readable length, no loose ends.
+//! Rules that the compiler does not check: the core free of I/O, files of a readable length, no loose ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn the_core_does_no_io_and_asks_no_clock() {
         "std::thread",
         "std::env",
         "std::io",
-        // Of `std::sync` it has `Arc` alone: large values that nobody changes are shared, not copied.
+        // From `std::sync` the core uses `Arc` alone: large immutable values are shared, not copied.
         "std::sync::Mutex",
         "std::sync::RwLock",
         "std::sync::atomic",
@@ -186,7 +186,7 @@ fn an_allowed_lint_is_an_expected_one_with_a_reason() {
     assert_eq!(found, [] as [String; 0]);
 }
 
-/// What programs write down for programmers is nothing for people: a post, an answer, a reason in the log.
+/// Debug output is for programmers and never for people: not in a post, an answer, or a reason in the log.
 #[test]
 fn no_debug_form_is_put_into_a_sentence() {
     // Forms that are compared, quoted as TOML or JSON quotes, name a file of the demo's, or are read by herder alone.

@@ -154,7 +154,7 @@ async fn an_agent_speaks_and_reads_in_its_own_channels_alone() {
         assert!(why.contains("#spark on demo"), "{why}");
         client.is_refused("irc_read", json!({ "channel": elsewhere })).await;
     }
-    // What an agent says is no command, not even its own channel's.
+    // An agent's words are no command, not even in its own channel.
     client.does("irc_send", json!({ "text": "!stop-all" })).await;
     scene.person.hears("#spark", "<spark> !stop-all").await;
 
@@ -268,7 +268,7 @@ async fn what_an_agent_says_of_its_task_is_its_end() {
     }
     scene.person.hears_in_any_order("#alerts", "is blocked on task").await;
 
-    // That its own sandbox denies it is more: somebody else may do it, or a person is called.
+    // A step that its own sandbox denies is more: another agent may be able to do it, or a person is called.
     scene.person.say("#spark", "task add push it").await;
     let mut client = Client::meet(scene.dir.path(), "spark").await;
     client.is_refused("task_blocked", json!({ "reason": "no", "denied": "perhaps" })).await;

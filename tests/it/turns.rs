@@ -1,4 +1,5 @@
-//! Whose turn it is, and accounts that meet their usage limit: a whole herder with real children, on each network.
+//! The order in which agents take turns, and accounts that reach their usage limit: a whole herder with real
+//! children, on each network.
 
 use std::path::Path;
 use std::time::Duration;
@@ -215,7 +216,8 @@ async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also
         "{alert}"
     );
     story.alice.hears_in_any_order("#work", "QUOTA-EXHAUSTED openai").await;
-    // Whoever is let try in vain leaves everybody waiting for the next word: that is said again, and no second closing.
+    // A try that fails leaves all others waiting for the next permission: that is said again, without a second
+    // message that the account is closed.
     story.alice.say("#herder", "@spark resume").await;
     story.alice.hears_in_any_order("#alerts", "alice lets spark try account openai").await;
     story.until("spark", |view| view.agent.totals.sessions >= 2 && view.agent.session().is_none()).await;
@@ -229,7 +231,7 @@ async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also
     story.stage.herder.fleet().wait_among_all(&flint, closed).await.expect("it is there");
     std::fs::remove_file(&exhausted).expect("it was there");
 
-    // The limit is over, and what would have others try is past: nobody does.
+    // The limit is over, and the time of the next try is past: no agent tries.
     let agents = limited(story.dir.path());
     let mut story = story.again(agents, |config| never(&mut config.policy)).await;
     let waits = "account openai is exhausted until a person resumes one of its agents";
@@ -272,7 +274,7 @@ async fn nobody_tries_an_exhausted_account_in_quiet_hours_unless_a_person_says_s
     story.alice.hears_in_any_order("#alerts", "alice lets spark try account openai").await;
     story.until("spark", |view| view.agent.totals.sessions >= 2 && view.agent.session().is_none()).await;
 
-    // They are over soon: somebody tries by itself then, and not before.
+    // They are over soon: then an agent tries by itself, and not before.
     let end = herder::clock::now().after(Duration::from_secs(4));
     quiet_until(end);
     story.alice.say("#herder", "@spark resume").await;
@@ -307,7 +309,7 @@ async fn a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for
     story.alice.hears("#work", "queued").await;
     story.says("!task list", "queued · board · count the bees").await;
     assert_eq!(story.sessions("flint"), 0);
-    // A person lets the account be tried: once it works the task goes to whoever is idle.
+    // A person lets the account be tried: once it works, the task goes to any idle agent.
     std::fs::remove_file(story.dir.path().join("exhausted")).expect("a file");
     story.says("@spark resume", "spark").await;
     story.alice.hears("#work", "assigned flint").await;
@@ -346,7 +348,7 @@ async fn an_account_that_was_closed_for_its_login_or_its_bill_is_tried_by_one_ag
         for agent in ["spark", "flint", "nova"] {
             story.until(agent, |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
         }
-        // What they are given meanwhile waits, and costs nothing.
+        // Work that they are given meanwhile waits, and costs nothing.
         for agent in ["flint", "nova"] {
             story.says(&format!("@{agent} count the peas"), agent).await;
         }

@@ -1,4 +1,4 @@
-//! Upkeep that cannot do its work: people are told, and everything else goes on.
+//! Upkeep that cannot do its work: people are told, and everything else continues.
 
 use std::fs;
 

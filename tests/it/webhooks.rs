@@ -1,4 +1,4 @@
-//! Webhooks and the dead man's switch, from what an agent does to a server that is told of it.
+//! Webhooks and the dead man's switch, from an agent's event to the server that is told of it.
 
 pub(crate) mod receiver;
 
@@ -60,7 +60,7 @@ impl Scene {
     }
 }
 
-/// Whether the reference library takes a request for one of herder's.
+/// Returns whether the reference library accepts a request as herder's.
 pub(crate) fn verifies(told: &Told, body: &[u8]) -> bool {
     const SCRIPT: &str = "import json, sys\n\
         from standardwebhooks.webhooks import Webhook, WebhookVerificationError\n\

@@ -24,7 +24,7 @@ fn cli() -> PathBuf {
     path
 }
 
-/// How it logs in.
+/// The settings of its login.
 const KEYED: &str = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
 
 /// An agent whose home and workspace are below `folder`, and whose model is `api`.
@@ -49,8 +49,8 @@ pub(crate) fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
     spec
 }
 
-/// What it keeps of its conversations becomes of another day. It names the files by the minute, and a conversation that is
-/// taken up in the minute in which it began is overwritten before it is read.
+/// Dates its stored conversations back by a day. It names the files by the minute, and a conversation that is
+/// continued in the minute in which it began is overwritten before it is read.
 fn ages(folder: &Path) {
     let mut aged = 0;
     for project in

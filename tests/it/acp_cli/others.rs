@@ -17,7 +17,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("acp_cli::others", name, test);
 }
 
-/// What is installed: the folder below the tools, the package, and the variable that pins it.
+/// The installed agents: the folder below the tools, the package, and the variable that pins it.
 const PACKAGES: [(&str, &str, &str); 6] = [
     ("copilot", "@github/copilot", "copilot_version"),
     ("kimi", "@moonshot-ai/kimi-code", "kimi_version"),
@@ -172,7 +172,7 @@ async fn refused_calls_are_no_success(make: Maker) {
     }
 }
 
-/// What goes beyond its permissions is asked about, and done only after a yes.
+/// A command beyond its permissions is asked about, and done only after a yes.
 async fn asks(make: Maker) {
     for (answer, made) in [(AskAnswer::Allow { always: false }, true), (AskAnswer::Deny, false)] {
         let api = ModelApi::start(Scenario::Asks { command: "touch made" }).await;
@@ -187,7 +187,7 @@ async fn asks(make: Maker) {
     }
 }
 
-/// An agent that nobody has logged in says so before it asks a model.
+/// An agent that is not logged in says so before it asks a model.
 async fn without_a_login(command: &'static [&'static str]) {
     let api = ModelApi::start(Scenario::Success).await;
     let folder = tempfile::tempdir().expect("a temporary folder");

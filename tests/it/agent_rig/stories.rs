@@ -1,4 +1,4 @@
-//! What happens to an agent, told the same way of every CLI.
+//! Stories about an agent, told the same way of every CLI.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::matrix::{Feature, shows};
 
 use super::{a_launch, conversation_of, ended, once_a_tool_runs, session_answered, signals};
 
-/// What is asked whatever an agent may do. None of it does any harm where it is not.
+/// Commands that are asked about whatever an agent may do. None of them does harm if it runs.
 pub(crate) const DANGEROUS: [&str; 6] = [
     "git push origin main; touch made",
     "mkdir -p gone && rm -r gone; touch made",
@@ -52,8 +52,8 @@ pub(crate) async fn asks_what_is_dangerous(agent: impl Fn(&ModelApi, &Path) -> A
     }
 }
 
-/// What an agent that may do everything reports of a session in which `command` runs, and in which it is given `order`
-/// meanwhile.
+/// Returns the signals of an agent with all permissions in a session in which `command` runs, and in which it is
+/// given `order` meanwhile.
 pub(crate) async fn told_while_a_tool_runs(
     api: &ModelApi,
     trees: &ProcessTrees,
@@ -112,7 +112,7 @@ pub(crate) async fn leaves_nothing_when_it_is_stopped_in_mid_tool(
     assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
 }
 
-/// Waits until a CLI has these words in a file of its own: what it is killed before, nobody can know again.
+/// Waits until a CLI has these words in a file of its own: words that a kill precedes cannot be known again.
 async fn written_down(folder: &Path, words: &[u8]) {
     fn holds(folder: &Path, words: &[u8]) -> bool {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -126,7 +126,7 @@ async fn written_down(folder: &Path, words: &[u8]) {
     }
     let written = async {
         while !holds(folder, words) {
-            // It tells nobody when it writes.
+            // It does not announce its writes.
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };

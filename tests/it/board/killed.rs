@@ -1,4 +1,4 @@
-//! herder is killed with -9 right after each step of what the board does: every task is with one agent, and done once.
+//! herder is killed with -9 right after each step of the board: every task is with one agent, and done once.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -116,7 +116,8 @@ async fn killed_after_every_step_each_task_is_with_one_agent_and_done_once() {
     story.then_killed("task add", &["auto", "third"]).await;
     story.then_killed("task split", &["3", "left; right"]).await;
     story.then_killed("resume", &["alpha"]).await;
-    // What bravo had goes to alpha by itself, since bravo stays paused; but for what needs nothing of alpha's.
+    // bravo's tasks go to alpha by themselves, since bravo stays paused; except those that alpha does not suffice
+    // for.
     let done = async {
         // One that is on its way between an agent and the board is not listed meanwhile.
         loop {

@@ -29,7 +29,7 @@ const MORNING: Timestamp = Timestamp::from_seconds(1_772_360_430);
 
 const THREE_HOURS: i64 = 3 * 3_600_000;
 
-/// What has a limit at a time of day ends it so long after the morning began.
+/// The delay of a limit's reset after the morning began.
 const RESETS_AFTER: Duration = Duration::from_secs(600);
 
 /// The agents, what each waits for, and for how long.
@@ -145,7 +145,7 @@ impl House {
         }
     }
 
-    /// Until its first session is over, or has asked.
+    /// Waits until its first session is over, or has asked.
     async fn until_it_waits(&self, agent: &str) -> View {
         self.until(agent, |view| {
             let over = view.agent.last_outcome.is_some() && view.agent.session().is_none();
@@ -154,7 +154,7 @@ impl House {
         .await
     }
 
-    /// Until its wait is over.
+    /// Waits until its wait is over.
     async fn until_it_goes_on(&self, agent: &str) {
         let asks = agent == "question";
         let goes_on = |agent: &Agent| agent.totals.sessions == 2 || asks && agent.asks.is_empty();
@@ -176,7 +176,7 @@ impl House {
     }
 }
 
-/// How long each wait took when the clock was set in the middle of the shortest one.
+/// Checks the length of each wait when the clock is set in the middle of the shortest one.
 async fn waits_when_set_by(by: i64) {
     for (agent, seconds) in WAITS {
         clock::simulate(MORNING);
@@ -192,7 +192,7 @@ async fn waits_when_set_by(by: i64) {
         let took = began.elapsed();
         let length = Duration::from_secs(seconds);
         assert!(took >= length && took <= length + Duration::from_secs(11), "{agent}: {took:?} by {by}");
-        // Whoever looks a little later is not told again.
+        // A look a little later gives no second notice.
         tokio::time::sleep(Duration::from_secs(60)).await;
         let millis = Duration::from_millis(by.unsigned_abs());
         assert_eq!(house.told_of_the_clock(), [Notice::ClockSet { ahead: by > 0, by: millis }], "{agent}");
@@ -243,7 +243,7 @@ async fn what_is_shown_of_a_wait_is_what_is_left_of_it() {
     house.close().await;
 }
 
-/// As after a reboot: the time since boot says nothing any more.
+/// As after a reboot: the time since boot is useless then.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_back_while_herder_was_down_makes_no_wait_longer_than_it_was() {
     for (agent, seconds) in WAITS.into_iter().filter(|(agent, _)| *agent != "question") {
@@ -265,7 +265,7 @@ async fn a_clock_that_was_set_back_while_herder_was_down_makes_no_wait_longer_th
     }
 }
 
-/// Nobody has set it: time has passed, and it goes on while herder is down.
+/// The clock was not set: time has passed, and a wait continues while herder is down.
 #[tokio::test(start_paused = true)]
 async fn a_wait_goes_on_while_herder_is_down() {
     clock::simulate(MORNING);

@@ -1,7 +1,7 @@
-//! A herder that did not run for longer than any of its clocks: by SIGSTOP, while its agents go on, and in a frozen cgroup
-//! together with them, which is what `docker pause` does.
+//! A herder that did not run for longer than any of its clocks: by SIGSTOP, while its agents continue, and in a
+//! frozen cgroup together with them, as with `docker pause`.
 //!
-//! `HERDER_STOPS` sets how often each (2).
+//! `HERDER_STOPS` sets the number of each (2).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl Herder {
         self.each_has_done_its_work_once(rounds).await;
     }
 
-    /// What was done is on record.
+    /// Waits until the finished work is recorded.
     async fn until_all_is_recorded(&self, round: u64) {
         let socket = self.dir.path().join("data").join(local::FILE_NAME);
         for (agent, _) in AGENTS {
@@ -148,7 +148,7 @@ struct Freezer {
 }
 
 impl Freezer {
-    /// `None`: this machine lets nobody make one.
+    /// Returns `None` if this machine does not allow it.
     fn make() -> Option<Self> {
         let name = format!("herder-it-{}", std::process::id());
         let kinds = [
@@ -184,7 +184,7 @@ impl Drop for Freezer {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_herder_that_was_frozen_with_its_agents_ends_none_and_has_nothing_done_twice() {
-    // Where no cgroup can be frozen the test of SIGSTOP has to do.
+    // Without a cgroup that can be frozen, only the test of SIGSTOP runs.
     let Some(freezer) = Freezer::make() else { return };
     let field = Herder::new().await;
     let herder = field.start();

@@ -1,4 +1,4 @@
-//! What holds of every line, whatever it says.
+//! Properties of every line, whatever its text.
 
 use herder::commands::parse::Heard;
 use proptest::prelude::*;

@@ -295,7 +295,7 @@ async fn every_accepted_command_is_recorded_with_who_where_and_what() {
     rig.close().await;
 }
 
-/// Whoever asks and is not answered because herder was killed is heard again.
+/// A question without an answer, because herder was killed, is heard again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_noted_with_its_answer_where_the_network_does_so() {
     let rig = Rig::with_viewers(vec![Subject::Everyone]).await;

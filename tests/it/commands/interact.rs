@@ -1,4 +1,5 @@
-//! Commands that a network delivers by name: the same checks, records and effects as lines, and the answer given back.
+//! Commands that a network delivers by name: the same checks, records and effects as lines, and the answer as the
+//! return value.
 
 use herder::chat::Place;
 use herder::clock;
@@ -44,7 +45,7 @@ async fn a_structured_command_does_what_the_line_does_and_gives_its_answer_back(
     assert_eq!(paused.lines.len(), 1, "{paused:?}");
     let view = rig.until("spark", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
     assert_eq!(view.agent.queue[0].text, "build\nthe parser");
-    // What changed is said in the agent's channel all the same.
+    // The change is said in the agent's channel all the same.
     let posts = rig.journal.undelivered(&NetworkName::from("net")).unwrap();
     let stopping = |body: &Body| matches!(body, Body::Notice(Notice::Stopping { .. }));
     assert!(
@@ -97,7 +98,7 @@ async fn refusals_name_the_role_in_the_readers_language() {
     `pause` には operator の権限が必要。
     `pause` needs the role operator.
     ");
-    // Told every time: nobody else sees it.
+    // Told every time: no one else sees it.
     for _ in 0..20 {
         let told = ask(&rig, &structured("mallory", "#work", "stop-all", &[])).await;
         assert!(told.refused && !told.lines.is_empty(), "{told:?}");

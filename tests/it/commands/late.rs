@@ -24,7 +24,7 @@ async fn an_abort_that_comes_after_somebody_else_s_answer_is_said_again_if_it_is
     let told = rig.say_at("alice", "#spark", "abort", now).await.join("\n");
     assert!(told.starts_with("olga has just answered call"), "{told}");
     assert!(told.ends_with("If you mean what it does now, say `abort` again."), "{told}");
-    // Nobody else has been told.
+    // No one else has been told.
     rig.until("spark", |view| matches!(view.agent.phase, Phase::Running { .. })).await;
     let told = rig.say_at("alice", "#spark", "abort", now.after(Duration::from_secs(2))).await;
     assert_eq!(told, Vec::<String>::new(), "it is answered as what was done");

@@ -1,4 +1,4 @@
-//! What every form of a line means, and what help says of them.
+//! The meaning of every form of a line, and the help about them.
 
 use herder::commands::COMMANDS;
 use herder::commands::parse::{self, Heard, Problem};
@@ -66,7 +66,7 @@ fn every_way_to_say_a_command() {
     }
 }
 
-/// `<@5>` is somebody who calls themselves `@herder stop-all`.
+/// `<@5>` is a person whose name is `@herder stop-all`.
 #[test]
 fn what_somebody_calls_themselves_is_no_command() {
     for place in ["#herder", "#work"] {
@@ -360,7 +360,7 @@ fn one_word_stops_what_the_channel_is_about() {
             &[("@spark stop", "do pause @spark now"), ("spark: stop please", "do pause @spark now")],
         );
     }
-    // Where it is not clear what is to be stopped, it is asked back, or is talk.
+    // A line that does not say what to stop is asked back, or is talk.
     table("private", &[("stop", "asked stop: pause now | abort | stop-all")]);
     table("#work", &[("!stop", "asked stop: pause now | abort | stop-all"), ("stop", "nothing")]);
 }

@@ -1,4 +1,4 @@
-//! `link`: one person on Discord and on IRC, and everybody who would like to be taken for them.
+//! `link`: one person on Discord and on IRC, and others who try to be taken for them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -133,7 +133,7 @@ async fn nobody_becomes_somebody_else() {
     }
     assert!(told[4].contains("not good") && told[5].contains("too much"), "{told:?}");
 
-    // Where others read it no code is given.
+    // In a channel that others read no code is given.
     let mut said = inbound("ann", Some(ANN), "#work", "!link");
     said.author.network = NetworkName::from("discord");
     let told = rig.dispatcher.handle_at(said, later(80)).await.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an agent said is read back whole, also after it is gone.
+//! An agent's output is read back whole, also after the agent is gone.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn three_thousand_lines_are_read_page_by_page_and_none_is_missing() {
     assert_eq!(brief[1], "`@crier log session 1` shows all of it.");
     let mut read = Vec::new();
     for page in 1..=150 {
-        // Nobody reads more than a page in a minute, and nobody may ask without end.
+        // A person reads no more than a page in a minute, and the rate of commands is limited.
         let at = clock::now().after(Duration::from_secs(60 * page));
         let mut lines = rig.say_at("vera", "#crier", &format!("log session 1 page {page}"), at).await;
         assert!(lines.remove(0).ends_with(&format!("session 1: success · page {page} of 150")));

@@ -1,4 +1,4 @@
-//! What only looks is answered from state: no disk is waited for.
+//! A command that changes nothing is answered from memory: it waits for no disk.
 
 use std::sync::{Arc, Mutex, mpsc};
 

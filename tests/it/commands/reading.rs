@@ -1,4 +1,4 @@
-//! Lines as herder reads them, told in a few words.
+//! herder's reading of lines, in a few words.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Roster for Agents {
     }
 }
 
-/// Where a line of a table is said.
+/// Returns the room of a table's name.
 fn room(name: &str) -> Room {
     match name {
         "#spark" => Room::Agent(AgentName::new("spark").expect("a name")),
@@ -48,7 +48,7 @@ pub(super) fn hear(place: &str, text: &str) -> Heard {
     parse::line(text, Scene { room: &room(place), own_nick: "herdbot", mentions: &mentions, roster: &agents })
 }
 
-/// What a line means, in a few words.
+/// Returns the meaning of a line, in a few words.
 pub(super) fn gist(heard: &Heard) -> String {
     match heard {
         Heard::Nothing => "nothing".to_owned(),

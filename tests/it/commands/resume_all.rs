@@ -1,4 +1,4 @@
-//! `resume-all`: back from `stop-all`, without touching what else stands still.
+//! `resume-all`: the end of `stop-all`, without a change to agents that are halted for other reasons.
 
 use herder::core::agent::Phase;
 

@@ -42,8 +42,8 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A fleet with `spark`, who works until stopped, and `quick`, who is done at once. Alice is admin, Olga operator, Vera
-    /// viewer, Rob a bot and operator; Mallory is nobody.
+    /// Opens a fleet with `spark`, which works until stopped, and `quick`, which is done at once. Alice is admin,
+    /// Olga operator, Vera viewer, Rob a bot and operator; Mallory has no role.
     pub(crate) async fn open() -> Self {
         Self::with_viewers(vec![account("vera")]).await
     }
@@ -52,12 +52,12 @@ impl Rig {
         Self::faulty(viewers, PATIENCE, FaultInjection::default()).await
     }
 
-    /// A rig with a fault in it, in which whoever says something is told after `patience` that it takes longer.
+    /// Opens a rig with a fault in it, in which the sender of a line is told after `patience` that it takes longer.
     pub(crate) async fn faulty(viewers: Vec<Subject>, patience: Duration, fault: FaultInjection) -> Self {
         Self::at(tempfile::tempdir().expect("a folder"), viewers, patience, fault).await
     }
 
-    /// The same herder, ended and started again, and what happens to its data meanwhile.
+    /// Ends the herder and starts it again, with a change of its data in between.
     pub(crate) async fn started_again(self, meanwhile: impl FnOnce(&Path)) -> Self {
         let Self { dir, fleet, journal, dispatcher } = self;
         assert_eq!(fleet.drain(PATIENCE).await, 0, "processes are left");
@@ -108,7 +108,7 @@ impl Rig {
         Self { dir, fleet, journal, dispatcher }
     }
 
-    /// Who may do what.
+    /// Returns the access rules.
     #[expect(clippy::unused_self, reason = "they are the rules of this rig")]
     pub(crate) fn rules(&self) -> AccessRules {
         rules(vec![account("vera")])
@@ -119,19 +119,19 @@ impl Rig {
         self.journal.close().await;
     }
 
-    /// Somebody with the account of their name says something at a time.
+    /// Says a line at a time, as a person with the account of that name.
     pub(crate) async fn say_at(&self, who: &str, place: &str, text: &str, at: Timestamp) -> Vec<String> {
         let heard = self.dispatcher.handle_at(inbound(who, Some(who), place, text), at);
         let answer = tokio::time::timeout(PATIENCE, heard).await;
         answer.unwrap_or_else(|_| panic!("{text:?} was never answered")).unwrap_or_default()
     }
 
-    /// Somebody says something, long after the last rate was used up.
+    /// Says a line now, long after the last rate was used up.
     pub(crate) async fn say(&self, who: &str, place: &str, text: &str) -> Vec<String> {
         self.say_at(who, place, text, herder::clock::now()).await
     }
 
-    /// Says something and gives the answer that is owed to `who` in the outbox.
+    /// Says a line and returns the pending answer to `who` in the outbox.
     pub(crate) async fn do_(&self, who: &str, place: &str, text: &str) -> String {
         let before = self.answers(who).len();
         let lines = self.say(who, place, text).await;
@@ -141,7 +141,7 @@ impl Rig {
         answers.into_iter().last().unwrap()
     }
 
-    /// The answers that are owed to somebody, as they will read.
+    /// Returns the pending answers to a person, as they will read.
     pub(crate) fn answers(&self, who: &str) -> Vec<String> {
         let locale = Locale::load("en-US").unwrap();
         let posts: Vec<Post> = self.journal.undelivered(&NetworkName::from("net")).unwrap();
@@ -154,7 +154,7 @@ impl Rig {
             .collect()
     }
 
-    /// Who commanded what, as it was recorded.
+    /// Returns the recorded commands with their senders.
     pub(crate) async fn audit(&self) -> Vec<AuditEntry> {
         let recorded = self.journal.latest(Stream::Audit, 10_000).await.unwrap();
         recorded
@@ -197,7 +197,7 @@ fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
     spec
 }
 
-/// A line of somebody, in a channel or in private (`place` without `#`).
+/// Returns a person's line, in a channel or in private (`place` without `#`).
 pub(crate) fn inbound(nick: &str, account: Option<&str>, place: &str, text: &str) -> Inbound {
     let place = match place.strip_prefix('#') {
         Some(_) => Place::Channel(place.to_owned()),

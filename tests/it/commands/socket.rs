@@ -1,4 +1,4 @@
-//! The local socket: same commands, mode 0600, and what is in its way.
+//! The local socket: the same commands, mode 0600, and obstacles to it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ async fn what_is_in_the_way_is_told_apart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_may_not_command_its_own_herder() {
     let open = Open::new().await;
-    // Here this process is herder, and whoever descends from it is an agent, also in a session of its own.
+    // Here this process is herder, and its descendants are agents, also in sessions of their own.
     let herder = env!("CARGO_BIN_EXE_herder");
     let mut asking = Command::new("setsid");
     asking

@@ -55,7 +55,7 @@ async fn work_that_is_given_after_an_edit_is_done_as_edited() {
 async fn whatever_is_said_of_an_agent_after_an_edit_comes_after_it() {
     let rig = Rig::open().await;
     let elsewhere = tempfile::tempdir().unwrap();
-    // Nobody suffices for it, so that it waits on the board.
+    // No agent suffices for it, so that it waits on the board.
     rig.do_("olga", "#herder", "!task add auto needs=nothing-that-is-there build").await;
     let task = rig.fleet.board().tasks.keys().next().copied().expect("it is on the board");
     let folder = format!("!agent edit spark workspace={}", elsewhere.path().display());
@@ -78,7 +78,7 @@ async fn whatever_is_said_of_an_agent_after_an_edit_comes_after_it() {
     rig.close().await;
 }
 
-/// What is posted, as it is posted: answers in lines are not stored.
+/// Collects posts when they are posted: answers in lines are not stored.
 struct Sink(mpsc::UnboundedSender<Post>);
 
 impl PostSink for Sink {

@@ -1,4 +1,4 @@
-//! Entries of the journal that cannot be read are left out of what is read back, and people are told.
+//! Entries of the journal that cannot be read are left out when it is read back, and people are told.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ async fn what_is_read_back_goes_past_an_entry_that_cannot_be_read_and_says_so() 
     let quick = Stream::Agent(name("quick"));
     let rig = rig
         .started_again(|dir| {
-            // That the agent was added, and who gave it its task.
+            // The addition of the agent, and the audit entry of its task.
             damage(dir, &quick, 0);
             damage(dir, &Stream::Audit, 0);
         })

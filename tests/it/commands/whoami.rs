@@ -1,4 +1,4 @@
-//! `whoami`: what somebody is told of themselves is what `[access]` takes.
+//! `whoami`: the subjects that a person is told are those that `[access]` accepts.
 
 use herder::access::{Access, Role};
 use herder::chat::Author;
@@ -45,7 +45,7 @@ fn the_name_that_is_told_is_one_that_access_takes_for_them() {
     let people = [
         Author { account: Some("77".to_owned()), mask: None, ..on("discord") },
         Author { account: Some("bob".to_owned()), ..on("net") },
-        // Servers write these for somebody who is not logged in.
+        // Servers write these for a person who is not logged in.
         Author { account: Some("*".to_owned()), ..on("net") },
         on("net"),
     ];

@@ -1,7 +1,7 @@
-//! A server that is away for more than a minute while agents work, with the waits of production: frozen, and behind a black
-//! hole. Nothing is lost, the order is kept, and people are told how long herder was away.
+//! A server that is away for more than a minute while agents work, with the waits of production: frozen, and behind a
+//! black hole. Nothing is lost, the order is kept, and people are told how long herder was away.
 //!
-//! Both at once, since almost all of it is waiting.
+//! Both run at once, since almost all of it is waiting.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,18 +18,18 @@ use crate::stage::{self, PATIENCE, Person, Stage};
 
 const AGENTS: [&str; 3] = ["spark", "flint", "newt"];
 
-/// Jobs that each agent is given just before the server is away, and while it is: with their starts and ends few enough that
-/// what is owed to a channel is never collapsed.
+/// Jobs that each agent is given just before the server is away, and while it is: with their starts and ends few
+/// enough that a channel's pending posts are never collapsed.
 const BEFORE: usize = 2;
 const WHILE: usize = 5;
 
 /// Lines that one window holds: what may be seen twice after a link has broken.
 const WINDOW: usize = 4;
 
-/// Where people are told how long herder was away, beside the agents' channels.
+/// The channel in which people are told how long herder was away, beside the agents' channels.
 const CONTROL: &str = "#herder";
 
-/// A herder with agents who do as they are told at once, and somebody who hears all of it.
+/// A herder with agents that do their work at once, and a person who hears all of it.
 struct Load {
     server: Ngircd,
     wire: Wire,
@@ -100,7 +100,7 @@ impl Load {
             alice.hears("#work", "DONE ").await;
         }
         alice.hears_in_any_order("#work", "HEARTBEAT herder").await;
-        // What is said again would have come by the end.
+        // Repeated lines would have come by the end.
         stage.close().await;
         alice.overhears(CONTROL).await;
         everything_is_there_in_order(&alice, given);

@@ -1,7 +1,7 @@
-//! Outages of the server in the midst of work: restarted, frozen, behind a black hole.
+//! Outages of the server during work: restarted, frozen, behind a black hole.
 //!
-//! The links herder has are led through a [`Wire`] where a test wants to cut them, or to hold herder back until somebody
-//! listens again.
+//! A [`Wire`] carries herder's links where a test wants to cut them, or to hold herder back until a person listens
+//! again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,8 +28,8 @@ fn counter(count: usize, before: usize, breath: usize) -> String {
     )
 }
 
-/// What an agent that counts to `count` was heard to say: every number is there once and in order, or was told to be left out
-/// where it was left out. A line that was on its way when the link broke may come twice.
+/// Checks the lines of an agent that counts to `count`: every number is there once and in order, or was reported as
+/// left out at its place. A line that was on its way when the link broke may come twice.
 fn accounted(heard: &[String], count: usize, repeats: usize) {
     let (mut next, mut left_out, mut twice) = (1, 0, 0);
     let mut seen = BTreeSet::new();
@@ -102,7 +102,8 @@ async fn a_server_that_is_restarted_while_an_agent_talks_costs_nothing_and_the_a
         enter(&mut alice, "herder").await;
         alice.reaches("herder", "#spark").await;
         alice.say("#spark", "count").await;
-        // What a server has taken and not passed on when it is killed is lost with it; so all that was said is heard first.
+        // Lines that a server has taken and not passed on when it is killed are lost with it; so all lines are heard
+        // first.
         alice.hears("#spark", "line 5.").await;
         std::fs::write(dir.path().join("go"), "").unwrap();
         server.daemon.kill();
@@ -243,7 +244,7 @@ async fn a_server_that_is_away_until_the_adapter_is_begun_anew_costs_nothing_and
     let mut heard = alice.heard_in("#spark");
     let failed = |state: &LinkState, enough: bool| matches!(state, LinkState::Connecting { attempts, .. } if (*attempts >= 5) == enough);
     stage.link("real", |state| failed(state, true)).await;
-    // After the fifth failure the adapter is begun anew, and counts its own failures from then on, in vain as well.
+    // After the fifth failure the adapter is started again, and counts its own failures from then on, which continue.
     std::fs::write(dir.path().join("go"), "").unwrap();
     stage.link("real", |state| failed(state, false)).await;
     stage.link("real", |state| matches!(state, LinkState::Connecting { attempts: 1..5, .. })).await;

@@ -1,4 +1,4 @@
-//! Scenes with an agent that fails as it is told to, and what can be read and changed by command.
+//! Scenes with an agent that fails on command, and everything that can be read and changed by command.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +16,7 @@ pub(super) fn flint(dir: &Path) -> AgentSpec {
     flint
 }
 
-/// What refuses the whole account pauses its agents until somebody has seen to it, with an alert for each time.
+/// A refusal of the whole account pauses its agents until a person has seen to it, with an alert for each time.
 pub(super) async fn failures_of_the_account(alice: &mut Person) {
     let failures = [
         ("auth", "🔐 flint failed to authenticate"),
@@ -95,7 +95,7 @@ pub(super) async fn queue_and_clear(alice: &mut Person) {
     alice.hears("#herder", "▶️ flint resumes").await;
 }
 
-/// What it said, what happened, who commanded what, and what can be commanded.
+/// The records of its output, its events and its commands, and the list of commands.
 pub(super) async fn what_is_on_record(alice: &mut Person) {
     for (asked, answers) in [
         ("@flint log", &["Done: hang on"][..]),

@@ -12,7 +12,7 @@ enum State {
     Whole,
     /// Links are gone, and who connects is hung up on.
     Cut,
-    /// Nothing comes through and nobody is told; what is on its way stays there, as with a network that drops packets.
+    /// Nothing comes through and no side is told; data on its way stays there, as with a network that drops packets.
     Dark,
 }
 
@@ -81,6 +81,6 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch:
             return;
         }
     }
-    // That a side has ended is not known in the dark either.
+    // In the dark, the end of a side stays unknown too.
     light(&mut state).await;
 }

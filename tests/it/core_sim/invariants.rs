@@ -1,4 +1,4 @@
-//! What holds in every history. One function each; its name is the sentence.
+//! The invariants of every history. Each invariant is one function, and its name states it.
 
 mod restarts;
 mod spending;
@@ -130,7 +130,7 @@ pub(super) fn unfinished_work_comes_first(event: &Event, after: &Agent) {
     }
 }
 
-/// A task that is being split is nobody's work until the parts are there, and is not lost meanwhile.
+/// A task that is being split is no one's work until the parts are there, and is not lost meanwhile.
 pub(super) fn what_is_split_waits_at_the_head_of_the_queue(agent: &Agent) {
     if let Some(split) = &agent.splitting {
         assert_eq!(agent.queue.front().map(|work| work.id), Some(split.work));
@@ -146,7 +146,7 @@ pub(super) fn work_leaves_only_by_an_event_that_names_it(before: &Agent, event: 
     let gone: Vec<WorkId> = held(before).difference(&held(after)).copied().collect();
     let named: Vec<WorkId> = match event {
         Event::Cleared { works, .. } => works.clone(),
-        // What the session itself works on cannot reach it a second time.
+        // The work of the session itself cannot reach it a second time.
         Event::Steered { work, .. } if before.queue.iter().any(|queued| queued.id == *work) => vec![*work],
         Event::TaskEnded { work, .. }
         | Event::TaskHandedBack { work, .. }
@@ -171,10 +171,10 @@ pub(super) fn a_limit_is_waited_for_to_the_millisecond(before: &Agent, event: &E
     }
 }
 
-/// What people asked and were told they would get.
+/// People's commands and the promised results.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Whether the last accepted word about it was that it should pause.
+    /// True if the last accepted command about it was a pause.
     asked_to_pause: bool,
     /// Every piece of work that was accepted, and how it ended.
     accepted: BTreeSet<WorkId>,
@@ -212,7 +212,7 @@ impl Ledger {
         }
     }
 
-    /// Asked before the decision about `input` is recorded, for a command that was accepted.
+    /// Called before the decision about `input` is recorded, for a command that was accepted.
     pub(super) fn after_a_pause_nothing_starts_until_somebody_resumes(&self, input: &Input, event: &Event) {
         let lets_on =
             |control: &Control| matches!(control, Control::Resume | Control::LetOn | Control::Restart);
@@ -234,13 +234,13 @@ impl Ledger {
             Event::Whispered { whisper } if whisper.tone != Tone::Person => {
                 self.whispers.insert(whisper.id, false);
             }
-            // What it was told of work that is given up is taken back.
+            // Whispers about work that is given up are taken back.
             Event::WhispersDropped { whispers, .. } => {
                 let findings = before.whispers.iter().filter(|whisper| whisper.tone != Tone::Person);
                 assert!(findings.map(|whisper| whisper.id).eq(whispers.iter().copied()), "{whispers:?}");
                 self.whispers.extend(whispers.iter().map(|whisper| (*whisper, true)));
             }
-            // Nobody is called for an agent that was not told, unless that is said.
+            // A call for a person before the agent was told says so.
             Event::Escalated { escalation } if !matches!(escalation.why, Why::Ended { .. }) => {
                 let waits = before.whispers.iter().any(|whisper| whisper.tone.is_finding());
                 assert_eq!(waits, escalation.untold, "{escalation:?}");
@@ -283,7 +283,7 @@ pub(super) fn a_whisper_waits_until_it_is_handed_over_once(ledger: &Ledger, agen
     }
 }
 
-/// A question is for work, which an answer can still serve, and nobody is asked past the time for it.
+/// A question is for work that its answer can still serve, and no one is asked past its deadline.
 pub(super) fn what_is_asked_belongs_to_work_at_hand(agent: &Agent, now: Timestamp) {
     let held = held(agent);
     for ask in &agent.asks {
@@ -302,7 +302,7 @@ pub(super) fn only_so_much_is_asked_at_once(agent: &Agent) {
     assert!(agent.settled.len() <= herder::core::ask::SETTLED_MAX);
 }
 
-/// What agents asked, as it was seen from outside.
+/// The questions of agents, seen from outside.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     open: BTreeSet<AskId>,
@@ -353,7 +353,7 @@ impl Asked {
 pub(super) struct Climb {
     /// Findings since the last OK.
     findings: u32,
-    /// Whether a person is called and nobody has answered.
+    /// True if a person is called and the call is unanswered.
     called: bool,
 }
 

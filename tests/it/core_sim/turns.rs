@@ -1,4 +1,4 @@
-//! A fleet under random histories: who works, who waits, accounts that meet their limit, people, kills.
+//! A fleet under random histories: agents at work and waiting, accounts that meet their limit, people, kills.
 //!
 //! The simulation stands in for the supervisors and the root: it asks for places as they do, records what they record, and
 //! judges by what it has seen itself.
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 const ACCOUNTS: usize = 3;
 
-/// How a session ends.
+/// The end of a session.
 #[derive(Debug, Clone, Copy)]
 enum End {
     /// Its work is done; `more`: the next waits already.
@@ -58,7 +58,7 @@ struct Fleet {
     agents: Vec<Agent>,
     disk: FleetState,
     now: Timestamp,
-    /// Whose session was let through a closed gate, and runs.
+    /// The agent whose session passed a closed gate, and runs.
     probing: BTreeMap<AccountName, usize>,
     /// The account that is closed, which is not recorded yet.
     closing: Option<AccountName>,
@@ -117,7 +117,7 @@ impl Fleet {
 
     fn pass(&mut self, seconds: u64) {
         let then = self.now.after(Duration::from_secs(seconds));
-        // The root sleeps no longer than until somebody may be let through.
+        // The root sleeps no longer than until an agent may be let through.
         while let Some(due) = self.promotion.deadline(self.now).filter(|due| *due < then) {
             self.now = due;
             self.promote();
@@ -160,7 +160,7 @@ impl Fleet {
         match end {
             End::Done { more } => {
                 self.proves(agent);
-                // What follows is decided before the place is given back.
+                // The next step is decided before the place is given back.
                 if !more || !self.begins(agent, self.now) {
                     self.stands(agent, if more { Agent::Wants(self.now) } else { Agent::Rests });
                 }
@@ -179,7 +179,7 @@ impl Fleet {
         let probed = self.promotion.close(&name(agent), &account(agent), Category::Quota, self.now);
         assert_eq!(probed, self.probing.get(&account(agent)) == Some(&agent), "who was to show it");
         self.stands(agent, Agent::Wants(self.now));
-        // Until the root has recorded it nobody of the account begins.
+        // Until the root has recorded it, no agent of the account begins.
         let at_work = self.at_work(&account(agent));
         self.closing = Some(account(agent));
         self.promote();
@@ -304,7 +304,7 @@ impl Fleet {
         assert!(!free || waiting.is_none(), "agent {waiting:?} waits beside a free place");
     }
 
-    /// Everybody who works succeeds, and time passes: nobody waits for ever.
+    /// Every working agent succeeds, and time passes: no agent waits for ever.
     fn everybody_with_work_is_promoted_in_the_end(&mut self) {
         self.worked.clear();
         let waiting: Vec<usize> =

@@ -28,7 +28,7 @@ use proptest::sample::Index;
 use super::Happening;
 use super::invariants::{self, Asked, Climb, Ledger, Limits, Spending};
 
-/// What a person asks; ids and texts are the world's.
+/// A person's command; ids and texts are the world's.
 #[derive(Debug, Clone)]
 pub(super) enum Ask {
     Give { task: bool },
@@ -52,7 +52,7 @@ pub(super) enum Ask {
 
 pub(super) struct World {
     agent: Agent,
-    /// What is on disk, each event as its bytes.
+    /// The journal on disk, each event as its bytes.
     journal: Vec<(Timestamp, Vec<u8>)>,
     policy: Policy,
     jitter: Duration,
@@ -66,14 +66,14 @@ pub(super) struct World {
     ledger: Ledger,
     caps: Caps,
     spending: Spending,
-    /// What the session's meter shows.
+    /// The session's meter.
     meter: Usage,
     asked: Asked,
     climb: Climb,
     keys: u64,
-    /// Why it is not its turn.
+    /// The reason why it is not its turn.
     hold: Option<Hold>,
-    /// Whether another agent may do more.
+    /// True if another agent has broader permissions.
     broader: bool,
 }
 
@@ -271,7 +271,7 @@ impl World {
         assert_eq!(after, self.agent, "an evaluation that was overtaken changed something");
     }
 
-    /// Somebody has split the task, or could not; `late`: an answer to what was asked before.
+    /// Answers a request to split the task, with parts or a failure; `late` answers an earlier request.
     fn divided(&mut self, how: u8, late: bool) {
         let Some(split) = self.agent.splitting.clone() else { return };
         let parts = |count: u64| -> Result<Vec<Cut>, Lapse> {
@@ -380,7 +380,7 @@ impl World {
                 | Control::Configure(_)
                 | Control::Remove
         );
-        // An agent that has nothing to do counts nothing down: whoever gives it work starts it.
+        // An idle agent has no countdown: new work starts it.
         let rests = matches!(before.phase, Phase::Idle | Phase::Waiting { reason: WaitReason::Rest, .. });
         if skips_waits || rests {
             self.limits.person_may_skip_the_wait();
@@ -421,7 +421,7 @@ impl World {
         }
     }
 
-    /// What the meter shows after one more call of the model, in fractions that every encoding keeps exactly.
+    /// Returns the meter after one more call of the model, in fractions that every encoding keeps exactly.
     fn one_more_call(&self, quarters: u32) -> Usage {
         let mut usage = self.meter;
         let cost_usd = 0.25 * f64::from(quarters);
@@ -447,7 +447,7 @@ impl World {
         let Some(session) = self.alive else { return };
         let outcome = Box::new(self.outcome(category, resets_in));
         let survivors = if survivors { vec![99] } else { Vec::new() };
-        // Survivors are reported because nobody can end them; the session's own process is gone.
+        // Survivors are reported because they cannot be ended; the session's own process is gone.
         self.alive = None;
         self.spending.spent(0.25, self.now);
         if category == Category::Quota {
@@ -525,11 +525,11 @@ impl World {
             for effect in react(&self.agent, event) {
                 self.perform(&effect);
             }
-            // Whatever is owed can be named in any state.
+            // Pending posts can be named in any state.
             let _ = posts(&self.agent, event, &context);
         }
         invariants::a_paused_agent_starts_nothing_by_itself(&origin, input, &decision);
-        // What waits while herder goes down is begun when it is back.
+        // Work that waits while herder goes down begins when it is back.
         if hold.is_none() && !matches!(input, Input::EndedAtShutdown { .. }) {
             invariants::nothing_lies_idle(&self.agent);
         }

@@ -1,4 +1,4 @@
-//! Commands that do what is always asked about, in the ways that a shell has to say it.
+//! Commands with an effect that is always asked about, in the many spellings of a shell.
 
 /// A small generator of numbers, the same ones for the same seed.
 pub(crate) struct Random(u64);

@@ -1,5 +1,5 @@
-//! The reader of commands, measured: against a real bash with stubs in place of what it asks about, and by commands that
-//! coding agents run all day.
+//! The reader of commands, measured: against a real bash with stubs in place of the programs it asks about, and by
+//! ordinary commands of coding agents.
 
 mod generator;
 
@@ -15,7 +15,7 @@ use herder::core::danger::of_command;
 /// Generated commands that did what is always asked about, and were looked at.
 const RAN: usize = 2000;
 
-/// Of those, the ones that nobody would have been asked about. It may only shrink.
+/// The largest number of those that may go unasked. It may only shrink.
 const MISSED_MAX: usize = 40;
 
 /// Ordinary commands that may be asked about, of the whole table. It may only shrink.

@@ -1,4 +1,4 @@
-//! What the detector makes of transcripts whose labels are known.
+//! The detector's results on transcripts whose labels are known.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,22 +8,22 @@ use herder::core::turn::Turn;
 
 use super::script::{Scenario, Transcript};
 
-/// How many transcripts are drawn from each scenario.
+/// The number of transcripts that are drawn from each scenario.
 pub(crate) const DRAWN: u64 = 3;
 
-/// What the detector says of a transcript, asked after every turn: the first time it says something.
+/// Returns the detector's first finding in a transcript, with its turn; the detector is asked after every turn.
 fn first_finding(turns: &[Turn]) -> Option<(usize, Finding)> {
     (1..=turns.len()).find_map(|length| Some((length - 1, find(&turns[..length])?)))
 }
 
-/// What became of the transcripts of one label.
+/// The results for the transcripts of one label.
 #[derive(Default)]
 struct Row {
     drawn: usize,
     found: usize,
-    /// By the name that the label has.
+    /// Findings with the label's own name.
     named: usize,
-    /// Where nothing was to be found, or not yet.
+    /// Findings where nothing was to be found, or not yet.
     wrong: usize,
 }
 

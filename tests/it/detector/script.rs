@@ -29,7 +29,7 @@ use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
 use regex::{Captures, Regex};
 
-/// What a transcript is drawn from.
+/// The template of transcripts.
 pub(crate) struct Scenario {
     pub(crate) name: String,
     /// `None`: nothing may be found.

@@ -1,4 +1,4 @@
-//! A machine whose clock is ahead of Discord's: how old something is follows from Discord's own times.
+//! A machine whose clock is ahead of Discord's: the age of a message follows from Discord's own times.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn a_clock_that_is_ahead_makes_no_command_old() {
     let mut rig = Rig::open(Discord::builder().machine_ahead(ahead).start().await).await;
     rig.alice.says("#spark", "pause");
     rig.agent("a pause", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
-    // What is asked by a slash command is answered at once, and not announced as something that comes late.
+    // A slash command is answered at once, and not acknowledged as late.
     let alice = rig.manager();
     rig.sim.command("status").await;
     let asked = alice.slash("herder", "status", json!({}));
@@ -25,7 +25,7 @@ async fn a_clock_that_is_ahead_makes_no_command_old() {
     rig.stop().await;
 }
 
-/// What was said ten minutes ago is as old as before, whichever clock is wrong.
+/// A message of ten minutes ago is as old as before, whichever clock is wrong.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_old_by_discords_own_clock_is_asked_about() {
     let mut rig = Rig::open(Discord::builder().clock_behind(Duration::from_secs(600)).start().await).await;

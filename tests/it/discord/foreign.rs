@@ -1,4 +1,4 @@
-//! Answers that are not Discord's, and what herder does about many refusals.
+//! Answers that are not Discord's, and herder's reaction to many refusals.
 
 use herder::chat::LinkState;
 use herder::core::agent::Phase;
@@ -13,7 +13,7 @@ const MESSAGES: &str = "GET /channels/{channel_id}/messages";
 const CHANNEL: &str = "GET /channels/{channel_id}";
 const MARK: &str = "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me";
 
-/// What was said while herder was away is worked on, whatever the first tries to fetch it met.
+/// Checks that messages from herder's absence are handled, whatever the first tries to fetch them meet.
 async fn is_found_after(fault: Fault) {
     let mut rig = Rig::open(Discord::start().await).await;
     rig.alice.says("#spark", "zero");
@@ -48,7 +48,7 @@ async fn what_was_missed_is_found_although_a_portal_answers_everything_with_a_pa
     is_found_after(Fault::foreign(200)).await;
 }
 
-/// A thread that nobody told of is asked for before what is said there is talk.
+/// A thread without an event is looked up before messages there count as talk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_in_the_way_makes_nothing_of_what_was_said() {
     let mut rig = Rig::open(Discord::start().await).await;
@@ -71,7 +71,7 @@ async fn a_proxy_that_wants_a_login_does_not_end_the_link_for_good() {
     rig.stop().await;
 }
 
-/// Sixty marks are owed, everything is refused, and another agent is at work all the time.
+/// Sixty marks are pending, everything is refused, and another agent is at work all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn marks_that_nobody_takes_are_no_storm() {
     const OWED: usize = 60;

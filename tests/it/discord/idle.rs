@@ -1,4 +1,4 @@
-//! What an idle herder costs while it waits on Discord, and how one that Discord refuses ends.
+//! The cost of an idle herder that waits on Discord, and the end of one that Discord refuses.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::kill::{Running, reap, signal};
 use crate::simulated_discord::{Discord, permission};
 
-/// How often threads of a process have given up the processor by themselves, but for those of the journal's disk.
+/// Returns how often threads of a process have yielded the processor, without those of the journal's disk.
 fn wakes(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).expect("it runs");
     let of_task = |task: std::io::Result<std::fs::DirEntry>| -> Option<u64> {
@@ -54,7 +54,7 @@ async fn an_idle_herder_sleeps() {
         let before = sim.gateway().heartbeats();
         sim.until("heartbeats", |state| state.gateway.heartbeats >= before + more).await;
     };
-    // What begins with it is over.
+    // The activity of the start is over.
     beats(2).await;
     // A machine that is busy with other tests wakes a thread more often than its work does: the quietest time counts.
     let mut woke = u64::MAX;

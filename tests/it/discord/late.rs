@@ -1,4 +1,4 @@
-//! Lines whose end is waited for after what was said behind them is answered.
+//! Lines that are answered after later lines.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn code(text: &str) -> Option<String> {
     text.split('`').find(|part| part.starts_with("!link ")).map(str::to_owned)
 }
 
-/// What herder has said in private, with its channels.
+/// Returns herder's private messages, with their channels.
 fn in_private(state: &State) -> impl Iterator<Item = (Id, &str)> {
     let is_private = |id: &Id| state.channels.get(id).is_some_and(|channel| channel.recipient.is_some());
     let said = state.messages.values().filter(move |it| it.author == state.bot.id && is_private(&it.channel));
@@ -47,7 +47,7 @@ async fn what_takes_long_is_done_once_when_the_adapter_is_started_anew_meanwhile
     let sessions = rig.sim.gateway().identifies();
     rig.sim.gateway().refuses(2);
     rig.sim.gateway().drops_rst();
-    // An adapter that is started anew does not go on with the session of the last one.
+    // An adapter that is started again does not continue the session of the last one.
     rig.sim.gateway().identified(sessions + 1).await;
     // It is looked at after what was said before it.
     rig.alice.says("#spark", "help");

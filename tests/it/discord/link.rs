@@ -1,4 +1,4 @@
-//! The link: what breaks it, what it survives, and what ends it for good.
+//! The link: the faults that break it, those that it survives, and those that end it for good.
 
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ fn refused(state: &LinkState) -> Option<String> {
 /// Breaks the link in its own way.
 type Break = fn(&Discord);
 
-/// What is said before, while and after the link breaks in each of these ways is worked on and told once and in order, and a
-/// button that is pressed in that moment works once. Each break makes herder wait longer with the next try, so that few are
-/// for one life of it.
+/// Messages before, while and after the link breaks in each of these ways are handled and answered once and in order,
+/// and a button that is pressed in that moment works once. Each break makes herder wait longer with the next try, so
+/// that each life of it gets few.
 async fn survives(breaks: &[(&str, Break)]) {
     let mut load = Box::pin(Load::open(Discord::start().await)).await;
     for (fault, breaks) in breaks {
@@ -105,7 +105,7 @@ async fn duplicates_and_reordered_events_are_worked_on_once() {
     let mut done = rig.has_done(5).await.split_off(3);
     done.sort();
     assert_eq!(done, ["first", "second"]);
-    // What came in the wrong order makes serenity resume too early, so that Discord repeats what has been done.
+    // Events in the wrong order make serenity resume too early, so that Discord repeats events that were handled.
     let resumes = rig.sim.gateway().resumes();
     rig.sim.gateway().drops_rst();
     rig.sim.gateway().resumed(resumes + 1).await;
@@ -118,7 +118,7 @@ async fn duplicates_and_reordered_events_are_worked_on_once() {
     rig.stop().await;
 }
 
-/// Posts go another way than the gateway: an adapter that begins anew because of that has them out at once.
+/// Posts do not use the gateway: an adapter that starts again because of the gateway sends them at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn posts_leave_while_only_the_gateway_is_away() {
     let mut rig = Rig::prepare(Discord::start().await).await;
@@ -144,7 +144,7 @@ async fn posts_leave_while_only_the_gateway_is_away() {
     rig.stop().await;
 }
 
-/// Of what is said first in a channel nothing is known from before: the later one of two is not where it begins.
+/// Before the first messages in a channel no position is recorded: the later one of two is not taken for the start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_words_in_a_channel_are_all_worked_on_in_whatever_order_they_come() {
     let mut rig = Rig::open(Discord::start().await).await;
@@ -202,7 +202,7 @@ async fn a_link_that_is_closed_again_and_again_is_not_opened_again_and_again() {
     rig.stop().await;
 }
 
-/// Half a minute: six tries, and between two of them the root supervisor starts the adapter anew.
+/// Half a minute: six tries, and between two of them the root supervisor starts the adapter again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_an_outage_that_outlasts_an_adapter_the_next_one_says_so_and_goes_on_waiting() {
     let mut rig = Rig::prepare(Discord::start().await).await;

@@ -1,5 +1,5 @@
-//! herder under load while its link breaks: two agents have three jobs each under way, and a third one stands paused below a
-//! button that somebody presses in that moment.
+//! herder under load while its link breaks: two agents have three jobs each under way, and a third one is paused with
+//! a button that a person presses in that moment.
 
 use herder::core::agent::{Agent, Phase};
 use herder::core::event::Event;
@@ -30,11 +30,11 @@ fn name(agent: &str) -> AgentName {
     AgentName::new(agent).expect("a good name")
 }
 
-/// Somebody has pressed the button of the paused one.
+/// A press of the paused one's button.
 struct Press {
     post: Message,
     click: Asked,
-    /// How often the link had been made by then.
+    /// The number of links made by then.
     links: u32,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Load {
     pub(super) rig: Rig,
     rounds: usize,
     press: Option<Press>,
-    /// What was said to each worker, in order.
+    /// The messages to each worker, in order.
     said: [Vec<String>; 2],
 }
 
@@ -141,7 +141,7 @@ impl Load {
         self.everything_came_once(fault);
     }
 
-    /// Whoever pressed and got no answer before Discord gave it up presses again once herder is back.
+    /// Presses again once herder is back, if Discord gave up a press without an answer.
     async fn button_works(&self, post: &Message, mut click: Asked, mut links: u32) {
         let button = post.button("Resume").custom_id;
         loop {

@@ -1,4 +1,4 @@
-//! What people write: work and commands, marks, changes, what was missed, and what comes late.
+//! Messages of people: work and commands, marks, changes, missed ones, and late ones.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -51,7 +51,7 @@ async fn a_stranger_changes_nothing() {
     rig.stop().await;
 }
 
-/// Whoever is mentioned is not obeyed: names are chosen by those who bear them.
+/// A mention is not obeyed: people choose their own names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_reads_like_a_command_is_none() {
     let mut rig = Rig::open(Discord::start().await).await;
@@ -105,7 +105,7 @@ async fn of_two_changes_the_later_one_holds_whichever_comes_first() {
     rig.alice.edits(said, "fix the built");
     rig.alice.edits(said, "fix the build");
     rig.agent("other words", |view| view.agent.queue[0].text == "fix the build").await;
-    // What is said after it is heard after it.
+    // A later message is heard after it.
     rig.alice.says("#spark", "go home");
     let view = rig.agent("two works", |view| view.agent.queue.len() == 2).await;
     assert_eq!(view.agent.queue[0].text, "fix the build");
@@ -242,7 +242,7 @@ async fn a_task_is_followed_wherever_it_goes() {
     rig.alice.edits(said, "!task add spark fix the floor");
     stand(&fleet, &["fix the floor"]).await;
     assert!(rig.sim.posts("#herder").iter().all(|post| !post.contains("cannot become something else")));
-    // On the board nobody has it: it is changed with its message, and taken back with it.
+    // On the board no agent has it: it is changed with its message, and taken back with it.
     let boarded = rig.alice.says("#herder", "!task add auto delete everything");
     rig.sim.reaction(boarded, "👀").await;
     rig.alice.edits(boarded, "!task add auto delete nothing");
@@ -250,7 +250,7 @@ async fn a_task_is_followed_wherever_it_goes() {
     let changed = rig.sim.message_in("#herder", |post| is_told(&post.content)).await;
     assert_eq!(changed.reply_to, Some(boarded));
     stand(&fleet, &["delete nothing", "fix the floor"]).await;
-    // What it cannot become is said, and changes nothing.
+    // An edit that it cannot become is answered, and changes nothing.
     rig.alice.edits(boarded, "!status");
     rig.sim.message_in("#herder", |post| post.content.contains("cannot become something else")).await;
     rig.alice.deletes(boarded);
@@ -289,7 +289,7 @@ async fn a_task_whose_parts_are_being_done_is_not_stopped_with_its_message() {
     rig.stop().await;
 }
 
-/// What is on its way from an agent to the board is nobody's for a moment.
+/// A task on its way from an agent to the board is in no one's hands for a moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_task_on_its_way_to_the_board_is_taken_back_when_it_is_there() {
     let (release, held) = std::sync::mpsc::channel::<()>();
@@ -459,7 +459,7 @@ async fn what_is_no_text_is_taken_as_far_as_it_goes_and_never_read_as_a_command(
     assert_eq!(view.agent.queue[0].text, "↪️ @herder resume");
     assert!(is_paused(&view.agent.phase));
 
-    // What nobody can read is answered where it would be work, and nowhere else.
+    // An unreadable message is answered where it would be work, and nowhere else.
     let sticker = json!([{ "id": "1", "name": "wave", "format_type": 1 }]);
     let poll = json!({
         "question": { "text": "tea?" }, "answers": [{ "answer_id": 1, "poll_media": { "text": "yes" } }],

@@ -1,4 +1,4 @@
-//! What is made up for after the link was cut off or herder was away.
+//! Messages that are recovered after the link was cut off or herder was away.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn nothing_is_fetched_again_that_herder_said_itself() {
     let before = rig.sim.requests(MESSAGES).len();
     let mut rig = rig.started().await;
     rig.has_done(3).await;
-    // What herder said while it went down it did not hear itself.
+    // Its own messages while it went down did not reach it.
     let spark = rig.sim.channel("#spark").await.id.to_string();
     let mut fetched = rig.sim.requests(MESSAGES).split_off(before);
     fetched.retain(|request| request.path.contains(&spark));
@@ -79,7 +79,7 @@ async fn an_answer_that_discord_did_not_take_is_given_by_the_next_herder() {
     rig.stop().await;
 }
 
-/// That it takes longer is no answer.
+/// A message that the line takes longer is no answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_takes_too_long_is_worked_on_by_the_next_herder() {
     let mut rig = Rig::prepare(Discord::start().await).await;
@@ -96,7 +96,7 @@ async fn what_takes_too_long_is_worked_on_by_the_next_herder() {
     rig.alice.says("#herder", "!audit spark");
     slow.is_read().await;
     rig.sim.message_in("#herder", |post| post.content.contains("Still working on it")).await;
-    // What is said after it is answered, and noted.
+    // A later line is answered, and recorded.
     rig.alice.says("#herder", "!help");
     rig.sim.message_in("#herder", |post| post.content.contains("stop-all")).await;
     rig.stop().await;
@@ -238,7 +238,7 @@ async fn what_is_changed_while_it_is_fetched_is_worked_on_as_it_is() {
     // The page is made out, and not on its way yet.
     rig.alice.edits(first, "fix the build");
     rig.alice.deletes(second);
-    // What is said in private after that is heard after it, and waits for no page.
+    // A later private message is heard after it, and waits for no page.
     rig.alice.whispers("status");
     answered_in_private(&rig).await;
     gate.opens();
@@ -251,7 +251,7 @@ async fn what_is_changed_while_it_is_fetched_is_worked_on_as_it_is() {
     rig.stop().await;
 }
 
-/// Somebody who may command by a role alone is no stranger because Discord does not tell their roles at once.
+/// A person who may command through a role alone is not refused because Discord does not tell their roles at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_role_that_is_not_told_is_waited_for() {
     let mut rig = Rig::prepare(Discord::start().await).await;
@@ -269,7 +269,7 @@ async fn a_role_that_is_not_told_is_waited_for() {
     rig.sim.inject(Fault::refused(403, 0, "Access denied").on(MEMBER).times(1));
     let mut rig = rig.started().await;
     assert_eq!(rig.has_done(4).await, ["zero", "one", "two", "three"]);
-    // Once in vain, once for all of them.
+    // One failed request, and one for all of them.
     let asked = rig.sim.requests(MEMBER).len() - asked;
     assert!(asked <= 3, "{asked} requests");
     rig.stop().await;
@@ -293,7 +293,7 @@ async fn what_discord_gave_up_waiting_for_is_not_done() {
         state.requests.iter().any(|it| it.route.contains("/callback") && it.status == Some(404))
     };
     rig.sim.until("herder to ask whether Discord still waits", refused).await;
-    // What comes late but in time is done.
+    // A late interaction that is still in time is handled.
     let answer = alice.slash("#spark", "status", serde_json::json!({})).answer().await;
     assert!(!answer.content.contains("paused"), "{}", answer.content);
     alice.slash("#herder", "pause", serde_json::json!({ "agent": "spark" })).answer().await;
@@ -432,7 +432,7 @@ async fn whoever_called_an_agent_where_nobody_had_before_is_heard_afterwards() {
     .await;
     assert_eq!(rig.has_done(3).await, ["zero", "one", "two"]);
     rig.stop().await;
-    // What was done is not done again.
+    // Work that was done is not done again.
     let mut rig = rig.started().await;
     rig.alice.says("#spark", "three");
     assert_eq!(rig.has_done(4).await, ["zero", "one", "two", "three"]);
@@ -462,7 +462,7 @@ async fn where_no_agent_hears_whoever_gives_work_is_told_once() {
     rig.stop().await;
 }
 
-/// No list tells of talk in private: whoever is known by id is asked about.
+/// No list shows private messages: herder asks for those of people whose ids it knows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_said_first_in_private_while_nobody_listens_is_worked_on() {
     let mut rig = Rig::prepare(Discord::start().await).await;

@@ -1,4 +1,4 @@
-//! How an agent's session is shown: one message that changes with it, so that a question costs two posts.
+//! The display of an agent's session: one message that changes with it, so that a question costs two posts.
 
 use herder::core::agent::Phase;
 use herder::run::Options;
@@ -57,8 +57,8 @@ async fn a_message_that_is_answered_costs_two_posts() {
     rig.stop().await;
 }
 
-/// While the first status is on its way, twenty messages are answered: what waits then is no more than their answers, and
-/// what somebody types is answered before them.
+/// While the first status is on its way, twenty messages are answered: no more than their answers wait then, and the
+/// answer to a typed command overtakes them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_messages_cost_little_more_than_their_answers_and_a_command_overtakes_them() {
     let gate = Gate::default();
@@ -73,7 +73,7 @@ async fn twenty_messages_cost_little_more_than_their_answers_and_a_command_overt
     held.spent().await;
     rig.agent("twenty sessions", |view| is_idle_after(view, 21)).await;
     rig.alice.says("#spark", "status");
-    // What comes after it is heard after it.
+    // The later message is heard after it.
     rig.alice.says("#spark", "pause");
     rig.agent("a pause", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
     gate.opens();
@@ -100,7 +100,7 @@ async fn a_status_whose_message_is_gone_is_posted_anew() {
     rig.stop().await;
 }
 
-/// Where herder may mark nothing it says that a message was heard.
+/// Without permission for reactions, herder says in a message that it has heard.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_nothing_can_be_marked_it_is_said() {
     let mut rig = open(Discord::start().await, ANSWERS).await;

@@ -1,4 +1,4 @@
-//! Discord turns herder away again and again: herder comes ever slower, and never more often than it may.
+//! Discord turns herder away again and again: herder tries ever less often, and never more often than allowed.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,14 @@ fn is_up(state: &LinkState) -> bool {
     matches!(state, LinkState::Up { .. })
 }
 
-/// Whether every wait between two tries is at least this one, in milliseconds: half of 1, 2, 4 … s, since waits are drawn.
+/// Returns whether every wait between two tries is at least this long, in milliseconds: half of 1, 2, 4 … s, since
+/// waits are drawn.
 fn are_slower_each_time(tries: &[Instant]) -> bool {
     let waits = tries.windows(2).map(|pair| pair[1] - pair[0]);
     waits.zip([500, 1000, 2000, 4000]).all(|(wait, least)| wait >= Duration::from_millis(least))
 }
 
-/// The link breaks, and so many tries find an invalid session; what was said meanwhile is done once.
+/// Breaks the link, with that many tries that find an invalid session; messages meanwhile are handled once.
 async fn keeps_its_pace(resumable: bool) {
     const INVALID: u32 = 4;
     let mut rig = Rig::open(Discord::start().await).await;
@@ -90,7 +91,7 @@ async fn a_storm_ends_with_the_logins_that_are_left() {
     storms_until_no_login_is_left(3).await;
 }
 
-/// With more of them it is asked meanwhile why nobody is let in, which is a login as well.
+/// With more logins left, herder meanwhile asks why it is refused, which is a login as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_asks_why_with_a_login_that_is_not_left() {
     storms_until_no_login_is_left(4).await;

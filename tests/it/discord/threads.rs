@@ -1,4 +1,4 @@
-//! Threads of an agent's channel: what is said there is for the agent, whether herder was there or not.
+//! Threads of an agent's channel: messages there are for the agent, whether herder was running or not.
 
 use std::time::Duration;
 
@@ -63,7 +63,8 @@ async fn what_is_said_in_a_thread_is_for_its_agent_and_answered_there() {
     rig.stop().await;
 }
 
-/// What was done is not done again, and what was not is done, in threads that are in use, archived or gone by then.
+/// Work that was done is not done again, and other work is done, in threads that are in use, archived or gone by
+/// then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_said_in_threads_while_herder_is_away_is_done_once() {
     let (rig, thread) = with_thread().await;
@@ -74,7 +75,7 @@ async fn what_is_said_in_threads_while_herder_is_away_is_done_once() {
     })
     .await;
     assert_eq!(rig.has_done(2).await, ["zero", "one"]);
-    // Where nobody had spoken before, in use and archived; and where somebody had, archived.
+    // Threads without earlier messages, in use and archived; and an archived one with earlier messages.
     let rig = away(rig, |rig| {
         let spark =
             rig.sim.look(|state| state.channel("#spark").map(|channel| channel.id)).expect("it is there");
@@ -90,7 +91,7 @@ async fn what_is_said_in_threads_while_herder_is_away_is_done_once() {
     let mut done = rig.has_done(5).await.split_off(2);
     done.sort();
     assert_eq!(done, ["four", "three", "two"]);
-    // Whoever speaks in an archived one takes it out of the archive.
+    // A message in an archived one takes it out of the archive.
     rig.alice.says("#aside", "five");
     rig.has_done(6).await;
     let rig = away(rig, |rig| {
@@ -198,7 +199,7 @@ async fn threads_with_nothing_but_talk_are_not_asked_for_once_they_are_archived(
     for thread in &threads {
         rig.sim.archives(*thread);
     }
-    // What is said afterwards is noted with what is not followed any more.
+    // Later messages are recorded in the same step that drops the threads that are no longer followed.
     let spark = rig.sim.channel("#spark").await.id;
     for text in ["two", "three"] {
         let said = rig.alice.says("#spark", text);
@@ -212,7 +213,7 @@ async fn threads_with_nothing_but_talk_are_not_asked_for_once_they_are_archived(
     let asked = rig.sim.requests(MESSAGES);
     let of_threads = asked.iter().filter(|it| threads.iter().any(|id| it.path.contains(&id.to_string())));
     assert_eq!(of_threads.count(), 0, "{asked:?}");
-    // Whoever calls an agent there is heard, whether herder is there or not.
+    // A call of an agent there is heard, whether herder is running or not.
     rig.alice.says("#aside-0", "@spark five");
     rig.has_done(5).await;
     let mut rig = away(rig, |rig| {
@@ -234,7 +235,7 @@ async fn what_is_owed_to_a_thread_that_was_locked_before_herder_was_there_comes_
     is_noted(&rig, thread, asked).await;
     rig.sim.archives(thread);
     rig.sim.locks(thread);
-    // That it is archived is known by then, and nobody looks at what was archived before.
+    // By then it is known to be archived, and archived threads are not looked at.
     for text in ["one", "two"] {
         let said = rig.alice.says("#spark", text);
         is_noted(&rig, spark, said).await;
@@ -247,7 +248,7 @@ async fn what_is_owed_to_a_thread_that_was_locked_before_herder_was_there_comes_
     rig.stop().await;
 }
 
-/// herder owes these answers to a channel, each since then.
+/// Adds these answers to the outbox for a channel, each with its time.
 async fn owes(rig: &Rig, channel: Id, answers: &[(Timestamp, &str)]) {
     let owed = |(at, text): &(Timestamp, &str)| Post {
         id: PostId::default(),
@@ -271,7 +272,7 @@ async fn what_is_owed_to_a_locked_thread_is_not_given_up_because_discord_does_no
     let spark = rig.sim.channel("#spark").await.id;
     rig.sim.archives(thread);
     rig.sim.locks(thread);
-    // Nobody looks at what was archived before.
+    // Archived threads are not looked at.
     for text in ["one", "two"] {
         let said = rig.alice.says("#spark", text);
         is_noted(&rig, spark, said).await;
@@ -298,7 +299,7 @@ async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_i
     owes(&rig, lobby, &[(now.before(Duration::from_secs(2 * 3600)), "of old"), (now, "of now")]).await;
     let told = rig.sim.message_in("#herder", |post| post.content.contains("given up")).await;
     assert!(told.content.contains(&lobby.to_string()), "{}", told.content);
-    // It does not come later either, and what is owed for less long does.
+    // It does not come later either, and a newer answer does.
     rig.alice.says("#lobby", "@herder status");
     let denied = |state: &State| {
         let to_lobby = |path: &str| path.contains(&lobby.to_string());

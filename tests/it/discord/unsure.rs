@@ -1,4 +1,4 @@
-//! Channels that turn out to be herder's own, or not, after something was said there.
+//! Channels that turn out to be herder's own, or not, after messages there.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn what_is_said_where_people_are_at_home_is_heard_once_their_channel_is_no
     let mut rig = Rig::prepare(sim).await;
     let mut config = rig.config();
     config.agents.push(stage::shell("quick", rig.dir.path(), "cat"));
-    // Nobody knows whether the agent's channel was made, and it cannot be looked up.
+    // It is unknown whether the agent's channel was made, and it cannot be looked up.
     rig.sim.inject(Fault::dropped(Effect::Before).on(MAKE));
     rig.sim.inject(Fault::status(503, Effect::Before).on(LOOK).always());
     rig.stage = Some(Stage::open(config, Options::default()).await);
@@ -67,7 +67,7 @@ async fn what_is_said_where_an_agent_was_added_meanwhile_is_for_the_agent() {
     rig.stop().await;
 }
 
-/// As if herder had heard everything up to then when it was last there.
+/// Sets the record of an earlier herder that had heard everything up to then.
 async fn heard_up_to(rig: &Rig, at: Timestamp) {
     let settings = journal::Settings::new(rig.dir.path().join("data"), History::default());
     let opened = tokio::task::spawn_blocking(move || Journal::open(&settings)).await;

@@ -1,4 +1,4 @@
-//! Buttons under what is said of an account.
+//! Buttons below messages about an account.
 
 use herder::core::outcome::Category;
 use herder::core::quota::Resume;
@@ -6,8 +6,8 @@ use herder::core::spec::Pattern;
 
 use super::*;
 
-/// For as long as the account is closed, whoever presses can let it be tried: also when the agent that met the limit has no
-/// work any more.
+/// While the account is closed, a press lets it be tried: also when the agent that met the limit has no work any
+/// more.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exhausted_account_can_be_let_on_by_its_button_until_it_is() {
     let mut rig =

@@ -1,4 +1,4 @@
-//! Answers that do not get through as they should.
+//! Answers whose delivery fails.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/
 const POST: &str = "POST /channels/{channel_id}/messages";
 const FOLLOW_UP: &str = "POST /webhooks/{webhook_id}/{webhook_token}";
 
-/// What somebody was told in private.
+/// Returns the private messages to a person.
 fn in_private<'a>(state: &'a State, to: &User) -> impl Iterator<Item = &'a Message> {
     let id = to.id;
     let to_them = move |channel| state.channels.get(channel).is_some_and(|it| it.recipient == Some(id));
@@ -37,7 +37,7 @@ async fn the_rest_of_what_is_for_one_person_is_told_in_private_if_it_can_be_told
     let is_there =
         |state: &State, name: &String| in_private(state, &olga).any(|it| it.content.contains(name));
     rig.sim.until("the rest in private", |state| left.iter().all(|name| is_there(state, name))).await;
-    // What was told is not told again, and nobody else is told anything.
+    // The part that was told is not told again, and no one else is told anything.
     let told: Vec<String> = (4..12).map(name).filter(|name| first.content.contains(name.as_str())).collect();
     assert!(rig.sim.look(|state| told.iter().all(|name| !is_there(state, name))), "{}", first.content);
     assert!(rig.sim.posts("general").iter().all(|post| !post.contains("entry-")));
@@ -47,7 +47,7 @@ async fn the_rest_of_what_is_for_one_person_is_told_in_private_if_it_can_be_told
 /// Discord carries out what it was asked for, and says so only after fourteen seconds: nothing is said twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_follows_an_answer_is_said_once_although_discord_takes_long() {
-    // What comes late is announced to all, so that a refusal follows it.
+    // A late interaction is acknowledged publicly, so that a refusal follows it as a message.
     let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
     let mut rig = Rig::on(sim).await;
     let olga = manager(&rig.sim, "olga");
@@ -62,12 +62,12 @@ async fn what_follows_an_answer_is_said_once_although_discord_takes_long() {
     rig.stop().await;
 }
 
-/// How many answers are noted as owed until they were given.
+/// Returns the number of answers that are recorded as pending.
 fn owed(rig: &Rig) -> usize {
     rig.herder().fleet().journal().memos("answer/").expect("it can be read").len()
 }
 
-/// What is owed until it was given is owed no more then: a restart does not say it again.
+/// The record of a pending answer is deleted when it is given: a restart does not say it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_answered_is_not_answered_again() {
     let mut rig = Rig::open().await;
@@ -81,7 +81,7 @@ async fn what_was_answered_is_not_answered_again() {
     gate.opens();
     assert!(plain(&asked.answer().await).contains("spark is paused"));
     until_noted(rig.herder().fleet().journal(), "answer/", |owed| owed.is_empty()).await;
-    // What can be given no more is said instead, and owed by the outbox.
+    // An answer that can no longer be given is posted instead, through the outbox.
     rig.sim.expects_violation("was never acknowledged");
     rig.sim.inject(Fault::refused(404, 10062, "Unknown interaction").on(CALLBACK));
     let away = rig.sim.inject(Fault::status(503, Effect::Before).on(POST).always());

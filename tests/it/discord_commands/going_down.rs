@@ -1,4 +1,4 @@
-//! What is asked while herder goes down.
+//! Commands while herder goes down.
 
 use herder::core::event::Event;
 use herder::journal::{Entry, Stream};

@@ -1,4 +1,4 @@
-//! A pause that is given by a command: its answer can be answered like the post about it.
+//! A pause by command: its answer has the same buttons as the post about it.
 
 use herder::core::agent::Phase;
 use serde_json::json;
@@ -49,7 +49,7 @@ async fn the_answer_to_a_pause_has_buttons_and_shows_who_pressed_which() {
     assert_eq!(labels(&shown), ["Resume · otto (discord)", "Transcript"]);
     rig.until("spark", |view| view.agent.phase == Phase::Idle).await;
 
-    // What only one person sees has none, and neither has an answer that the agent goes on.
+    // An ephemeral answer has no buttons, and neither has an answer that the agent continues.
     let told = olga.slash("general", "resume", json!({ "agent": "spark" })).answer().await;
     assert!(told.buttons().is_empty(), "{}", told.content);
     rig.stop().await;

@@ -1,4 +1,4 @@
-//! More is said than herder can take in while its disk stands still: nothing of it is lost, wherever it was said.
+//! More messages than herder can process while its disk hangs: none of them is lost, in any channel.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -9,11 +9,11 @@ use crate::kill::{reap, signal};
 use crate::simulated_discord::State;
 use crate::stage::PATIENCE;
 
-/// What is said at a time, until it is too much.
+/// The number of messages at a time, until it is too much.
 const AT_ONCE: usize = 200;
 
-/// Says so much that herder has to leave something out. What is said is nobody's business, so that herder is done with it at
-/// once as soon as it can go on.
+/// Sends so many messages that herder has to leave some out. The messages are for no agent, so that herder is done
+/// with them at once as soon as it can continue.
 async fn floods(field: &Field) {
     let noise = field.sim.user("noise");
     let told = || std::fs::read_to_string(field.dir.path().join("log")).unwrap_or_default();
@@ -26,7 +26,8 @@ async fn floods(field: &Field) {
     }
 }
 
-/// What is typed is completed from memory alone, in the order in which everything comes.
+/// Waits until all earlier messages have arrived: autocompletion is answered from memory alone, in the order of
+/// events.
 async fn everything_has_arrived(field: &Field) {
     field.alice.autocompletes("general", "pause", "agent", "sp", json!({})).choices().await;
 }
@@ -37,7 +38,7 @@ async fn has_done(field: &Field, job: &str) {
     field.sim.until_within(PATIENCE, &wanted, told).await;
 }
 
-/// In a channel that herder knows, in one where nobody had spoken to it before, in a new thread and in private.
+/// In a channel that herder knows, in one where no one had spoken to it before, in a new thread and in private.
 #[test]
 fn what_is_said_while_herder_can_take_in_no_more_is_done_wherever_it_was_said() {
     let name =
@@ -65,7 +66,7 @@ fn what_is_said_while_herder_can_take_in_no_more_is_done_wherever_it_was_said() 
         for job in ["two.", "three.", "four.", "five.", "six."] {
             has_done(&field, job).await;
         }
-        // Whoever speaks afterwards is heard at once, and nothing comes twice.
+        // Later messages are heard at once, and nothing comes twice.
         field.alice.says("lobby", "@spark seven.");
         has_done(&field, "seven.").await;
         let mut told: Vec<String> = field.sim.look(|state| done(state, "spark").map(str::to_owned).collect());

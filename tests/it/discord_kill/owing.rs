@@ -67,7 +67,7 @@ async fn what_discord_has_of_an_answer_is_not_said_again_by_the_next_herder() {
     let looked =
         |state: &State| state.requests.iter().any(|it| it.route == ORIGINAL && it.status == Some(200));
     field.sim.until_within(PATIENCE, "a look at the answer", looked).await;
-    // What is said next stands behind whatever was owed there.
+    // The next line stands behind all pending posts of that channel.
     field.alice.says("general", "@calm help");
     field.sim.message_in("general", |post| post.content.contains("stop-all")).await;
     let answers: Vec<String> = field.sim.posts("general");
@@ -88,7 +88,7 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
     // In the agent's own channel the answer is all that would be seen there.
     let herder = is_killed_over(herder, &field, Effect::Before, "calm", ("resume", json!({}))).await;
     field.sim.message_in("calm", |post| post.content.replace("**", "").contains("calm resumes")).await;
-    // Elsewhere it is for whoever reads there.
+    // Elsewhere it is for all readers of the channel.
     let task = json!({ "agent": "spark", "text": "spark-1." });
     let herder = is_killed_over(herder, &field, Effect::Before, "general", ("task add", task)).await;
     let answer = field.sim.message_in("general", |post| post.content.contains("takes up task")).await;
@@ -101,7 +101,7 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
         state.messages.values().any(|post| post.author == state.bot.id && to_alice(post.channel))
     };
     field.sim.until_within(PATIENCE, "an answer in private", told).await;
-    // What the root decides as well.
+    // The same for a decision of the root.
     let herder =
         is_killed_over(herder, &field, Effect::Before, "general", ("link", json!({ "code": "remove" })))
             .await;

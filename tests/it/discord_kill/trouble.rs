@@ -1,8 +1,8 @@
-//! herder under load while everything that can go wrong between it and Discord does, and it is killed with -9 in the midst
-//! of it: nothing is lost, nothing doubled, buttons are alive.
+//! herder under load during every trouble between it and Discord, with kills by -9 in the middle: nothing is lost,
+//! nothing doubled, buttons work.
 //!
-//! What goes wrong is drawn by a seed, which a failure names: `HERDER_SEED` draws something else (1), `HERDER_DISCORD_TROUBLES` sets how
-//! much goes wrong (8).
+//! The troubles are drawn by a seed, which a failure names: `HERDER_SEED` sets the seed (1),
+//! `HERDER_DISCORD_TROUBLES` the number of troubles (8).
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ use super::{
 use crate::kill::{Moments, number, reap, signal};
 use crate::simulated_discord::{Discord, Effect, Fault};
 
-/// What is drawn unless somebody asks for something else: a check that draws anew each time would fail for what its change did
-/// not touch.
+/// The default seed: a check with a new seed each time would fail for code that its change did not touch.
 const USUAL: u64 = 1;
 
 /// Lives in which the link breaks a few times: after each break herder waits twice as long.
 const TROUBLES_A_LIFE: u64 = 3;
 
-/// Requests that meet a fault. What is sent meanwhile is what matters: posts, marks, buttons, what was missed.
+/// Requests that meet a fault. The requests sent meanwhile matter: posts, marks, buttons, and the fetch of missed
+/// messages.
 const STRUCK: u32 = 6;
 
-/// What goes wrong.
+/// A trouble between herder and Discord.
 #[derive(Debug, Clone, Copy)]
 enum Trouble {
-    // What Discord answers.
+    // Answers of Discord.
     Limited,
     LimitedInAll,
     Fails(u16, Effect),
     Slow,
     Dropped(Effect),
-    // What becomes of the link.
+    // Failures of the link.
     Fin,
     Reset,
     Closed(u16),
@@ -48,7 +48,7 @@ enum Trouble {
     Forgotten,
     Away,
     Deaf,
-    // What comes over it.
+    // Failures of events on it.
     Twice,
     InAnotherOrder,
 }
@@ -89,7 +89,7 @@ impl Trouble {
         TROUBLES.get(drawn).copied().unwrap_or(Self::InAnotherOrder)
     }
 
-    /// What goes wrong with requests, if it is about those.
+    /// Returns the fault of requests, if the trouble is about those.
     fn fault(self) -> Option<Fault> {
         match self {
             Self::Limited => Some(Fault::rate_limited(0.4)),

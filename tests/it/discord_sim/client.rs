@@ -16,7 +16,7 @@ type Context<'a> = poise::Context<'a, Heard, Error>;
 const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
 const MESSAGES: &str = "POST /channels/{channel_id}/messages";
 
-/// What the bot has heard, for the bot itself.
+/// The events that the bot has received, for the bot itself.
 #[derive(Default)]
 struct Heard {
     resumes: AtomicU32,
@@ -99,7 +99,7 @@ async fn event(ctx: &serenity::Context, event: &serenity::FullEvent, heard: &Hea
     Ok(())
 }
 
-/// How the bot finds its Discord.
+/// The way in which the bot connects to its Discord.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Plain,
@@ -273,7 +273,7 @@ async fn an_answer_that_never_comes_is_a_violation() {
     assert_eq!(sim.expects_violation("never acknowledged").len(), 1);
 }
 
-/// Posts an answer to an interaction, as nobody but the bot could.
+/// Posts an answer to an interaction, as only the bot could.
 async fn acknowledges(sim: &Discord, asked: &Asked) -> u16 {
     let known = asked.now();
     let path = format!("/interactions/{}/{}/callback", known.id, known.token);

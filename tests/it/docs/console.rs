@@ -53,7 +53,7 @@ impl Home {
         self.shell(line).stdin(fs::File::open(enters).expect("it is there")).output().expect("a shell")
     }
 
-    /// Types a line that goes on until it is interrupted, which is done once it has said how to join.
+    /// Types a line that runs until it is interrupted, which is done once it has said how to join.
     fn runs(&self, line: &str) -> String {
         let mut shell = self.shell(&format!("exec {line}"));
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Pages that are made from the code: commands, command line, configuration, events. `HERDER_BLESS=1` writes them anew.
+//! Pages that are made from the code: commands, command line, configuration, events. `HERDER_BLESS=1` rewrites them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -103,7 +103,7 @@ fn configuration() -> String {
             writeln!(made, "| `{}` | {default} | {} |", &found[2], prose(meaning.trim())).expect("a text");
             words.clear();
         } else if let Some(more) = line.strip_prefix("#  ") {
-            // A comment that goes on belongs to the row before it.
+            // A comment that continues belongs to the row before it.
             let more = prose(more.trim_start_matches(['#', ' ']));
             let end = made.trim_end().strip_suffix(" |").map(str::len).expect("a row stands before it");
             made.truncate(end);

@@ -1,5 +1,5 @@
-//! Agents that take nothing into a running turn: it is cut short for what they must hear, or people are told that they could
-//! not be told.
+//! Agents that take no message into a running turn: the turn is cut short for messages that they must get, or people
+//! are told that the agent could not be told.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ async fn who_cannot_be_told_goes_on_no_longer_for_it_and_people_are_told_so() {
     assert!(line.contains("What it was told about this has not reached it."), "{line}");
     assert_eq!(delivered(&on.stage), []);
     assert!(!on.told().contains("[CORRECTION]"));
-    // It reads all of it before it goes on.
+    // It reads all of it before it continues.
     on.alice.say("#spark", "@spark resume").await;
     on.alice.hears("#spark", "I see.").await;
     assert_eq!(on.told().matches("[CORRECTION] You ran `make bench`").count(), 1, "{}", on.told());

@@ -1,4 +1,4 @@
-//! The real agent CLIs go round in circles: the model of the tests' own retries one approach, whatever it is told, and its
+//! The real agent CLIs run in circles: the model of the tests' own retries one approach, whatever it is told, and its
 //! next requests show that it was told. See `agent_rig`.
 
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn full(mut spec: AgentSpec) -> AgentSpec {
     spec
 }
 
-/// How the work is given up in the end.
+/// The way in which the work is given up in the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Abort {
     Button,
@@ -77,7 +77,7 @@ async fn round_in_circles(make: fn(&ModelApi, &Path) -> AgentSpec, abort: Abort)
     assert_eq!(told.event().1, "agent_escalation");
     assert!(verifies(&told, &told.body), "the signature is herder's");
 
-    // It goes on where it was, and is told why it had stopped; it does not change, so somebody is called again.
+    // It continues where it was, and is told why it had stopped; it does not change, so a person is called again.
     let asked = api.messages();
     alice.say("#alerts", "@spark resume").await;
     let line = alice.hears("#alerts", "[ESCALATION]").await;

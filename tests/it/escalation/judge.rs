@@ -1,5 +1,5 @@
-//! A model judges: the real Codex CLI as evaluator, whose verdicts are those of the tests' own model, takes an agent in which
-//! the built-in detector sees nothing up the whole ladder. See `agent_rig`.
+//! A model as evaluator: the real Codex CLI, whose verdicts are those of the tests' own model, takes an agent in
+//! which the built-in detector sees nothing up the whole ladder. See `agent_rig`.
 
 use herder::core::agent::Phase;
 use herder::core::event::{Event, PauseReason};
@@ -14,7 +14,7 @@ use crate::agent_rig::model_api::{ModelApi, Scenario};
 use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
 use crate::{codex_cli, evaluator_cli};
 
-/// What each evaluation says, one after the other.
+/// The answers of the evaluations, one after the other.
 const VERDICTS: Scenario = Scenario::SaysInTurn {
     texts: &[
         "CORRECTION You look at the machine, not at the benchmark.",
@@ -58,7 +58,7 @@ const LOOKS_AROUND: Scenario = Scenario::Wanders {
     ],
 };
 
-/// What the journal says of the evaluations and of what followed, a line each.
+/// Returns the evaluations and their consequences from the journal, a line each.
 fn went(stage: &Stage) -> Vec<String> {
     let entries = stage.herder.fleet().journal().history(&Stream::Agent(spark()), 10_000, None);
     let mut recorded = entries.expect("the journal can be read");

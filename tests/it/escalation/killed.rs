@@ -1,4 +1,5 @@
-//! herder is killed with -9 at every step of the ladder, and goes on where it was: nothing is said twice or forgotten.
+//! herder is killed with -9 at every step of the ladder, and continues where it was: nothing is said twice or
+//! forgotten.
 
 mod anywhere;
 
@@ -37,7 +38,7 @@ struct Story {
     token: String,
 }
 
-/// What differs from story to story.
+/// The differences between the stories.
 struct Plot {
     evaluator: String,
     /// Sections beside it.
@@ -208,7 +209,7 @@ impl Story {
     }
 }
 
-/// What is left of a story.
+/// The results of a story.
 struct Ended {
     /// With their times.
     events: Vec<(Timestamp, Event)>,

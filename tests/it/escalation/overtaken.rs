@@ -1,4 +1,4 @@
-//! An evaluation that nobody waits for any more: it is ended long before its time is over, and counted.
+//! An evaluation that no one waits for any more: it is ended long before its time is over, and counted.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use herder::supervisor::View;
 use super::spark;
 use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
 
-/// So long that no test waits for it.
+/// Longer than any test.
 const HOURS: Duration = Duration::from_secs(3 * 60 * 60);
 
 async fn until(stage: &Stage, what: &str, condition: impl FnMut(&View) -> bool) -> View {
@@ -59,7 +59,7 @@ async fn a_pause_ends_the_evaluation_that_runs_and_it_is_counted() {
     alice.say("#spark", "@spark usage").await;
     alice.hears("#spark", "one evaluation of unknown cost").await;
 
-    // One that nobody hears the end of, because herder ends, is counted at the next start.
+    // One whose end herder does not see, because herder ends, is counted at the next start.
     alice.say("#spark", "@spark resume").await;
     until(&stage, "it is judged again", |view| view.agent.watch.open.is_some()).await;
     assert_eq!(stage.close().await.processes_left, 0);

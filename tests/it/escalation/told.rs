@@ -1,4 +1,4 @@
-//! What the evaluator says reaches the real agent CLIs with a tool's result, or with the next prompt.
+//! The evaluator's whispers reach the real agent CLIs with a tool's result, or with the next prompt.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const fn turns(tool: &'static str, arguments: &'static str) -> Scenario {
     Scenario::Turns { count: 6, command: "ls /no/such/benchmark", tool, arguments }
 }
 
-/// Somebody judges when the file `now` is there.
+/// A scene whose evaluator answers when the file `now` is there.
 struct Judged {
     api: ModelApi,
     alice: Person,
@@ -64,7 +64,7 @@ impl Judged {
         std::fs::write(self.dir.path().join("now"), "").expect("a file can be written");
     }
 
-    /// What its model was told by then, and by which way.
+    /// Checks that its model was told by then, and in which way.
     fn was_told(&self, way: Way) {
         let last = self.api.last();
         assert_eq!(last.matches("[CORRECTION] Mind the gap.").count(), 1, "{last}");

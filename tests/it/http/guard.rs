@@ -1,4 +1,4 @@
-//! Nobody gets in who should not: by another name, from another site, with too much or too slowly.
+//! The protection of the page: against another host name, another site, and too many or too slow requests.
 
 use herder::access::Role;
 use serde_json::json;
@@ -134,7 +134,7 @@ async fn connections_and_streams_beyond_the_bound_are_told_to_come_again() {
         }
     };
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("Retry-After"), "{answer}");
-    // Whoever never sends the end of a request is let go, and there is room again.
+    // A client that never sends the end of a request is dropped, and there is room again.
     let first = held.first_mut().expect("one");
     let mut rest = Vec::new();
     first.read_to_end(&mut rest).await.expect("herder hangs up");

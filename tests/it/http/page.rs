@@ -1,4 +1,4 @@
-//! The page as a browser without JavaScript has it: logging in, looking, pressing buttons; and its live changes.
+//! The page in a browser without JavaScript: login, reading, buttons; and its live changes.
 
 use herder::access::Role;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Who may be obeyed: live speech of somebody the server vouches for, and nothing else.
+//! Authority: live speech of a person the server vouches for, and nothing else.
 
 use herder::chat::{Inbound, Place};
 use herder::config::IrcNetwork;
@@ -106,7 +106,7 @@ async fn a_tag_without_the_capability_is_worth_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lookup_counts_only_for_whom_it_was_about() {
-    // What comes between the line and the end of the answer, and what the line is worth then.
+    // The lines between the command and the end of the answer, and the account that the command has then.
     let who = ":s 354 herder 1 a h alice H alice";
     let table: [(&[&str], Option<&str>); 8] = [
         (&[who], Some("alice")),
@@ -182,7 +182,7 @@ async fn a_lookup_without_an_answer_makes_nobody_of_who_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_never_answered_costs_one_line_and_not_the_network() {
-    // What the server says instead of an answer with an end: nothing, that it is too busy, half of one.
+    // The server's reply in place of a complete answer: nothing, that it is too busy, half of one.
     let half = ":s 354 herder 1 a h alice H alice";
     let table: [(&[&str], Option<&str>); 3] =
         [(&[], None), (&[":s 263 herder WHO :Try again"], Some("alice")), (&[half], Some("alice"))];
@@ -300,12 +300,13 @@ async fn gets_the_alerts_of_the_gap(reads: bool, lost: bool) {
     assert_eq!(server.posted("#alerts").await, "spark is stuck");
 }
 
-/// What is said in the alerts channel once alice is back from the other side of a netsplit, but for the last word.
+/// Returns the lines in the alerts channel once alice is back from the other side of a netsplit, without the last
+/// one.
 async fn told_after_a_netsplit(rig: &mut Rig, server: &mut Script, alice: &str) -> Vec<String> {
     rig.say(&Target::Alerts, Lane::Urgent, "before");
     assert_eq!(server.said("#alerts").await, "before");
     server.writes(&format!(":{alice} QUIT :irc.one.test irc.two.test")).await;
-    // What is posted from here on is missed: they are gone by then.
+    // Posts from here on are missed: alice is gone by then.
     server.quiet().await;
     rig.say(&Target::Alerts, Lane::Urgent, "missed");
     assert_eq!(server.said("#alerts").await, "missed");
@@ -323,7 +324,8 @@ async fn operators_who_were_there_before_or_log_in_later_are_missed_in_a_netspli
     };
     let (whox, plain) = ("WHO #alerts %tcuhna,999", "WHO #alerts");
     let notify = "extended-join account-notify chghost";
-    // What the server can, what it says when it is asked and afterwards, who was split off, and whether they are told.
+    // The server's abilities, its reply to the question and its later lines, the person who was split off, and
+    // whether they are told.
     let table: [(&str, &str, &[&str], &str, bool); 9] = [
         ("", whox, &[":s 354 herder 999 #alerts a h alice alice"], "alice!a@h", true),
         ("", whox, &[":s 354 herder 999 #alerts a h alice 0"], "alice!a@h", false),
@@ -338,7 +340,7 @@ async fn operators_who_were_there_before_or_log_in_later_are_missed_in_a_netspli
             "alice!b@g",
             true,
         ),
-        // Nobody says who comes in: they are asked about again.
+        // The server does not say who joins: the question is repeated.
         ("", whox, &[":s 315 herder #alerts :End", ":alice!a@h JOIN #alerts", "WHO"], "alice!a@h", true),
         ("", whox, &[":s 263 herder WHO :Try again", "WHO"], "alice!a@h", true),
     ];
@@ -439,7 +441,7 @@ async fn what_is_said_in_private_is_for_who_asked_and_not_for_who_has_the_nick_l
                 for _ in 0..5 {
                     server.quiet_without("alice").await;
                 }
-                // Nobody else is believed to be gone for long.
+                // No other person counts as absent for long.
                 tokio::time::advance(std::time::Duration::from_secs(20)).await;
             }
             rig.drained().await;

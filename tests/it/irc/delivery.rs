@@ -1,4 +1,4 @@
-//! Posts on their way: channels that are not to be had, lines that are not taken, links that break.
+//! Posts on their way: channels that cannot be joined, lines that are refused, links that break.
 
 use herder::chat::ChannelWanted;
 use herder::chat::LinkState;
@@ -115,7 +115,7 @@ async fn channels_follow_the_fleet_and_topics_the_agents() {
         tokio::task::yield_now().await;
     }
     assert_eq!(server.until("TOPIC").await, "TOPIC #flint :c");
-    // What changes at once is shown as it is in the end, without much delay; what changes again and again, now and then.
+    // A change after a rest is shown in its final form, without much delay; repeated changes are shown now and then.
     assert_eq!(begin.elapsed().as_secs(), 2);
     for (topic, after) in [("d", 4), ("e", 30)] {
         rig.wanted.send(vec![wanted("flint", topic)]).expect("followed");

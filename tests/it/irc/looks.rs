@@ -1,4 +1,5 @@
-//! Answers to those who only looked: sent without a fence behind each, and yet never more than a server takes at once.
+//! Answers to commands that change nothing: sent without a fence behind each, and never more than a server takes at
+//! once.
 
 use herder::outbox::{Lane, Target};
 

@@ -1,4 +1,4 @@
-//! What was said while nobody listened: asked for, worked on once and in order, or told to be unknown.
+//! Lines from the time without a listener: asked for, handled once and in order, or reported as unknown.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn an_hour_ago(decided: &[&str]) -> (Marks, String) {
 struct Asked {
     label: Option<String>,
     channel: String,
-    /// What it begins after, and how many lines are wanted.
+    /// The start of the request, and the number of lines.
     rest: String,
 }
 
@@ -121,7 +121,7 @@ async fn what_was_missed_is_worked_on_once_in_order_and_before_what_is_said_now(
     assert_eq!((first.channel.as_str(), first.rest), ("#spark", format!("timestamp={after} 3")));
     let first = Asked { rest: String::new(), ..first };
     live(&mut server, "m7", "now").await;
-    // What is told unasked is not what was asked for.
+    // A batch that was not asked for is no answer.
     server.send("BATCH +replay chathistory #spark").await;
     server.send(&format!("@batch=replay;{}", line("m5", 5, "alice", "abort"))).await;
     server.send("BATCH -replay").await;
@@ -157,7 +157,7 @@ async fn what_was_missed_is_worked_on_once_in_order_and_before_what_is_said_now(
     assert!((49 * 60..=51 * 60).contains(&age), "it was said {age} s ago");
     assert_eq!(summary(&hear(&mut rig, &marks).await), ("two", Some("alice"), Some("m4")));
     assert_eq!(summary(&hear(&mut rig, &marks).await), ("now", Some("alice"), Some("m7")));
-    // What was replayed before is heard when it is said.
+    // A message that was replayed is heard again when it is said.
     live(&mut server, "m4", "two").await;
     live(&mut server, "m8", "after that").await;
     assert_eq!(summary(&hear(&mut rig, &marks).await), ("after that", Some("alice"), Some("m8")));
@@ -172,7 +172,7 @@ async fn what_is_said_while_the_past_is_told_is_worked_on_once_however_long_that
     THREE.clone_into(&mut server.isupport);
     let first = asked(&mut server).await;
     live(&mut server, "m2", "now").await;
-    // What is about another channel, or about a question that is over, is not about this one.
+    // A failure about another channel, or about a question that is over, is not about this one.
     server.send(":s FAIL CHATHISTORY INVALID_TARGET AFTER #gone :No such channel").await;
     server
         .send("@label=p0 :s FAIL CHATHISTORY MESSAGE_ERROR AFTER #spark :Messages could not be retrieved")
@@ -276,7 +276,7 @@ async fn where_the_past_is_not_to_be_had_the_absence_is_told_and_nothing_of_it_i
         let said = server.posted("#spark").await;
         assert!(said.starts_with("I was away from "), "{case}: {said}");
         assert_eq!(summary(&hear(&mut rig, &marks).await), ("now", Some("alice"), Some("m1")), "{case}");
-        // It comes after all, when nobody waits for it any more.
+        // It comes after all, when the wait for it is over.
         tell(&mut server, &question, &[line("late", 5, "alice", "abort")]).await;
         live(&mut server, "m2", "after that").await;
         assert_eq!(
@@ -451,7 +451,7 @@ async fn who_speaks_right_behind_the_join_is_told_once_where_nothing_brings_it_b
         server.quiet_without("#spark").await;
         rig.stop().await;
     }
-    // What a bouncer tells of another day is no speech.
+    // A line of another day from a bouncer is no speech.
     let marks = Marks::new(NetworkName::from("test"));
     let (rig, mut listener) = start(&marks);
     let mut server = listener.accept("server-time").await;

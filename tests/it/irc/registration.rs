@@ -1,4 +1,4 @@
-//! Capabilities, login, nick: what is said before 001.
+//! Capabilities, login, nick: the lines before 001.
 
 use base64::Engine as _;
 use herder::chat::LinkState;
@@ -172,7 +172,7 @@ async fn services_that_are_not_there_are_told_again_until_they_know_us() {
     server.quiet_without("NickServ").await;
 }
 
-/// What the services say to whoever is next told to be up.
+/// Returns the services' refusal in the next report that the link is up.
 async fn unidentified(rig: &mut Rig) -> Option<String> {
     loop {
         if let LinkState::Up { unidentified, .. } = rig.report().await {
@@ -186,7 +186,7 @@ async fn a_password_that_nickserv_refuses_is_told_further_and_tried_once_with_ea
     let nickserv = IrcNetwork { nickserv_password: Some(SecretString::from("secret")), ..network(0) };
     let (mut rig, mut listener, mut server) = start(nickserv, "").await;
     assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
-    // Whoever says so is not NickServ, and what it says of other things is no answer.
+    // A line from another sender is not from NickServ, and a line about other things is no answer.
     server.send(":eve!e@h NOTICE herder :Password incorrect.").await;
     server.send(":NickServ!s@services. NOTICE herder :This nickname is registered and protected.").await;
     server.quiet().await;

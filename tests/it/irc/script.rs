@@ -1,4 +1,5 @@
-//! A scripted server: the far side of in-memory streams, which answers as a plain server does unless a test says otherwise.
+//! A scripted server: the far side of in-memory streams, which answers as a plain server does unless a test says
+//! otherwise.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub(crate) const ALL: &str = "batch server-time message-tags account-tag account
 /// Longer than any clock of a link; tests with paused time wait no time at all.
 const LONG: Duration = Duration::from_secs(1000);
 
-/// Where herder connects to.
+/// The target of herder's connections.
 pub(crate) struct Listener(mpsc::UnboundedReceiver<DuplexStream>);
 
 /// A connector, and the side where its streams come out.
@@ -149,7 +150,7 @@ impl Script {
         assert!(!self.seen[before..].iter().any(|line| line.starts_with(&start)), "{:#?}", self.seen);
     }
 
-    /// What a plain server says to this line.
+    /// Sends a plain server's answer to this line.
     pub(crate) async fn answer(&mut self, line: &str) {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let nick = self.nick.clone();

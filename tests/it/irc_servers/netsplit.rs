@@ -1,4 +1,4 @@
-//! Two InspIRCd servers that lose each other: what an operator on the far side missed is said again.
+//! A split of two InspIRCd servers: posts that an operator on the far side missed are said again.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ async fn alerts_that_an_operator_missed_in_a_netsplit_are_repeated_once_they_are
     root.send(&format!("SQUIT {OTHER}")).await;
     let gone = |line: &str| line.starts_with(":alice!") && line.contains(" QUIT ");
     while !gone(&root.line().await.expect("up")) {}
-    // What is said now reaches herder after the split has.
+    // A line that is said now reaches herder after the split has.
     root.say("#spark", "anybody").await;
     assert_eq!(rig.hear().await.text, "anybody");
     rig.say(&Target::Alerts, Lane::Urgent, "the disk is full");

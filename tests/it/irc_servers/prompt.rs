@@ -1,4 +1,4 @@
-//! How soon the next line of a person reaches herder after it has answered the last one.
+//! The delay until herder receives a person's next line after it has answered the last one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! NickServ on InspIRCd with Anope, where a server's login is not used.
+//! NickServ on InspIRCd with Anope, without the server's login.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::servers::person::Person;
 
 const PASSWORD: &str = "open-sesame";
 
-/// Services with the account `herder`, and nobody logged in to it.
+/// Starts services with the account `herder`, which is not logged in.
 async fn registered() -> Inspircd {
     let server = Inspircd::start(&Options { rate: 100_000, services: true, ..Options::default() });
     let mut owner = Person::new(server.port, "herder").await;

@@ -189,7 +189,7 @@ fn newer(text: &str) -> Vec<u8> {
     text.replace("{\"v\":1,", "{\"v\":2,").into_bytes()
 }
 
-/// As it is when its first piece is lost, and the next begins within a letter.
+/// Returns the text without its first piece, so that the rest begins within a letter.
 fn beheaded(text: &str) -> Vec<u8> {
     [b"\xa9".as_slice(), &text.as_bytes()[text.len() / 2..]].concat()
 }

@@ -1,4 +1,4 @@
-//! A full disk: said, nothing acknowledged lost, and the ballast opens the journal again.
+//! A full disk: it is reported, nothing acknowledged is lost, and the ballast opens the journal again.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -27,7 +27,7 @@ fn on_a_small_disk(disk: &Path, tests: &[&str]) -> Option<Command> {
     Some(unshared(mount.to_owned() + &runs.collect::<String>()))
 }
 
-/// Where files cannot grow beyond 8 MB: what is left where no disk can be mounted.
+/// Limits files to 8 MB, where no small disk can be mounted.
 fn under_a_limit(test: &str, dir: &Path) -> Command {
     let inner = child(test, dir);
     let mut command = Command::new("sh");
@@ -121,7 +121,7 @@ fn child_with_nothing_left_to_give_up() {
 fn a_full_disk_is_said_and_the_ballast_opens_the_journal_again() {
     let children = ["that_fills_a_small_disk", "that_opens_on_a_full_disk", "with_nothing_left_to_give_up"]
         .map(|child| format!("journal::full::child_{child}"));
-    // Where nobody may mount, the limit on the size of files below stands in for it.
+    // Without the permission to mount, the limit on the size of files below stands in for it.
     let disk = tempfile::tempdir().expect("a folder");
     let Some(command) = on_a_small_disk(disk.path(), &children.each_ref().map(String::as_str)) else {
         return;

@@ -1,4 +1,4 @@
-//! What earlier versions wrote is read for ever: `tests/golden/v1/` holds one of everything.
+//! Data of earlier versions stays readable for ever: `tests/golden/v1/` holds one of everything.
 //!
 //! A line that is there is never changed. A new kind of event is added to the samples below and to its file with
 //! `HERDER_BLESS=1 cargo test --test it journal::golden`, which only appends.
@@ -146,7 +146,7 @@ fn a_journal_of_version_1_still_opens() {
     insta::assert_snapshot!(format!("{:?}", (audit, owed, journal.fresh_work_id())), @"([7, 8], [(1, 0), (2, 1), (3, 0)], WorkId(4))");
 }
 
-/// How `journal.jsonl` was made; run it for a version's last time, never again.
+/// Writes `journal.jsonl`; to be run for the last time of a version, never again.
 #[tokio::test]
 async fn the_journal_of_this_version_is_made_when_asked_for() {
     let (Some(_), path) = (std::env::var_os("HERDER_BLESS"), golden("journal.jsonl")) else { return };

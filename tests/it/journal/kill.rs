@@ -1,4 +1,4 @@
-//! `kill -9` at random moments: whatever was acknowledged is there, whole batches only, no gaps, no number twice.
+//! `kill -9` at random moments: every acknowledged batch is there, whole batches only, no gaps, no number twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -79,7 +79,7 @@ fn child_that_is_killed() {
     });
 }
 
-/// What the killed children said, over all rounds.
+/// The output of the killed children, over all rounds.
 #[derive(Default)]
 struct Said {
     acked: BTreeMap<u64, u64>,
@@ -108,9 +108,9 @@ impl Said {
 
 /// When a child is killed.
 enum Kill {
-    /// So long after it was spawned: also before it opens the journal, or while it does.
+    /// At this time after it was spawned: also before it opens the journal, or while it does.
     After(Duration),
-    /// When it has acknowledged so many batches. It goes on meanwhile, so that this is anywhere in the next.
+    /// When it has acknowledged that many batches. It continues meanwhile, so that this is anywhere in the next.
     Acknowledged(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What is lost, gone or of another version beside the database: said, and everything else goes on.
+//! Files beside the database that are lost, gone or of another version: reported, while everything else continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -228,7 +228,7 @@ async fn a_missing_archive_is_said_and_no_whole_export_goes_for_one_that_lacks_i
     let home = dir.path().join("home");
     let imported = import(&keeping(&home, 40), &dir.path().join("all.jsonl")).expect("imports");
     assert_eq!((imported.events, listed(&imported.lacks)), (240, "81-200".to_owned()));
-    // It goes on without them, and misses them no more.
+    // It continues without them, and no longer misses them.
     let (journal, opening) = Journal::open(&keeping(&home, 40)).expect("opens");
     assert_eq!((opening.missing, opening.aside), (vec![], None));
     filled(&journal, 60).await;
@@ -326,7 +326,7 @@ async fn a_post_and_an_entry_of_the_fleet_from_a_newer_herder_are_kept_and_left_
         let unreadable = journal.unreadable();
         assert_eq!((unreadable.events.len(), unreadable.posts.len()), (1, 2));
         assert_eq!(unreadable.version.as_deref(), Some("9.1.0"));
-        // What it cannot read is not jumped over by a state that lacks it.
+        // A snapshot that lacks an unreadable event is not written over it.
         let state = serde_json::to_vec(&fleet.state).expect("JSON");
         let snapshots = vec![Snapshot { stream: Stream::Fleet, rev: 3, state }];
         journal.commit(Batch { snapshots, ..batch(Vec::new()) }).await.expect("commits");

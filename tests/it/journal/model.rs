@@ -1,4 +1,4 @@
-//! Random batches against a model: after any of them, and after any reopening, the journal says what the model says.
+//! Random batches against a model: after any of them, and after any reopening, the journal equals the model.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What can be read of a database that sled refuses, and of one that is whole.
+//! The readable part of a database that sled refuses, and of one that is whole.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -90,7 +90,8 @@ fn damaged(from: &Path, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> tempfi
     copy
 }
 
-/// Whether another process can read all of it, or what it says. sled may also leave out what comes behind a damaged page.
+/// Checks that another process can read all of it; the error holds its output. sled may also leave out entries behind
+/// a damaged page.
 fn reads(home: &Path) -> Result<(), String> {
     let mut herder = Command::new(env!("CARGO_BIN_EXE_herder"));
     let herder = herder.args(["export", "--data-dir"]).arg(home).arg("-o").arg(home.join("plain.jsonl"));
@@ -99,7 +100,7 @@ fn reads(home: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(said) }
 }
 
-/// How many of the tasks the line brings back that a refusal names.
+/// Returns how many tasks the command line in a refusal brings back.
 fn brought_back(home: &Path, why: &str) -> usize {
     assert!(why.contains(&home.display().to_string()), "{why}");
     assert!(!why.contains("backtrace") && !why.contains("Corruption") && !why.contains("Some("), "{why}");

@@ -1,4 +1,4 @@
-//! A restore takes no more memory than the herder had whose export it is, however large that is.
+//! An import needs no more memory than the exporting herder, however large the export is.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use herder::journal::Stream;
 
 const EVENTS: usize = 2_500;
 
-/// What the import may have, in KiB: the events alone are 100 MB.
+/// The memory limit of the import, in KiB: the events alone are 100 MB.
 const MOST: u64 = 90_000;
 
 #[tokio::test]

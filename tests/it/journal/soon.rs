@@ -1,4 +1,4 @@
-//! Records that nobody waits for.
+//! Records that no caller waits for.
 
 use std::sync::{Arc, Mutex};
 
@@ -71,7 +71,7 @@ async fn a_journal_that_is_closed_or_let_go_stores_what_waits() {
     }
 }
 
-/// What arrived of one post is stored with the commit of the next one, which waits for no commit but its own.
+/// The deliveries of one post are stored with the commit of the next one, which waits for no commit but its own.
 #[tokio::test]
 async fn what_became_of_a_post_is_known_when_the_next_commit_is_stored() {
     let dir = tempfile::tempdir().expect("a folder");

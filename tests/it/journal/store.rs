@@ -66,7 +66,7 @@ async fn a_post_whose_beginning_was_said_otherwise_is_not_said_from_its_beginnin
     let (journal, _) = Journal::open(&settings).expect("opens");
     let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
     assert_eq!(owed.iter().map(|post| post.confirmed_lines).collect::<Vec<_>>(), [1, 0]);
-    // What arrives of it later counts on.
+    // Later deliveries of its lines are counted from there.
     let lines = Confirmed { network: NetworkName::from("libera"), post: PostId(1), lines: None };
     journal.confirm(vec![lines]).await.expect("confirms");
     let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
@@ -229,7 +229,7 @@ async fn a_closed_journal_is_opened_again_although_a_task_reads_a_moment_longer(
     let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
     let (reader, (reads, read)) = (journal.clone(), std::sync::mpsc::channel::<()>());
     let reading = std::thread::spawn(move || {
-        // Nobody sends: it ends when the other side is gone, or after a while.
+        // No message comes: it ends when the other side is gone, or after a while.
         let _ = read.recv_timeout(std::time::Duration::from_millis(200));
         drop(reader);
     });

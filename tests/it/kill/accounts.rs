@@ -1,4 +1,4 @@
-//! What was heard over all lives of herder, counted: each job is told to be done, then to be over, and its task is told to
+//! The lines of all lives of herder, counted: each job is reported as done, then as over, and its task is reported to
 //! machines. Nothing of it is missing, and nothing is repeated but the last window of a life that was cut short.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,18 +16,18 @@ const WINDOW: usize = 4;
 /// A line of herder's.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Which life of herder's said it.
+    /// The number of herder's life that said it.
     life: u64,
     channel: String,
     text: String,
 }
 
-/// What everybody writes down.
+/// The records of all people.
 #[derive(Default)]
 pub(super) struct Ledger {
     /// Jobs that herder acknowledged or was found to have, and the numbers of their tasks.
     pub(super) acknowledged: Mutex<BTreeMap<String, u64>>,
-    /// What was said, in order.
+    /// The lines that were said, in order.
     pub(super) heard: Mutex<Vec<Line>>,
     /// Jobs that take up room until they are heard to be done.
     pub(super) owed: Mutex<BTreeSet<String>>,
@@ -39,7 +39,7 @@ impl Ledger {
         *self.over.borrow()
     }
 
-    /// Waits until nobody kills any more.
+    /// Waits until the kills are over.
     pub(super) async fn over(&self) {
         self.over.subscribe().wait_for(|over| *over).await.expect("the ledger has the sender");
     }
@@ -51,7 +51,7 @@ impl Ledger {
         }
     }
 
-    /// Acknowledged jobs that nobody was told about, whether they ran, and what was heard last.
+    /// Returns the acknowledged jobs without a report, whether they ran, and the last lines.
     pub(super) fn unheard(&self, field: &Field) -> String {
         let heard = self.heard.lock().unwrap();
         let told = Told::of(&heard);
@@ -90,7 +90,7 @@ pub(super) async fn listen(
     }
 }
 
-/// What was said for the first time, by what it is about.
+/// The first occurrence of each line, by its subject.
 #[derive(Default)]
 struct Told<'a> {
     /// Jobs with their own line.
@@ -99,7 +99,7 @@ struct Told<'a> {
     over: BTreeSet<&'a str>,
     /// Numbers of tasks in #work.
     tasks: BTreeSet<u64>,
-    /// What was said once more: its place, and that of the first.
+    /// Repeated lines: the place of each, and that of the first.
     again: Vec<(usize, usize)>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Told<'a> {
         // The jobs of a channel as it told of them first; the one that it told of last, for whatever time, and in which life.
         let mut jobs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut current: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
-        // Where each job's ✅ is.
+        // The place of each job's ✅.
         let mut over: BTreeMap<&str, usize> = BTreeMap::new();
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, line) in heard.iter().enumerate() {
@@ -124,7 +124,7 @@ impl<'a> Told<'a> {
                 current.insert(channel, (job, line.life));
             } else if line.text.starts_with('✅') {
                 let Some((last, life)) = current.get(channel) else { continue };
-                // What a life begins with may be a repeat of what the one before has said: then what follows is one too.
+                // A life may begin with a repeat of the life before: then the following line is a repeat too.
                 let rest = heard[index + 1..].iter().take_while(|other| other.life == line.life);
                 let next = rest.filter(|other| other.channel == line.channel);
                 let next = next.filter_map(|other| other.text.strip_prefix("│ done ")).next();
@@ -133,7 +133,7 @@ impl<'a> Told<'a> {
                     Some(next) => {
                         let of_channel = &jobs[channel];
                         let at = of_channel.iter().position(|job| *job == next).expect("it was told of here");
-                        // Before its first job a channel told of somebody else's.
+                        // Before its first job a channel told of another worker's.
                         let Some(before) = at.checked_sub(1) else { continue };
                         of_channel[before]
                     }

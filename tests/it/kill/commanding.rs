@@ -1,4 +1,4 @@
-//! Somebody who commands an agent over IRC while herder is killed again and again.
+//! A person who commands an agent over IRC while herder is killed again and again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::stage::{PATIENCE, Person, plain, said};
 /// one person, and what it holds back would reach the herder after the one it was meant for.
 const PACE: Duration = Duration::from_millis(220);
 
-/// What somebody who commands [`LONG`] was told.
+/// The answers to the person who commands [`LONG`].
 #[derive(Default)]
 pub(super) struct Commanded {
-    /// Whether it is paused, if that is known.
+    /// True if it is paused; `None` if unknown.
     pub(super) paused: Option<bool>,
     /// Tasks that were accepted.
     given: BTreeSet<u64>,
@@ -28,12 +28,12 @@ pub(super) struct Commanded {
     cancelled: BTreeMap<u64, bool>,
     /// Commands that were acknowledged, by kind.
     pub(super) acknowledged: BTreeMap<&'static str, usize>,
-    /// Those of them that were accepted, and those that nobody has answered.
+    /// Those of them that were accepted, and those that stay unanswered.
     accepted: BTreeMap<&'static str, usize>,
     unanswered: BTreeMap<&'static str, usize>,
-    /// How often what holds after a kill was compared.
+    /// The number of checks of the state after a kill.
     pub(super) compared: usize,
-    /// What was said and heard, for whoever has to find out why something did not hold.
+    /// The lines that were said and heard, for the search of a failure's cause.
     course: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ async fn until_a_question_is_answered(
     or: impl Fn(&str) -> bool,
 ) -> Option<String> {
     *asked += 1;
-    // Nobody was ever given such a number.
+    // No task has such a number.
     let task = 1_000_000_000 + *asked;
     let answer = format!("There is no task {task}.");
     loop {
@@ -183,7 +183,7 @@ async fn answered(
     };
     let line = match heard {
         Some(line) => line,
-        // Once nobody kills any more, nobody goes away either.
+        // Once no kill follows, no connection is lost either.
         None => until_a_question_is_answered(boss, &format!("#{LONG}"), asked, ends).await?,
     };
     said(&line).map(|(_, _, text)| plain(text))
@@ -194,7 +194,7 @@ pub(super) fn number_of(text: &str) -> Option<u64> {
     text.split_whitespace().find_map(|word| word.trim_matches(['#', '.']).parse().ok())
 }
 
-/// Whether [`LONG`] is paused, or about to be, as the herder says that runs now or next.
+/// Returns whether [`LONG`] is paused, or about to be, according to the current or next herder.
 pub(super) async fn is_paused(field: &Field) -> bool {
     let started = std::time::Instant::now();
     while started.elapsed() < PATIENCE {
@@ -208,8 +208,8 @@ pub(super) async fn is_paused(field: &Field) -> bool {
     panic!("herder never came back\n{}", field.log());
 }
 
-/// Every task that was accepted is there, or was given up; and as many were given up as commands to do so are on record. On
-/// record is each command that was accepted, once, and of those that nobody answered no more than there were.
+/// Every task that was accepted is there, or was given up, and the record has as many commands to give up. The record
+/// has each accepted command once, and of the unanswered ones no more than there were.
 pub(super) fn tasks_are_as_told(told: &Commanded, journal: &Journal, seed: u64) {
     let recorded = |stream: &Stream| journal.history(stream, usize::MAX, None).unwrap();
     let mut commands: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Samples of what is said about the task board.
+//! Samples of the texts about the task board.
 
 use herder::core::id::{AgentName, WorkId};
 use herder::core::notice::{Notice, Refusal};

@@ -1,4 +1,4 @@
-//! What is said of a configuration that was read again.
+//! Texts about a reload of the configuration.
 
 use herder::core::id::AgentName;
 use herder::core::notice::{Notice, Refusal};

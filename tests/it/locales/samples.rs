@@ -19,7 +19,7 @@ use herder::core::workspace::{Unfinished, Workspace};
 
 use super::{MORNING, alice, board, cap, openai, reloads, seconds, spark, watching};
 
-/// How sessions end, in status posts.
+/// Ends of sessions, in status posts.
 fn status_notices() -> Vec<Notice> {
     use Notice as N;
     let (agent, account, detail) = (spark(), openai(), "API error 500".to_owned());
@@ -147,7 +147,7 @@ fn status_notices() -> Vec<Notice> {
     ]
 }
 
-/// An account that is exhausted, and how it goes on.
+/// Returns the notice of an exhausted account, with the way in which it continues.
 fn exhausted(reset: bool, probe_at: Option<Timestamp>, ask_at: Option<Timestamp>) -> Notice {
     let resets_at = reset.then_some(MORNING);
     Notice::AccountExhausted { account: openai(), agent: spark(), resets_at, probe_at, ask_at }
@@ -225,7 +225,7 @@ fn answer_notices() -> Vec<Notice> {
     .collect()
 }
 
-/// What herder says of itself.
+/// Notices about herder itself.
 fn own_notices() -> Vec<Notice> {
     use Notice as N;
     let (network, reason) = (NetworkName::from("libera"), Detail::from("connection refused"));
@@ -251,7 +251,7 @@ fn own_notices() -> Vec<Notice> {
         N::NickservRefused { network: network.clone(), reason: LinkReason::NoServices.into() },
         N::NickservRefused { network: network.clone(), reason: "Password incorrect.".into() },
         N::Mirrored { by: "bob".to_owned(), network: NetworkName::from("discord"), text: "pause".to_owned() },
-        // Neither a name nor a text can look like somebody else's line.
+        // Neither a name nor a text can look like another person's line.
         N::Mirrored {
             by: "alice (libera): yes".to_owned(),
             network: NetworkName::from("discord"),
@@ -315,7 +315,7 @@ fn own_notices() -> Vec<Notice> {
     ]
 }
 
-/// What agents ask of people, and the answers.
+/// Questions of agents to people, and the answers.
 fn ask_notices() -> Vec<Notice> {
     use Notice as N;
     let ask = AskId(12);

@@ -1,4 +1,4 @@
-//! Samples of what is said of the evaluator and of people who are called.
+//! Samples of all texts about the evaluator and calls for people.
 
 use herder::core::detail::Own;
 use herder::core::detector::Finding;

@@ -1,4 +1,4 @@
-//! What is shortened of alerts and answers after a long absence, and what is not.
+//! Alerts and answers that are shortened after a long absence, and those that are not.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn of_a_long_absence_s_alerts_what_somebody_has_to_do_stays_and_the_rest_i
     queue.settle().await;
     let sent = everything(&queue).await;
     let count = |what: &str| sent.iter().filter(|line| line.contains(what)).count();
-    // The open call with its last reminder, the answer to the other one, and what else waits for somebody.
+    // The open call with its last reminder, the answer to the other one, and the remaining alerts that need a person.
     assert_eq!(
         (count("[ESCALATION]"), count("alice"), count("noisy"), count("disk")),
         (1, 1, 1, 2),

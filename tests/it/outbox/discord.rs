@@ -1,4 +1,4 @@
-//! What posts look like on Discord.
+//! The form of posts on Discord.
 
 use std::sync::LazyLock;
 
@@ -101,7 +101,7 @@ fn a_very_long_text_is_its_beginning_and_a_file() {
     assert!(endless.text.len() < 1_100_000);
 }
 
-/// What an agent says beyond what is kept of it is in no file: the note counts what is.
+/// Output of an agent beyond the part that is kept is in no file: the note counts the lines in the file.
 #[test]
 fn the_note_counts_the_lines_that_are_in_the_file() {
     let text: Vec<String> = (1..=12_000).map(|line| format!("line {line}")).collect();
@@ -131,8 +131,8 @@ fn messages_of_nothing_are_none() {
     }
 }
 
-/// What Discord makes of a message: the text outside code, without what a backslash takes the meaning from. Written from
-/// Discord's rules, not from how herder writes.
+/// Returns Discord's reading of a message: the text outside code, without characters whose meaning a backslash
+/// removes. Written from Discord's rules, not from herder's code.
 fn outside_code(message: &str) -> String {
     static BLOCK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)^```.*?```").expect("a pattern"));
     let mut outside = String::new();

@@ -1,4 +1,5 @@
-//! The queue against a model: whatever a network does with its windows, nothing is lost, nothing is doubled, order is kept.
+//! The queue against a model: whatever a network does with its windows, nothing is lost, nothing is doubled, order is
+//! kept.
 
 use super::bare;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,15 +52,15 @@ fn lane_of(target: &Target, urgent: bool) -> String {
     format!("{target:?} urgent: {urgent}")
 }
 
-/// What the far side saw, and what it should have seen.
+/// The text that the far side saw, and the text that it should have seen.
 struct World {
     queue: NetworkQueue,
     book: Arc<Book>,
     pushed: Vec<Post>,
     /// Words as they arrived, per lane and target.
     arrived: BTreeMap<String, Vec<String>>,
-    /// How many words may arrive a second time: those of a window that was in flight at a kill, and of a line per lane and
-    /// target of which a network with little room had confirmed a piece.
+    /// The number of words that may arrive a second time: those of a window that was in flight at a kill, and of a
+    /// line per lane and target of which a network with little room had confirmed a piece.
     doubled: usize,
 }
 

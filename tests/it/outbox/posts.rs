@@ -13,7 +13,7 @@ pub(super) fn spark() -> AgentName {
     AgentName::new("spark").expect("a good name")
 }
 
-/// For English, with one secret.
+/// Returns a renderer for English, with one secret.
 pub(super) fn renderer(markup: Markup) -> Renderer {
     static KNOWN: LazyLock<(Locale, Redactor)> = LazyLock::new(|| {
         let redactor = Redactor::new(&[SecretString::from("hunter2")]);
@@ -22,7 +22,7 @@ pub(super) fn renderer(markup: Markup) -> Renderer {
     Renderer::new(KNOWN.0.clone(), KNOWN.1.clone(), markup)
 }
 
-/// As it is before it is stored.
+/// Returns a post in its form before it is stored.
 pub(super) fn post(body: Body) -> Post {
     Post {
         id: PostId(0),
@@ -37,7 +37,7 @@ pub(super) fn post(body: Body) -> Post {
     }
 }
 
-/// What the agent says.
+/// Returns a post with the agent's words.
 pub(super) fn words(text: &str) -> Post {
     post(Body::Agent { agent: spark(), text: text.to_owned(), is_result: false })
 }

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::irc_rig::nothing_shelved;
 
-/// What a journal would know of deliveries: `None` is the whole post.
+/// A journal's knowledge of deliveries: `None` is the whole post.
 #[derive(Default)]
 pub(super) struct Book(pub(super) Mutex<HashMap<PostId, Option<u32>>>);
 
@@ -291,7 +291,8 @@ async fn a_long_backlog_becomes_its_last_lines() {
     assert_eq!(book.whole(), (1..=43).collect::<Vec<_>>());
 }
 
-/// What came of the work is shown, whatever else there is to say; what an agent says on its way and status posts go first.
+/// Results of the work are always shown, however long the backlog; an agent's words on its way and status posts are
+/// dropped first.
 #[tokio::test]
 async fn results_stay_in_a_long_backlog() {
     let (queue, book) = queue();

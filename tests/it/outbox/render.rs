@@ -1,4 +1,4 @@
-//! What posts look like on a network.
+//! The form of posts on a network.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn markdown_of_an_agent_on_irc() {
     "#);
 }
 
-/// Whoever reads two networks reads one account.
+/// A reader of two networks reads the same lines.
 #[test]
 fn lines_for_machines_are_the_same_on_every_network() {
     for text in ["QUOTA-EXHAUSTED team_openai", "HEARTBEAT my_**herder**", "QUOTA-EXHAUSTED `a`<@1>#~b~"] {

@@ -168,7 +168,7 @@ async fn alerts_for_a_network_that_stays_away_are_held_on_the_disk_alone_and_are
     assert_eq!(journal.undelivered(&libera()).expect("it is read").len(), count, "nothing is left out");
     drop((queue, outbox, journal));
 
-    // A herder that is started anew holds no more.
+    // A herder that is started again holds no more.
     let (journal, outbox) = open(dir.path());
     let queue = outbox.queue(&libera()).expect("it is configured");
     assert_eq!((queue.held(), queue.len()), (ALERTS_MAX, count));
@@ -176,7 +176,7 @@ async fn alerts_for_a_network_that_stays_away_are_held_on_the_disk_alone_and_are
     let mut sent = Vec::new();
     while sent.len() <= count {
         if sent.len() == 100 {
-            // What comes while others are on the disk is behind them.
+            // A post that comes while others are on the disk is behind them.
             let late = Batch { posts: vec![alert(count)], ..Batch::default() };
             journal.commit(late).await.expect("it is stored");
         }

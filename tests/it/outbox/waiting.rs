@@ -1,4 +1,4 @@
-//! Who waits for a queue is woken, and what is recorded while something else is recorded is not lost.
+//! A waiter of a queue is woken, and posts that are recorded at the same time are not lost.
 
 use super::bare;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ async fn who_waits_for_a_window_is_woken_by_what_comes_back() {
     queue.push(words(1, &agent("spark"), Lane::Normal, "again"));
     let flying = queue.try_window(4, &|_| 400, &|_| true).expect("one is owed");
     let waiting = async {
-        // What the push left behind is used up first.
+        // The wakeup that the push left behind is used up first.
         let push = timeout(Duration::from_millis(1), queue.next_window(4, &|_| 400, &|_| true)).await;
         assert!(push.is_err(), "all of it is flying");
         let next = timeout(PATIENCE, queue.next_window(4, &|_| 400, &|_| true));

@@ -1,4 +1,5 @@
-//! herder is killed with -9 between a task that did not fit and its parts, and goes on where it was: the parts are there once.
+//! herder is killed with -9 between a task that did not fit and its parts, and continues where it was: the parts are
+//! there once.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::kill::{Moments, Running, number, reap, signal};
 use crate::stage::PATIENCE;
 
-/// The agent takes parts alone; whoever splits says when it is asked, and answers when `go` is there.
+/// The agent takes parts alone; the program that splits records that it is asked, and answers when `go` is there.
 fn configuration(dir: &Path, port: u16) -> String {
     let dir = dir.display();
     format!(
@@ -94,7 +95,7 @@ impl Story {
         answer.unwrap_or_else(|_| panic!("no answer to {command}: {}", self.log()))
     }
 
-    /// How often somebody was asked to split the task.
+    /// Waits until a split was asked for that many times.
     async fn is_asked(&self, times: usize) {
         let asked = || {
             let text = std::fs::read_to_string(self.dir.path().join("asked")).unwrap_or_default();

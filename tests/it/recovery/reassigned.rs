@@ -1,5 +1,6 @@
-//! Tasks that their agent cannot do as they are: one that does not fit into its context window is split, one that needs more
-//! than it may do goes to an agent that may do more. Where neither can be, a person is called on every network.
+//! Tasks that their agent cannot do as they are: one that does not fit into its context window is split; one that
+//! needs more permissions goes to an agent that has them. Where neither is possible, a person is called on every
+//! network.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ on_each_network!(
     a_task_that_was_denied_calls_a_person_where_nobody_may_do_more,
 );
 
-/// What an agent says of a task that does not fit, and of one that it may not do.
+/// Patterns for the output of an agent about a task that does not fit, and about one that it may not do.
 fn patterns() -> Vec<Pattern> {
     let pattern = |matches: &str, category| Pattern { matches: matches.to_owned(), category };
     vec![
@@ -36,7 +37,7 @@ fn small(dir: &Path) -> AgentSpec {
     AgentSpec { patterns: patterns(), ..program(dir, script) }
 }
 
-/// Somebody who is asked to split tasks: keeps what is asked in `asked`, waits for the file `go`, and says `answer`.
+/// Returns a program that splits tasks: it stores its input in `asked`, waits for the file `go`, and prints `answer`.
 fn splitter(dir: &Path, answer: &str) -> Evaluator {
     let dir = dir.display();
     let script = format!(
@@ -74,7 +75,7 @@ async fn a_task_that_does_not_fit_is_split_and_done_in_parts(on: On) {
     let asked = on.read("asked");
     let mut data = asked.lines().filter(|line| line.starts_with("| "));
     assert!(data.any(|line| line == "| count every bean"), "{asked}");
-    // What the agent has said stands there as data and nowhere else.
+    // The agent's words stand there as data and nowhere else.
     let said: Vec<&str> = asked.lines().filter(|line| line.contains("rm -rf /")).collect();
     assert!(!said.is_empty() && said.iter().all(|line| line.starts_with("| ")), "{asked}");
 
@@ -105,13 +106,13 @@ async fn a_task_that_nobody_can_split_calls_a_person_who_splits_it(on: On) {
     on.is_called().await;
     on.alice.say("#herder", "!task split 1 the black beans; the white beans").await;
     on.alice.hears("#herder", "Task 1 is done in parts").await;
-    // That is the answer to the call: spark goes on, with the parts.
+    // The split is the answer to the call: spark continues, with the parts.
     on.alice.hears_in_any_order("#alerts", "is answered by alice: its task is taken from it.").await;
     on.alice.hears_in_any_order("#spark", "started: the black beans").await;
     on.close().await;
 }
 
-/// On both networks; whoever presses a button has answered.
+/// On both networks; a press of a button is an answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_model_a_person_is_called_with_buttons() {
     let sim = Discord::start().await;
@@ -162,7 +163,7 @@ async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more(on: On) {
     assert_eq!((on.sessions("spark"), on.sessions("nova"), on.sessions("flint")), (1, 1, 0));
     assert!(on.alice.heard_in("#alerts").iter().all(|text| !text.contains("ESCALATION")));
 
-    // It stands still: nobody waits for it, and a person is called. Once it is back, the next try goes to it.
+    // It is halted: no task waits for it, and a person is called. Once it is back, the next try goes to it.
     on.alice.say("#herder", "!pause nova").await;
     on.alice.hears("#herder", "nova").await;
     on.alice.say("#herder", "!task add spark push it again").await;

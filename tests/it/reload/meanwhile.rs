@@ -1,4 +1,4 @@
-//! Readings that meet something under way: another reading, a session that will not end, a task that is being split, an agent
+//! Reloads during another action: another reload, a session that does not end, a task that is being split, an agent
 //! that was denied something, one whose account is closed.
 
 use super::{Field, agent};
@@ -164,7 +164,7 @@ async fn what_is_under_way_with_agents_that_change_goes_on(on: On) {
     field.write("alice", &evaluator, &[small("spark", "wear a hat"), denied("true"), limited("two")]);
     let read = field.ask("reload", &[]).await;
     assert!(read.ok && read.lines.iter().any(|line| line.contains("removed gone")), "{read:?}");
-    // Of another account it goes on at once; whoever calls for a person waits for them all the same.
+    // With another account it continues at once; a call for a person is still open.
     tasks(&field, &["nova done novas"]).await;
     let status = field.ask("status", &["flint"]).await.lines.join("\n");
     assert!(status.contains("⏸") || status.contains("paused"), "{status}");

@@ -75,7 +75,7 @@ async fn a_conversation_goes_on_or_is_begun_anew_by_the_same_process() {
     }
 }
 
-/// Agents name what the whole conversation has cost: a session that goes on with it is charged for its own part alone.
+/// Agents report the cost of the whole conversation: a session that continues it is charged for its own part alone.
 #[tokio::test]
 async fn what_a_conversation_cost_before_is_not_charged_again() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -92,7 +92,7 @@ async fn what_a_conversation_cost_before_is_not_charged_again() {
         (Some("c-1"), &[], &[], 0.0),
         // It says for itself what was before.
         (Some("c-1"), &[2.25], &[2.5, 3.0], 0.75),
-        // What it has lost of it is not given back, and what comes then counts.
+        // A lower amount gives nothing back, and later increases count.
         (Some("c-1"), &[], &[1.5, 1.75], 0.25),
         // A conversation that is gone has cost nothing, nor has a new one.
         (Some("c-0"), &[], &[2.5, 3.0], 3.0),
@@ -142,7 +142,7 @@ const CUT: &str = "news('tool_call', toolCallId='t', title='sleep', status='pend
                    say(id=7, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(title='x', kind='execute'), options=[dict(optionId='y', kind='allow_once')]))\n\
                    assert read()['result']['outcome']['outcome'] == 'cancelled'\n";
 
-/// What is told in mid-session: both of them are, with one cancelled turn.
+/// Delivers messages in the middle of a session: both arrive, with one cancelled turn.
 async fn insists(name: &str, body: &str, folder: &Path) -> (Outcome, Running) {
     let mut what = acp(name, body, folder);
     edit(&mut what, |spec| spec.permissions = Permissions::Full);
@@ -382,7 +382,7 @@ async fn pictures_links_files_and_plans_are_answers() {
     }
 }
 
-/// Who cannot open an earlier conversation is told what was said last each time.
+/// An agent that cannot open an earlier conversation is told its last messages each time.
 #[tokio::test]
 async fn an_agent_that_cannot_load_conversations_is_told_what_was_said_last() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -466,7 +466,7 @@ async fn an_agent_that_stays_when_its_input_ends_is_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let body = "words('done'); end()\nwhile True: time.sleep(1)";
     let mut what = acp("gemini-cli", body, folder.path());
-    // Known not to leave: nobody waits for the whole grace.
+    // Known not to leave: the whole grace is not waited for.
     what.clocks.grace = PATIENCE;
     let (outcome, ..) = run(what).await;
     assert_eq!((outcome.category, outcome.exit), (Category::Success, Some(Exit::Signal(15))));

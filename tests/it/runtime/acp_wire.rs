@@ -1,4 +1,4 @@
-//! What ACP agents really wrote, and what is made of it.
+//! The recorded output of ACP agents, and its interpretation.
 
 mod asking;
 
@@ -141,7 +141,7 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     }
 }
 
-/// What it tells only when it leaves may be of long ago.
+/// Output that arrives only when it leaves may be old.
 #[test]
 fn a_limit_that_it_was_silent_over_is_one_that_it_did_not_go_on_after() {
     let (_, acp) = launched(|_, _| ());
@@ -419,7 +419,7 @@ fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
         acp.stalled(&tail).map(|outcome| outcome.category)
     };
     assert_eq!(stalled(TRIES_AGAIN), Some(Category::RateLimit));
-    // Google speaks of billing to whoever is too fast.
+    // Google speaks of billing to a client that is too fast.
     let also = r#"{"error":{"code":429,"message":"Check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}"#;
     assert_eq!(stalled(&format!("{TRIES_AGAIN} _ApiError: {also}")), Some(Category::RateLimit));
     assert_eq!(stalled(also), Some(Category::RateLimit));
@@ -505,7 +505,7 @@ fn an_agent_behind_another_program_is_started_to_ask_as_well() {
         let of = |name: &str| environment.get(name).map(String::as_str);
         assert_eq!(of("OPENCODE_PERMISSION"), Some(asks), "{command:?}");
         assert_eq!(of("GEMINI_CLI_TRUST_WORKSPACE"), Some("true"), "{command:?}");
-        // What the operator says goes before it.
+        // The operator's setting takes precedence.
         assert_eq!(started(Some("{}")).get("OPENCODE_PERMISSION").map(String::as_str), Some("{}"));
     }
     let (invocation, _) = launched(|_, _| ());

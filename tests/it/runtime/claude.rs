@@ -29,7 +29,7 @@ async fn claude_takes_messages_in_mid_turn_and_the_last_result_decides() {
     assert_eq!(outcome.turns, 2);
 }
 
-/// What lies in the queue of a CLI that does nothing with it was handed to nobody: it waits for the next session.
+/// A message in the queue of a CLI that never reads it was not delivered: it waits for the next session.
 #[tokio::test]
 async fn a_message_that_the_model_never_got_is_not_delivered() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! What Claude Code really wrote, and what is made of it.
+//! The recorded output of Claude Code, and its interpretation.
 
 use herder::core::danger::AskPattern;
 use herder::core::id::WorkId;
@@ -243,7 +243,7 @@ fn every_row_of_the_table_was_seen_or_is_marked() {
     });
 }
 
-/// What was not seen but may come: one field each, and an API that says it in words alone.
+/// Failures that were not seen but may come: one field each, and an API that reports them in text alone.
 #[test]
 fn failures_are_known_by_any_one_field() {
     use Category::{Auth, Billing, Budget, ContextOverflow, Permanent, Quota, RateLimit, Transient};
@@ -363,7 +363,7 @@ fn a_limit_that_is_over_says_nothing_of_a_later_one() {
         assert_eq!(end(&[&rejected, &over, failed]), (Category::RateLimit, false));
         assert_eq!(end(&[&over, &rejected, failed]), (Category::RateLimit, true));
     }
-    // What goes beyond it is paid for.
+    // Usage beyond it is paid for.
     assert_eq!(end(&[&paid, refused]), (Category::Transient, false));
     assert_eq!(end(&[&paid, failed]), (Category::RateLimit, false));
 }
@@ -455,7 +455,7 @@ fn request(subtype: &str, fields: serde_json::Value) -> String {
     json!({ "type": "control_request", "request_id": "r", "request": request }).to_string()
 }
 
-/// What is answered at once to one request, and whether a person is asked.
+/// Returns the immediate answer to one request, and whether a person is asked.
 fn answered(
     line: &str,
     change: impl FnOnce(&mut Launch, &mut AgentSpec),

@@ -1,4 +1,4 @@
-//! What codex's app server really wrote, and what is made of it.
+//! The recorded output of codex's app server, and its interpretation.
 
 mod asking;
 mod failures;
@@ -48,7 +48,7 @@ fn replay_answering(
             (_, line) if line.contains("\"turn/interrupt\"") => {
                 written.push(as_line(&codex.interrupt().expect("the turn runs")));
             }
-            // What else was written then is what the driver writes by itself.
+            // The driver writes all other lines by itself.
             _ => {}
         }
         written.extend(super::replayed::answer_asked(&mut *codex, &happened, allow));
@@ -226,7 +226,7 @@ fn an_interrupt_ends_the_turn() {
     assert_eq!(replayed.methods().last(), Some(&"turn/interrupt"));
     assert_eq!(replayed.happened.last(), Some(&Happening::TurnEnded));
     assert_eq!(replayed.outcome.category, Category::Transient);
-    // How far it got is kept: the message was never whole.
+    // The part of the message that arrived is kept: the message was never whole.
     assert!(replayed.happened.contains(&Happening::Words("parti".to_owned())));
 }
 
@@ -286,7 +286,7 @@ fn the_command_line_and_the_opening_follow_the_spec() {
     };
     insta::assert_snapshot!(line(|_, _| ()), @"codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server");
     insta::assert_snapshot!(line(|_, spec| spec.command = ["/opt/codex", "-c", "analytics.enabled=true"].map(str::to_owned).to_vec()), @"/opt/codex -c analytics.enabled=true -c check_for_update_on_startup=false -c feedback.enabled=false app-server");
-    // What comes before is another program's.
+    // The words before it belong to another program.
     insta::assert_snapshot!(line(|_, spec| spec.command = ["npx", "-y", "@openai/codex"].map(str::to_owned).to_vec()), @"npx -y @openai/codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server");
     insta::assert_snapshot!(line(|_, spec| spec.command = ["env", "X=y", "codex", "app-server", "--listen", "stdio://"].map(str::to_owned).to_vec()), @"env X=y codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server --listen stdio://");
     let opened = |change: fn(&mut Launch, &mut AgentSpec)| {

@@ -1,4 +1,4 @@
-//! Runtime `command`: how its sessions end, and what a child is given.
+//! Runtime `command`: the ends of its sessions, and the environment and input of a child.
 
 use super::*;
 

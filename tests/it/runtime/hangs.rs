@@ -49,7 +49,7 @@ async fn cpu_time_without_any_event_is_evidence_for_three_times_the_silence_time
     assert_eq!(ran_out, Some((Clock::Silence, evidence)));
 }
 
-/// Whoever opens the file waits until this is dropped, as on a network mount whose server is gone.
+/// A file whose reader waits until this is dropped, as on a network mount whose server is gone.
 pub(crate) struct Unreadable(std::process::Child);
 
 impl Unreadable {

@@ -1,4 +1,5 @@
-//! What is kept from an agent: what it is not given by name, and what its sandbox does not let through.
+//! The isolation of an agent: variables that it does not get unless they are named, and accesses that its sandbox
+//! denies.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use super::{Running, edit, run, session};
 
-/// What may be in the environment of whoever starts herder.
+/// Variables that may be in the environment from which herder is started.
 const SECRETS: [&str; 18] = [
     "SSH_AUTH_SOCK",
     "SSH_ASKPASS",
@@ -33,7 +34,7 @@ const SECRETS: [&str; 18] = [
     "HERDER_WEB_TOKEN",
 ];
 
-/// A shell's session with a folder of its own, started by somebody with a HOME and with keys in the environment.
+/// Returns the launch of a shell with a folder of its own, from an environment with a HOME and with keys.
 fn shell(script: &str, dir: &Path) -> Launch {
     let (workspace, home) = (dir.join("work"), dir.join("home"));
     fs::create_dir_all(&workspace).expect("a folder");
@@ -121,7 +122,7 @@ async fn settings_of_git_that_are_named_hold_and_hide_nothing_of_what_is_kept_ba
     assert!(said.starts_with("ember\n") && !said.contains("hunter2"), "{said}");
 }
 
-/// What git says of itself to a server that wants to know who it is.
+/// Returns the headers that git sends to a server that asks who it is.
 async fn shows(change: impl FnOnce(&mut AgentSpec)) -> String {
     let dir = tempfile::tempdir().expect("a folder");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback is up");
@@ -233,7 +234,7 @@ async fn a_sandbox_encloses_the_command_and_is_ended_with_all_that_is_in_it() {
                      --bind {workspace} {workspace} --bind {state} {state} --tmpfs";
         spec.sandbox = words.split_whitespace().map(str::to_owned).chain([home.clone()]).collect();
     });
-    // That nothing of it is left is looked at when it has ended.
+    // The files of it are checked after it has ended: none may remain.
     assert_eq!(says(launch).await, "done");
     assert!(dir.path().join("work/inside").exists() && dir.path().join("state/kept").exists());
     assert!(!dir.path().join("outside").exists());

@@ -1,4 +1,4 @@
-//! What the CLIs really print that are asked once, and what runtime `command` makes of it.
+//! The recorded output of the CLIs that are asked once, and its interpretation by runtime `command`.
 
 mod calls;
 mod limits;
@@ -97,7 +97,7 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     use Category::{
         Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Success, Transient,
     };
-    /// What a run is called, how it ended, and what is said of it.
+    /// The name of a run, its end, and the text about it.
     type End = (&'static str, Category, &'static str);
     /// A format, what was recorded of it, and the ends of that.
     type Recorded = (Output, &'static [(&'static str, &'static str)], &'static [End]);
@@ -256,7 +256,7 @@ fn errors_that_look_like_success_are_errors() {
         happened.iter().position(|happening| *happening == Happening::TurnEnded).expect("it was over");
     assert!(happened[ended..].contains(&Happening::TurnStarted), "{happened:?}");
     assert!(!read(Output::Opencode, &step("tool-calls")).happened.contains(&Happening::TurnEnded));
-    // It makes room by itself, and goes on.
+    // It makes room by itself, and continues.
     let full = r#"{"type":"error","sessionID":"s","error":{"name":"ContextOverflowError","data":{"message":"full"}}}"#;
     let full = read(Output::Opencode, full);
     assert_eq!(full.outcome.category, Category::ContextOverflow);
@@ -421,7 +421,7 @@ fn what_is_known_to_be_asked_once_is_given_what_it_needs() {
     assert_eq!(gemini["GEMINI_CLI_TRUST_WORKSPACE"], "true");
     let opencode = environment(Output::Opencode, &[]);
     assert_eq!(opencode["OPENCODE_PRINT_LOGS"], "1");
-    // Nobody could answer it.
+    // No one could answer it.
     assert!(!opencode.contains_key("OPENCODE_PERMISSION"));
     assert!(
         !environment(Output::Text, &[])

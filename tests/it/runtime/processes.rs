@@ -1,4 +1,4 @@
-//! The stop ladder over whole trees, and what a killed herder left.
+//! The stop ladder over whole trees, and the processes that a killed herder left.
 
 use super::*;
 

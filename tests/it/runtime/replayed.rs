@@ -1,4 +1,4 @@
-//! Sessions without a process: a runtime's language, and the lines that a real one wrote, played to it again.
+//! Sessions without a process: a runtime's protocol, and the recorded lines of a real one, replayed to it.
 //!
 //! Where a transcript holds both directions, `<` is the runtime and `>` the client that it was recorded with.
 
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
-/// What `runtime` is run as, and the language to speak with it.
+/// Returns the command line of `runtime` and its protocol.
 pub(super) fn launched(
     runtime: Runtime,
     change: impl FnOnce(&mut Launch, &mut AgentSpec),
@@ -54,7 +54,7 @@ pub(super) fn launched(
     prepare(&launch).expect("it has a command")
 }
 
-/// What was written to a runtime, which is one line of JSON each time.
+/// Parses a write to a runtime, which is one line of JSON each time.
 pub(super) fn as_line(bytes: &[u8]) -> Value {
     let text = std::str::from_utf8(bytes).expect("UTF-8");
     assert_eq!(text.matches('\n').count(), 1, "one line each: {text}");
@@ -90,7 +90,7 @@ pub(super) fn last_turn(happened: &[Happening]) -> Option<(u64, u64)> {
     })
 }
 
-/// What was asked of people first.
+/// Returns the first request for permission.
 pub(super) fn asked(happened: &[Happening]) -> Option<String> {
     happened.iter().find_map(|happening| match happening {
         Happening::Asked { command, .. } => Some(command.clone()),
@@ -98,7 +98,7 @@ pub(super) fn asked(happened: &[Happening]) -> Option<String> {
     })
 }
 
-/// Whether what was asked of people first was known by a name alone.
+/// Returns whether the first request for permission is known by a name alone.
 pub(super) fn asked_vaguely(happened: &[Happening]) -> Option<bool> {
     happened.iter().find_map(|happening| match happening {
         Happening::Asked { vague, .. } => Some(*vague),
@@ -118,13 +118,13 @@ pub(super) fn answer_asked(protocol: &mut dyn Protocol, happened: &[Happening], 
     replies(&mut answered)
 }
 
-/// How often this happened.
+/// Counts how often this happened.
 pub(super) fn times(happened: &[Happening], wanted: &Happening) -> usize {
     happened.iter().filter(|happening| *happening == wanted).count()
 }
 
-/// Checks a table of failures against recorded runs: what a row looks for stands in one of them, or the row is one of
-/// `unseen`, which none of them has. So that a word which nobody says is noticed.
+/// Checks a table of failures against recorded runs: the text of each row stands in one of them, or the row is one of
+/// `unseen`, which none of them contains. So a text that no runtime writes is noticed.
 pub(super) fn assert_rows_were_seen<F: Copy + PartialEq + std::fmt::Debug>(
     table: &[(F, &str, Category)],
     unseen: &[(F, &str)],
@@ -141,7 +141,7 @@ pub(super) fn assert_rows_were_seen<F: Copy + PartialEq + std::fmt::Debug>(
     }
 }
 
-/// Whether one of these stands in a run, `{}` being the value.
+/// Returns whether one of these forms stands in a run, `{}` being the value.
 pub(super) fn stands(run: &str, value: &str, forms: &[&str]) -> bool {
     forms.iter().any(|form| run.contains(&form.replacen("{}", value, 1)))
 }
@@ -164,7 +164,7 @@ pub(super) fn assert_end(
 /// A session that was replayed.
 pub(super) struct Replayed {
     pub(super) happened: Vec<Happening>,
-    /// What was written to the runtime.
+    /// The lines that were written to the runtime.
     pub(super) written: Vec<Value>,
     pub(super) outcome: Outcome,
     /// After each line, what the runtime said it waits for.
@@ -172,18 +172,18 @@ pub(super) struct Replayed {
 }
 
 impl Replayed {
-    /// What was asked of the runtime.
+    /// Returns the methods that the runtime was asked for.
     pub(super) fn methods(&self) -> Vec<&str> {
         self.written.iter().filter_map(|line| line["method"].as_str()).collect()
     }
 
-    /// What was answered to it.
+    /// Returns the answers to its requests.
     pub(super) fn answers(&self) -> Vec<&Value> {
         self.written.iter().filter(|line| line["method"].is_null()).collect()
     }
 }
 
-/// Where lines are cut or get another byte: which line, where, and below 128 a cut, else the byte.
+/// Cuts and changed bytes: the line, the place, and below 128 a cut, else the byte.
 pub(super) type Damage = Vec<(Index, Index, u8)>;
 
 /// Some of it.
@@ -191,7 +191,7 @@ pub(super) fn damage() -> impl Strategy<Value = Damage> {
     prop::collection::vec((any::<Index>(), any::<Index>(), any::<u8>()), 0..6)
 }
 
-/// Plays the runtime's lines with `damage` done to them. Whatever is written in answer is whole.
+/// Plays the runtime's lines with `damage` done to them. All lines that are written in answer are whole.
 pub(super) fn play_damaged(protocol: &mut dyn Protocol, transcript: &str, damage: Damage) {
     let lines = transcript.lines().filter_map(|line| line.strip_prefix("< "));
     let mut lines: Vec<Vec<u8>> = lines.map(|line| line.as_bytes().to_vec()).collect();

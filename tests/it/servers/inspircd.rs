@@ -1,4 +1,5 @@
-//! InspIRCd with Anope's services (`apt-get install inspircd anope`): accounts, SASL, history, every capability herder uses.
+//! InspIRCd with Anope's services (`apt-get install inspircd anope`): accounts, SASL, history, every capability
+//! herder uses.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,15 +34,16 @@ const MODULES: [&str; 25] = [
     "spanningtree",
 ];
 
-/// What a test may want otherwise.
+/// Settings that a test may change.
 pub(crate) struct Options {
     /// Thousandths of commands a second after the first ones; Debian's default is 1000.
     pub(crate) rate: u32,
-    /// How many those are; what is above them waits for the server's next look, once a second. Debian's default is 10.
+    /// The number of those first commands; further ones wait for the server's next look, once a second. Debian's
+    /// default is 10.
     pub(crate) threshold: u32,
     /// Modules that are left out.
     pub(crate) without: &'static [&'static str],
-    /// Whether there are services.
+    /// True to start services.
     pub(crate) services: bool,
 }
 
@@ -59,7 +61,7 @@ pub(crate) const OTHER: &str = "irc2.test.local";
 struct Place {
     name: &'static str,
     id: &'static str,
-    /// Where other servers and services link to it.
+    /// The port for links of other servers and services.
     link: u16,
     /// The server it may be linked to, and its port for that.
     other: Option<(&'static str, u16)>,

@@ -68,7 +68,7 @@ impl Daemon {
         self.signal(Signal::STOP);
     }
 
-    /// It goes on.
+    /// Lets the server continue.
     pub(crate) fn thaw(&self) {
         self.signal(Signal::CONT);
     }

@@ -1,4 +1,5 @@
-//! ngircd (`apt-get install ngircd`): no capabilities but one, no services, and it cuts off who sends a long line.
+//! ngircd (`apt-get install ngircd`): one capability only, no services, and it disconnects a client that sends a long
+//! line.
 
 use std::process::Command;
 

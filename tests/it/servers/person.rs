@@ -1,4 +1,4 @@
-//! Somebody with a plain IRC client.
+//! A person with a plain IRC client.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ pub(super) async fn both_are_paused(house: &House) {
     assert_eq!(closed(house), [Target::Alerts]);
 }
 
-/// Where people were told that an account is closed, as often as they were.
+/// Returns the channels in which people were told that an account is closed, one per message.
 pub(super) fn closed(house: &House) -> Vec<Target> {
     let alerts = house.owed("test").into_iter().filter(|(_, body)| {
         matches!(body, Body::Notice(Notice::AccountBlocked { category: Category::Auth, .. }))
@@ -64,7 +64,7 @@ pub(super) fn journal_on(memory: &Memory, dir: &Path, onlooker: Arc<Onlooker>) -
     Journal::in_memory(memory, own, History::default(), onlooker).unwrap()
 }
 
-/// Whether somebody's `resume` is stored with this step.
+/// Returns whether this step stores the `resume` of an agent.
 fn is_resumed(step: Step<'_>) -> bool {
     let Step::Committed(batch, _) = step else { return false };
     let mut entries = batch.writes.iter().flat_map(|write| &write.entries);
@@ -78,7 +78,7 @@ fn ready_agents(dir: &Path) -> Vec<AgentSpec> {
     agents
 }
 
-/// The account works again, and nobody waits for it any more.
+/// Waits until the account works again, and no agent waits for it.
 async fn both_go_on(house: &House) {
     for agent in ["spark", "flint"] {
         house.until(agent, |view| idle(view) && view.agent.totals.successes == 1).await;
@@ -130,7 +130,7 @@ async fn an_account_stays_open_when_the_supervisor_of_whoever_had_closed_it_pani
     // The root has looked at what was rebuilt.
     house.fleet.add(shell("newcomer", dir.path(), "cat"), asked("agent add")).await.unwrap();
     assert_eq!(closed(&house), [Target::Alerts], "once");
-    // It goes on as well, after the one that shows whether the account works.
+    // It continues as well, after the agent that tries whether the account works.
     house.until("spark", |view| view.agent.phase == Phase::Idle).await;
     house.until("flint", |view| view.agent.process.is_some()).await;
     house.close().await;

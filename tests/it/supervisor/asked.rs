@@ -1,4 +1,5 @@
-//! What is noted with what people ask of the root: that their line was heard, and what they are still to be told.
+//! Records that the root stores with a person's command: that their line was handled, and the answer that is still
+//! pending.
 
 use herder::journal::Tie;
 

@@ -1,4 +1,4 @@
-//! Tasks of the board and agents that cannot have them, or cannot have them any more.
+//! Tasks of the board and agents that cannot take them, or can no longer.
 
 use herder::core::board::Wish;
 use herder::core::card::{Card, Needs};
@@ -58,13 +58,13 @@ impl House {
         posted.await.unwrap();
     }
 
-    /// The root has taken in whatever it was told before.
+    /// Waits until the root has processed all earlier inputs.
     async fn root_is_through(&self, dir: &Path, newcomer: &str) {
         let spec = AgentSpec { permissions: Permissions::ReadOnly, ..shell(newcomer, dir, "cat") };
         self.fleet.add(spec, asked("agent add")).await.unwrap();
     }
 
-    /// How often people were told that nobody suffices for a task.
+    /// Returns how often people were told that no agent suffices for a task.
     fn called_for_tasks(&self) -> usize {
         let calls = |body: &Body| matches!(body, Body::Notice(Notice::NobodySuffices { .. }));
         self.owed("test").iter().filter(|(to, body)| *to == Target::Alerts && calls(body)).count()

@@ -1,4 +1,4 @@
-//! What hangs costs its own agent little time, and nobody else any.
+//! A process that hangs costs its own agent little time, and other agents none.
 
 use std::process::{Command, Stdio};
 
@@ -192,7 +192,7 @@ async fn a_secret_that_cannot_be_read_holds_up_nobody_else() {
     house.give("slow", "count the beans").await.unwrap();
     house.give("quick", "count the beans").await.unwrap();
     house.until("quick", |view| idle(view) && view.agent.totals.successes == 1).await;
-    // The kernel lets nobody wait for longer than three quarters of a minute.
+    // The kernel makes a reader wait for at most three quarters of a minute.
     assert!(begin.elapsed() < Duration::from_secs(40), "it was waited for");
     assert_eq!(house.fleet.view(&name("slow")).unwrap().agent.totals.successes, 0);
     drop(unreadable);

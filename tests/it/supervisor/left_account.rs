@@ -151,7 +151,7 @@ async fn nobody_gets_past_a_cap_of_all_agents_with_another_account_now_or_after_
         let new = account("new");
         comes("that it is closed as well", || fleet(&journal).blocked.contains_key(&new)).await;
         let owed = house.owed("test");
-        // Whatever it was told it has taken in when its supervisor has ended.
+        // All inputs are processed once its supervisor has ended.
         house.close().await;
         assert_eq!(sessions(&journal, "spark"), 1, "restarted: {restarted}");
         let is_told = |body: &Body| matches!(body, Body::Notice(Notice::SharedCapReached { .. }));

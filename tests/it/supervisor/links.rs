@@ -1,4 +1,4 @@
-//! What the root makes of how networks stand.
+//! The root's reaction to the link states of networks.
 
 use herder::chat::{LinkReport, LinkState};
 

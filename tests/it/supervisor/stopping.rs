@@ -1,11 +1,11 @@
-//! `stop-all` that does not get to its end in one life of herder.
+//! `stop-all` that does not finish within one life of herder.
 
 use herder::journal::{Memory, Step};
 
 use super::accounts::journal_on;
 use super::*;
 
-/// Somebody who asks where an answer can be posted.
+/// A sender of a command whose answer can be posted.
 fn ordered() -> Asked {
     let answer = AnswerTo {
         network: NetworkName::from("test"),
@@ -192,7 +192,7 @@ async fn an_order_to_stop_all_is_carried_out_by_the_next_herder_if_this_one_is_k
     let view = house.fleet.view(&name("spark")).unwrap();
     assert!(paused(&view), "{:?}", view.agent.phase);
     assert_eq!(sessions(&house, "spark"), 1, "nothing is begun by a herder that is to stop all");
-    // Once it is answered it is over: whoever is resumed stays so.
+    // Once it is answered, it is over: an agent that is resumed stays so.
     assert!(house.control("spark", Control::Resume).await.is_ok());
     house.close().await;
     let house = House::open(dir.path(), agents(dir.path()), FaultInjection::default()).await;
@@ -233,7 +233,7 @@ async fn what_the_shell_asked_of_a_herder_that_was_killed_is_answered_in_the_con
     }
 }
 
-/// More agents that nobody can ask than one note has room for.
+/// More agents that cannot be asked than one memo has room for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_stands_and_is_answered_however_many_agents_cannot_be_asked() {
     const LOST: usize = 400;
@@ -268,7 +268,7 @@ async fn an_order_stands_and_is_answered_however_many_agents_cannot_be_asked() {
     house.close().await;
 }
 
-/// Whoever was left has decided its stop, which herder is killed over: the one after that has nothing to do but to forget it.
+/// The agent that was left has decided its stop when herder is killed: the next herder only deletes the memo.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_an_order_that_is_over_nothing_stays_noted_after_a_kill() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! An agent whose stream in the journal cannot be read stands still alone.
+//! An agent whose stream in the journal cannot be read is halted alone.
 
 use super::*;
 
@@ -31,7 +31,7 @@ pub(super) fn damage_all(dir: &Path, agents: &[AgentName]) {
     db.flush().unwrap();
 }
 
-/// Where it is said that an agent stands still.
+/// Returns the channels in which people are told that an agent's supervisor gave up.
 fn given_up(house: &House, agent: &str) -> Vec<Target> {
     let is = |(_, body): &(Target, Body)| matches!(body, Body::Notice(Notice::SupervisorGaveUp { agent: lost, .. }) if lost.as_str() == agent);
     house.owed("test").into_iter().filter(is).map(|(to, _)| to).collect()
@@ -95,7 +95,7 @@ async fn an_agent_that_has_lost_an_entry_stands_still_also_when_what_is_left_of_
         house.give("spark", &n.to_string()).await.unwrap();
     }
     house.close().await;
-    // That it is paused.
+    // The event that pauses it.
     damage(dir.path(), "spark", Some(2));
     // At first newer ones are still beside the archive; nor does a snapshot of what is left hide it then.
     for keep_events in [12, 1] {

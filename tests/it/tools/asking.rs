@@ -24,7 +24,7 @@ async fn an_agent_asks_and_is_answered() {
     let again = client.does("irc_ask", json!({ "id": id })).await;
     assert_eq!(again, text, "an answer can be read again");
 
-    // A whisper ends a slice; the wait goes on by number.
+    // A whisper ends a slice; the wait continues by number.
     let call = json!({ "name": "irc_ask", "arguments": { "question": "Now or later?" } });
     let waits = client.ask("tools/call", &call);
     let asked = scene.person.hears("#spark", "asks question").await;

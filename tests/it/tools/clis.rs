@@ -1,7 +1,7 @@
 //! The real agent CLIs with herder's tool server, which herder itself configures in each: see `agent_rig`.
 //!
-//! A whole herder runs in the namespace, with its own IRC server, and the model is a script: what it was told is read from
-//! its next request.
+//! A whole herder runs in the namespace, with its own IRC server, and the model is a script: the next request shows the
+//! text that it was given.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 
 type Maker = fn(&ModelApi, &Path) -> AgentSpec;
 
-/// A call that waits for what is said in the work channel, where nobody says anything.
+/// A call that waits for a message in the work channel, which never comes.
 const WAITS: Scenario =
     Scenario::Herder { tool: "irc_read", arguments: r##"{"channel":"#work","wait_seconds":25}"## };
 
@@ -48,7 +48,8 @@ async fn until_a_tool_is_open(scene: &Scene) {
     tokio::time::timeout(crate::agent_rig::PATIENCE, open).await.expect("the model calls a tool");
 }
 
-/// Until a call of herder's own tools has reached herder: until then the turn is still told in another way.
+/// Waits until a call of herder's own tools has reached herder: until then messages to the turn are delivered in
+/// another way.
 async fn until_a_call_is_open(scene: &Scene) {
     let spark = AgentName::new("spark").expect("a good name");
     let open = async {
@@ -113,7 +114,7 @@ async fn a_question_to_people(make: Maker) {
     scene.close().await;
 }
 
-/// Nobody answers: the call comes back before the CLI loses patience, and says how to go on waiting.
+/// No person answers: the call returns before the CLI loses patience, and says how to continue waiting.
 async fn a_question_that_nobody_answers(make: Maker) {
     let (mut scene, api) = at_work(ASKS, make).await;
     scene.person.hears("#spark", ANSWER).await;

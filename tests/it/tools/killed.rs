@@ -1,4 +1,4 @@
-//! herder is killed with -9 while a real agent CLI waits for an answer of people, who give it to the herder after that.
+//! herder is killed with -9 while a real agent CLI waits for a person's answer; the person answers the next herder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::simulated_discord::{Discord, permission};
 use crate::stage::{ALICE, Person, appears, number_of};
 use crate::{claude_cli, codex_cli};
 
-/// Something that the CLIs let nobody do unasked.
+/// A command that the CLIs always ask about.
 const COMMAND: &str = "python3 -c \"open('made', 'w')\"";
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {

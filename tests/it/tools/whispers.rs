@@ -1,11 +1,11 @@
-//! Whispers: each reaches the agent once, in one way or another, and nobody else.
+//! Whispers: each reaches the agent once, in one way or another, and no one else.
 
 use serde_json::json;
 
 use super::{Client, agent, at_work, told};
 use crate::stage::{Scene, appears};
 
-/// What the history says was whispered and handed over.
+/// Reads the whispers and deliveries that the history shows, until `wanted`.
 async fn history(scene: &mut Scene, wanted: &str) -> Vec<String> {
     let mut lines = Vec::new();
     scene.person.say("herder", "history spark 30").await;

@@ -1,4 +1,4 @@
-//! Somebody who is told things by HTTP: keeps what was sent, answers as the test says.
+//! A webhook receiver: it stores the requests and answers as the test says.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ impl Told {
     }
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// A status with headers.
@@ -71,7 +71,7 @@ impl Receiver {
         next.expect("somebody is told something").expect("the receiver lives")
     }
 
-    /// What has come and was not looked at.
+    /// Returns the requests that arrived and were not read yet.
     pub(crate) fn rest(&mut self) -> Vec<Told> {
         std::iter::from_fn(|| self.told.try_recv().ok()).collect()
     }
@@ -103,7 +103,7 @@ async fn serve(stream: TcpStream, script: Arc<Mutex<VecDeque<Reply>>>, told: mps
         Reply::Status(status, headers) => {
             let mut head = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\ncontent-length: 0\r\n");
             headers.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
-            // Whoever asked may have been killed.
+            // The sender may have been killed.
             let _ = stream.write_all(format!("{head}\r\n").as_bytes()).await;
         }
         Reply::Silence => {

@@ -10,7 +10,7 @@ use herder::core::time::Timestamp;
 /// The limits of restarts, counted beside the core from what was seen.
 #[derive(Debug)]
 pub(in crate::core_sim) struct Limits {
-    /// Whether the limit of crashes in half an hour is in force; without it the breaker has to do alone.
+    /// True if the limit of crashes in half an hour is in force; without it the breaker alone limits restarts.
     degrades: bool,
     /// The next failure of a trial session, or one too many, forbids every start until a person says so.
     trial: bool,
@@ -66,12 +66,12 @@ impl Limits {
             // It is over by its agent's word: what kept the agent from this task keeps it from no other.
             Event::TaskEnded { .. } if before_the_end.is_some() => self.not_before = before_the_end.flatten(),
             Event::SupervisorPanicked { .. } => self.crashed(now),
-            // A person let it go on: the breaker is half-open or closed, and counts anew from here.
+            // A person resumed it: the breaker is half-open or closed, and counts from zero.
             Event::Resumed { .. } | Event::Reset { .. } => {
                 self.trial |= before.phase == Phase::NeedsIntervention;
                 self.forget(event);
             }
-            // What was waited for was this task, which is the agent's no more.
+            // The wait was for this task, which is no longer the agent's.
             Event::TaskHandedBack { .. } => self.not_before = None,
             Event::BreakerClosed => self.trial = false,
             Event::SessionStarted { .. } => self.never_more_restarts_than_the_limits_allow(now),

@@ -1,4 +1,4 @@
-//! What was spent and what caps allow, counted beside the core.
+//! Spending and caps, counted beside the core.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use herder::core::agent::{Agent, Phase};
 use herder::core::time::Timestamp;
 use herder::core::usage::Caps;
 
-/// What was spent, hour by hour and day by day, and how far a person let it go.
+/// The money spent, by hour and by day, and the amounts up to which a person waived a cap.
 #[derive(Debug)]
 pub(in crate::core_sim) struct Spending {
     caps: Caps,

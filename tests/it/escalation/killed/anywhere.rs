@@ -1,5 +1,5 @@
-//! The same with somebody who judges and takes a moment for it, Discord beside IRC, and kills at random moments, some of them
-//! while somebody judges.
+//! The same with an evaluator that takes a moment, Discord beside IRC, and kills at random moments, some of them
+//! during an evaluation.
 //!
 //! `HERDER_LADDER_KILLS` sets how often (20, at least 8); `HERDER_SEED` repeats a run.
 
@@ -19,10 +19,10 @@ use crate::simulated_discord::state::{Id, Message};
 use crate::simulated_discord::{Discord, State, User, permission};
 use crate::stage::PATIENCE;
 
-/// Kills of these, at least, are after somebody was called.
+/// The least number of these kills that come after the call for a person.
 const LAST_KILLS: u64 = 6;
 
-/// What the call says.
+/// Words of the call for a person.
 const CALL: &str = "appears stuck on task";
 
 /// Judges when there is no file `hold`; no two of its words are the same.
@@ -106,7 +106,7 @@ impl Harried {
         self.story.alice.heard_in("#alerts").iter().any(|line| line.contains(CALL))
     }
 
-    /// Waits until somebody judges, who does not come to an end; false if a person is called first.
+    /// Waits until an evaluation is open, which is held; false if a person is called first.
     async fn is_being_judged(&mut self) -> bool {
         let before = self.has_asked();
         let looking = async {
@@ -131,7 +131,7 @@ impl Harried {
         self.is_killed().await;
     }
 
-    /// Up the ladder, with kills at random moments, each second one while somebody judges.
+    /// Climbs the ladder, with kills at random moments, each second one during an evaluation.
     async fn climbs(&mut self, kills: u64) {
         self.story.alice.say("#spark", "benchmark nemotron").await;
         let hold = self.story.dir.path().join("hold");
@@ -160,8 +160,8 @@ impl Harried {
         self.sim.look(|state| calls(state).next().map(|message| message.id)).expect("it is there")
     }
 
-    /// Somebody presses a button that an earlier herder has posted, and herder is killed over it; if that went unheard, it
-    /// is pressed again.
+    /// Presses a button that an earlier herder has posted, and kills herder over it; if the press went unheard, it is
+    /// repeated.
     async fn is_pressed(&mut self, prompt: Id) {
         let resume = self.sim.message(prompt, |_| true).await.button("Resume").custom_id;
         self.listens().await;
@@ -212,7 +212,7 @@ impl Harried {
     }
 }
 
-/// What was handed over and recorded is not handed over again; a kill between the two repeats it once.
+/// A whisper that was handed over and recorded is not handed over again; a kill between the two repeats it once.
 fn whispers_are_repeated_by_kills_alone(ended: &Ended, kills: &[Timestamp], seed: u64) {
     let delivered = |of: &Whisper| {
         ended.events.iter().find_map(|(at, event)| match event {

@@ -1,4 +1,4 @@
-//! The task board: what agents and the board record of each other.
+//! The task board: records of agents and the board about each other.
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ pub(super) fn ask_ends() -> [AskEnd; 3] {
 pub(super) const DECIDER: [DecidedBy; 3] =
     [DecidedBy::Autonomy, DecidedBy::Rule { rule: AskId(21) }, DecidedBy::TooMany];
 
-/// What is recorded of what an agent asks.
+/// Returns the records of an agent's questions.
 fn asks(session: SessionId, until: Timestamp, by: &Actor) -> Vec<Event> {
     let (ask, at) = (AskId(21), Timestamp::from_millis(1_763_700_000_000));
     let asker = |key| Some(Asker { session, key });

@@ -1,4 +1,4 @@
-//! What agents ask of herder, and what they are answered.
+//! Requests of agents to herder, and the answers to them.
 
 use herder::core::ask::{About, Told};
 use herder::core::spec::{AgentSpec, Permissions};
@@ -177,7 +177,7 @@ fn what_is_asked_for_is_shown_with_all_that_is_known_of_it() {
         (json!({ "title": "edit", "kind": "edit", "content": made }), "edit\n/etc/b\n+x", false),
         (json!({ "title": "t", "rawInput": { "n": 1 }, "content": words }), "t\n{\"n\":1}\nwhy", false),
         (json!({ "title": "post (sup MCP Server)", "kind": "other" }), "post (sup MCP Server)", true),
-        // opencode writes down none where there are some.
+        // opencode writes an empty input although there are arguments.
         (json!({ "title": "sup_post", "rawInput": {} }), "sup_post", true),
         (json!({ "title": "t", "rawInput": { "command": "ls" }, "content": words }), "ls", false),
         (json!({}), "a tool", true),
@@ -257,7 +257,7 @@ fn a_question_that_names_its_call_alone_is_about_what_was_announced() {
     }
 }
 
-/// What was asked of people in words, and the line that answers it.
+/// Returns the questions to people in words, and the line that answers them.
 fn inquired(line: &Value, told: &Told) -> (Vec<About>, Value) {
     let (_, mut acp) = super::launched(|_, _| ());
     let mut happened = Vec::new();

@@ -1,4 +1,4 @@
-//! What the app server asks, and what it is answered.
+//! Requests of the app server, and the answers to them.
 
 use herder::core::spec::Permissions;
 use serde_json::json;
@@ -89,7 +89,7 @@ fn question(method: &str, params: &serde_json::Value) -> String {
     format!("< {}", json!({ "id": 7, "method": method, "params": params }))
 }
 
-/// What is asked, and whether it is known by a name alone.
+/// Returns the text of a request for permission, and whether it is known by a name alone.
 fn asks(lines: &str) -> (String, bool) {
     let happened = replay(lines, |_, _| ()).happened;
     (asked(&happened).expect("it is asked"), asked_vaguely(&happened).expect("it is asked"))
@@ -119,7 +119,7 @@ fn a_change_of_files_is_shown_that_is_asked_about_and_no_other() {
     more.push(approval("c", "1"));
     assert!(asks(&more.join("\n")).1, "only so many are kept");
 
-    // What is changed may become something else before it is asked about.
+    // The change may become another one before it is asked about.
     let changes = json!([{ "path": "/w/three", "kind": { "type": "delete" } },
         { "path": "/w/four", "kind": { "type": "update", "move_path": "/etc/four" }, "diff": "y" }]);
     let updated = json!({ "threadId": "c", "itemId": "1", "changes": changes });
@@ -170,7 +170,7 @@ fn what_is_asked_for_is_shown_with_all_that_is_known_of_it() {
     ] {
         assert_eq!(asks(&question(method, &params)), (shown.to_owned(), vague), "{params}");
     }
-    // What a tool is called with is looked at, too.
+    // The arguments of a tool call are checked, too.
     let line = question(
         called,
         &tool(json!({ "codex_approval_kind": "mcp_tool_call", "tool_params": { "cmd": "git push" } })),

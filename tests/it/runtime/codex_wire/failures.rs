@@ -1,4 +1,4 @@
-//! What errors mean, those that were never seen included.
+//! The meaning of errors, including some that were never seen.
 
 use herder::core::outcome::Category;
 use herder::runtime::codex::classify::{Failure, Field, NO_WINDOW, TABLE};

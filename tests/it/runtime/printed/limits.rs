@@ -1,4 +1,4 @@
-//! Limits: what they are told from, and when they end.
+//! Limits: the outputs that show them, and their ends.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn a_limit_that_it_is_silent_over_is_what_it_waits_for() {
     let limited = |output, said: &Tail| reader(output).stalled(said).map(|outcome| outcome.category);
     assert_eq!(limited(Output::Gemini, &said), Some(Category::RateLimit));
     assert_eq!(limited(Output::Text, &said), None);
-    // What it keeps until it leaves is known then.
+    // Output that it keeps until it leaves is known then.
     let left = |output, said: &Tail| reader(output).was_stalled(said).map(|outcome| outcome.category);
     assert_eq!(left(Output::Gemini, &said), Some(Category::RateLimit));
     assert_eq!(left(Output::Codex, &said), None);
@@ -44,7 +44,7 @@ fn a_limit_that_it_is_silent_over_is_what_it_waits_for() {
         (None, None),
         "it went on since"
     );
-    // opencode says it because herder asks it to; what nobody pays for ends no more than a limit does.
+    // opencode says it because herder asks it to; an unpaid bill, like a limit, does not end it.
     let owed = r#"ERROR service=llm error={"error":{"code":"insufficient_quota"}} stream error"#;
     assert_eq!(limited(Output::Opencode, &tail(owed)), Some(Category::Billing));
     assert_eq!(limited(Output::Opencode, &tail("ERROR service=llm error={}")), None);
@@ -57,7 +57,7 @@ fn a_limit_that_it_is_silent_over_is_what_it_waits_for() {
     assert_eq!(reader(Output::Text).stalled(&said), None, "what is said last counts");
 }
 
-/// Google tells whoever is too fast to look at their plan, and when to come back.
+/// Google tells a client that is too fast to look at their plan, and when to come back.
 #[test]
 fn a_limit_that_speaks_of_billing_is_a_limit() {
     let told = |wait: &str| {
