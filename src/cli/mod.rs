@@ -153,7 +153,7 @@ enum Own {
     /// One of the demo's scripted agents
     #[command(hide = true)]
     DemoAgent {
-        /// What it is to do
+        /// The script to play, and its options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         script: Vec<String>,
     },
