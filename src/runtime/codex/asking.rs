@@ -1,5 +1,5 @@
-//! What the app server asks of its client, and the answers: permission by the agent's permissions or by people, anything
-//! else is declined in the terms of the question, so that no turn waits for what nobody can give.
+//! Requests of the codex app server to its client. Permissions are decided by the agent's permissions or by people;
+//! other requests are declined in the form that fits each, so that no turn waits for an answer that cannot be given.
 
 use serde_json::{Map, Value, json};
 
@@ -15,16 +15,16 @@ use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
 use crate::runtime::text::one_line;
 
-/// A request that waits, with both answers in its own terms.
+/// A request that waits for an answer, with both answers in the protocol's form.
 #[derive(Debug)]
 struct Request {
     id: Id,
-    /// `None` where nobody can say yes without knowing more.
+    /// The answer for yes; `None` if a yes needs more information.
     yes: Option<Value>,
     no: Value,
-    /// The names of the questions that it asks.
+    /// The ids of the questions it asks.
     asked: Vec<String>,
-    /// The form that is to be filled in, if that is what is asked for.
+    /// The form to be filled in, if the request is one.
     form: Option<Form>,
 }
 
@@ -46,7 +46,7 @@ impl approval::Request for Request {
     }
 }
 
-/// The questions of a request: a list, each with its name and its words.
+/// Yields the questions of a request with their ids.
 fn list<'a>(params: &'a Params<'_>) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let questions = params.questions.as_ref().and_then(Value::as_array).map(Vec::as_slice);
     questions
@@ -69,7 +69,7 @@ fn questions(params: &Params<'_>) -> Vec<Inquiry> {
         .collect()
 }
 
-/// See the module's text.
+/// The state of the permission requests of a session.
 #[derive(Debug)]
 pub(super) struct Asking {
     covered: bool,
@@ -78,12 +78,12 @@ pub(super) struct Asking {
 
 impl Asking {
     pub(super) fn of(launch: &Launch) -> Self {
-        // Below that the sandbox is what needs no asking: whatever is asked goes beyond it.
+        // With lower permissions, the sandbox defines the actions that need no permission: any request is for more.
         let covered = launch.spec.permissions == Permissions::Full;
         Self { covered, requests: Requests::new(launch.always_ask.clone()) }
     }
 
-    /// A request of the server's.
+    /// Handles a request of the server.
     pub(super) fn request(
         &mut self,
         (id, method): (&Id, &str),
@@ -126,7 +126,7 @@ impl Asking {
         );
     }
 
-    /// The server says that a request is settled: if it was not by an answer from here, nobody waits any more.
+    /// Handles the server's notice that a request is settled. If herder did not answer it, it is withdrawn.
     pub(super) fn resolved(&mut self, id: &Id, happened: &mut Vec<Happening>) {
         self.requests.withdraw(|request| request.id == *id, happened);
     }
@@ -136,7 +136,7 @@ impl Asking {
     }
 }
 
-/// A question, with both answers in its own terms. What nobody can say yes to without knowing more has no yes.
+/// A request, with both answers in the protocol's form. It has no `yes` if a yes needs more information.
 struct Question {
     wish: Wish,
     yes: Option<Value>,
@@ -149,12 +149,12 @@ impl Question {
             Some(Self { wish, yes: Some(json!({ "decision": yes })), no: json!({ "decision": no }) })
         };
         match method {
-            // "decline" lets the turn go on without it, where "cancel" would end the turn.
+            // "decline" lets the turn continue without the call, "cancel" would end the turn.
             "item/commandExecution/requestApproval" => decided(command(params), "accept", "decline"),
             "item/fileChange/requestApproval" => {
                 decided(file_change(announced.asked(params), params), "accept", "decline")
             }
-            // As older servers ask.
+            // The form of older servers.
             "execCommandApproval" => decided(command(params), "approved", "denied"),
             "applyPatchApproval" => {
                 let changes = Some(params.file_changes.json()).filter(|changes| !changes.is_empty());
@@ -175,12 +175,12 @@ impl Question {
                 let approval = meta.and_then(|meta| meta.codex_approval_kind.text());
                 Some(Self {
                     wish: tool_call(params),
-                    // Without its fields nobody can fill in a form.
+                    // A form without its fields cannot be filled in.
                     yes: approval.map(|_| json!({ "action": "accept", "content": {} })),
                     no: json!({ "action": "decline" }),
                 })
             }
-            // Refreshing tokens, attestation, tools of the client's own: none of them is announced.
+            // Requests for features that herder does not announce: refreshing tokens, attestation, the client's own tools.
             _ => None,
         }
     }
@@ -190,7 +190,8 @@ fn wish(tool: &str, command: String, shell: bool) -> Wish {
     Wish { tool: tool.to_owned(), command, shell, vague: false }
 }
 
-/// A change of files, if it is known which: a question only names it.
+/// Returns the description of a change of files. The request contains only its id, so the change is unknown unless it
+/// was announced.
 fn file_change(changes: Option<&str>, params: &Params<'_>) -> Wish {
     let mut text = changes.unwrap_or("an unknown change of files").to_owned();
     let root = params.grant_root.text();
@@ -201,7 +202,7 @@ fn file_change(changes: Option<&str>, params: &Params<'_>) -> Wish {
     Wish { vague: changes.is_none() || root.is_some(), ..wish("file change", text, false) }
 }
 
-/// A call of an MCP server's tool, with its arguments.
+/// Returns the description of a call of an MCP server's tool, with its arguments.
 fn tool_call(params: &Params<'_>) -> Wish {
     let message = words(&[&params.message], "a tool");
     let meta = params.meta.0.as_ref();
@@ -214,7 +215,8 @@ fn tool_call(params: &Params<'_>) -> Wish {
     }
 }
 
-/// A command as it is, and not the reason that the model gives for it; or what is asked for in its place.
+/// Returns the description of a command: the command itself instead of the model's reason for it, or the requested
+/// object if there is no command.
 fn command(params: &Params<'_>) -> Wish {
     let command = match &params.command {
         Some(Value::String(command)) => Some(command.clone()),
@@ -229,12 +231,12 @@ fn command(params: &Params<'_>) -> Wish {
         let text = if known { format!("{text}\n{command}") } else { text };
         return Wish { vague: host.is_none(), ..wish("network", text.trim().to_owned(), true) };
     }
-    // Input for a command that runs already, and what is yet to come.
+    // Input for a running command, and later additions.
     let kind = params.kind.text().filter(|kind| *kind != "command").map(|kind| one_line(kind, 100));
     Wish { vague: !known || kind.is_some(), ..wish(kind.as_deref().unwrap_or("shell"), command, true) }
 }
 
-/// The first text there is.
+/// Returns the first text of the fields, or the fallback.
 fn words(fields: &[&crate::runtime::loose::Scalar<'_>], fallback: &str) -> String {
     fields.iter().find_map(|field| field.text()).unwrap_or(fallback).to_owned()
 }

@@ -1,4 +1,4 @@
-//! What a failed turn of codex means: structured fields first, text last, anything unknown is transient.
+//! Classification of failed turns of codex: structured fields first, the text last; unknown failures are transient.
 
 use serde_json::Value;
 
@@ -6,37 +6,37 @@ use super::wire;
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 
-/// What `codexErrorInfo` is taken for when the account's usage limit is said to be exceeded and no window of it is known:
-/// an API key without credit looks the same as a subscription whose limits were not sent.
+/// The value that replaces `codexErrorInfo` if the account's usage limit is exceeded and no window of it is known: an
+/// API key without credit looks the same as a subscription whose limits were not sent.
 pub const NO_WINDOW: &str = "usageLimitExceeded, no window";
 
-/// Where a row of the table looks.
+/// The field that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// `rateLimitReachedType` of the account's limits, looked at when the usage limit is said to be exceeded.
+    /// `rateLimitReachedType` of the account's limits, examined if the usage limit is exceeded.
     Reached,
-    /// `codexErrorInfo`: the word, or the object's only key.
+    /// `codexErrorInfo`: the string, or the only key of the object.
     Info,
     /// `httpStatusCode` in `codexErrorInfo`.
     Status,
-    /// Anywhere in the text, in small letters.
+    /// A part of the text, in lower case.
     Text,
 }
 
-/// A failed turn, as far as the table looks at it.
+/// The fields of a failed turn that the table examines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// See [`Field::Reached`].
     pub reached: String,
     /// See [`Field::Info`].
     pub info: String,
-    /// See [`Field::Status`], as text.
+    /// See [`Field::Status`], as a string.
     pub status: String,
-    /// The whole text, for people.
+    /// The full text, for people.
     pub text: String,
 }
 
-/// The first row that fits decides.
+/// The classification table. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, Permanent, Quota, RateLimit, SandboxDenial, Transient,
@@ -62,7 +62,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Info, "policyCapacityUnavailable", Transient),
         (Field::Info, "threadRollbackFailed", Transient),
         (Field::Info, "activeTurnNotSteerable", Transient),
-        // What the connection's own words mean is decided by the status, where there is one.
+        // The status, if there is one, decides about errors of the connection.
         (Field::Status, "401", Auth),
         (Field::Status, "402", Billing),
         (Field::Status, "403", Auth),
@@ -75,14 +75,14 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Status, "502", Transient),
         (Field::Status, "503", Transient),
         (Field::Status, "504", Transient),
-        // The words of an API key without credit; a subscription's limit is worded differently.
+        // The text for an API key without credit; the limit of a subscription has a different text.
         (Field::Text, "check your plan and billing details", Billing),
         (Field::Info, NO_WINDOW, Quota),
         (Field::Info, "responseStreamDisconnected", Transient),
         (Field::Info, "responseStreamConnectionFailed", Transient),
         (Field::Info, "httpConnectionFailed", Transient),
         (Field::Info, "responseTooManyFailedAttempts", Transient),
-        // A last resort: `other`, what is said on standard error, and versions that say it in words alone.
+        // Fallback for `other`, for lines of standard error, and for versions that report errors only as text.
         (Field::Text, "ran out of room in the model's context window", ContextOverflow),
         (Field::Text, "hit your usage limit", Quota),
         (Field::Text, "rate limit exceeded", RateLimit),
@@ -104,7 +104,7 @@ pub const TABLE: &[Row<Field>] = {
 };
 
 impl Failure {
-    /// What the error says. `reached` and `window` are what is known of the account's limits.
+    /// Returns the fields of an error. `reached` and `window` describe the known limits of the account.
     #[must_use]
     pub fn of(error: &wire::TurnError<'_>, reached: &str, window: bool) -> Self {
         let (info, status) = error.codex_error_info.as_ref().map(read_info).unwrap_or_default();
@@ -117,13 +117,13 @@ impl Failure {
         }
     }
 
-    /// A failure of which there are words alone.
+    /// Returns a failure that has only a text.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// `small`: its text in small letters.
+    /// True if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Reached => self.reached == value,
@@ -133,7 +133,7 @@ impl Failure {
         }
     }
 
-    /// The class, if a row of the table knows it.
+    /// Returns the category, or `None` if no row matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);
@@ -141,7 +141,7 @@ impl Failure {
     }
 }
 
-/// The word and the HTTP status: `"other"`, or `{"httpConnectionFailed":{"httpStatusCode":401}}`.
+/// Returns the kind and the HTTP status: from `"other"`, or `{"httpConnectionFailed":{"httpStatusCode":401}}`.
 fn read_info(info: &Value) -> (String, String) {
     match info {
         Value::String(word) => (word.clone(), String::new()),

@@ -1,4 +1,4 @@
-//! The items of a turn and the tokens of a conversation, in the terms that all runtimes share.
+//! Conversion of a turn's items and tokens into the types that all runtimes share.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::runtime::loose::Scalar;
 use crate::runtime::observing::{Call, end};
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
-/// The tool's name, if the item is a call of one.
+/// Returns the tool's name, if the item is a tool call.
 pub(super) fn tool(item: &wire::Item<'_>) -> Option<String> {
     let named = |fallback: &str| one_line(item.tool.text().unwrap_or(fallback), 100);
     match item.kind.text_or_empty() {
@@ -23,12 +23,12 @@ pub(super) fn tool(item: &wire::Item<'_>) -> Option<String> {
         "webSearch" => Some("web search".to_owned()),
         "imageGeneration" => Some("image generation".to_owned()),
         "sleep" => Some("sleep".to_owned()),
-        // Words, thinking, plans, and what is yet to come.
+        // Text, thoughts, plans, and later additions.
         _ => None,
     }
 }
 
-/// What a tool call is about.
+/// Returns the content of a tool call.
 pub(super) fn call(item: &wire::Item<'_>) -> Call {
     match item.kind.text_or_empty() {
         "commandExecution" => {
@@ -54,7 +54,7 @@ pub(super) fn call(item: &wire::Item<'_>) -> Call {
     }
 }
 
-/// What came of a tool call.
+/// Returns the result of a tool call.
 pub(super) fn end_of(item: &wire::Item<'_>) -> End {
     let failed = matches!(item.status.text_or_empty(), "failed" | "declined");
     let ok = !failed && item.exit_code.integer().unwrap_or(0) == 0;
@@ -65,12 +65,12 @@ pub(super) fn end_of(item: &wire::Item<'_>) -> End {
     end(ok, &said)
 }
 
-/// An id, bounded.
+/// Returns an id, bounded in length.
 pub(super) fn id_of(id: &Scalar<'_>) -> String {
     bounded(id.text_or_empty(), LINE_MAX).to_owned()
 }
 
-/// Tokens as they are counted here.
+/// Converts the numbers of tokens.
 pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
     Usage {
         input_tokens: tokens.input_tokens.count(),
@@ -80,16 +80,16 @@ pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
     }
 }
 
-/// Announced changes of files that are known at once: far above what is asked about at the same time.
+/// Maximum number of announced file changes that are tracked, far above the number of simultaneous questions.
 const ANNOUNCED_MAX: usize = 64;
 
-/// The changes of files that were announced and are not over, by conversation and item: a question about one names it and
-/// does not say what it is.
+/// The announced file changes that have not ended, as conversation, item and text: a permission request contains only
+/// the item's id.
 #[derive(Debug, Default)]
 pub(super) struct Announced(VecDeque<(String, String, String)>);
 
 impl Announced {
-    /// Takes in what any conversation says of its items.
+    /// Handles a notification about an item of any conversation.
     pub(super) fn hear(&mut self, method: &str, params: &wire::Params<'_>) {
         let item = params.item.0.as_ref().filter(|item| item.kind.text() == Some("fileChange"));
         match (method, item) {
@@ -100,7 +100,7 @@ impl Announced {
         }
     }
 
-    /// What the change is that a question is about.
+    /// Returns the change that a request is about.
     pub(super) fn asked(&self, params: &wire::Params<'_>) -> Option<&str> {
         let (thread, item) = key(params, &params.item_id)?;
         let found = self.0.iter().find(|(of, id, _)| of == thread && id == item);
@@ -127,15 +127,15 @@ impl Announced {
     }
 }
 
-/// What an item is known by. An id that is too long to be kept is not known.
+/// Returns the key of an item: conversation and id. `None` if an id is too long to be stored.
 fn key<'a>(params: &'a wire::Params<'_>, item: &'a Scalar<'_>) -> Option<(&'a str, &'a str)> {
     let (thread, item) = (params.thread_id.text()?, item.text()?);
     (thread.len() <= LINE_MAX && item.len() <= LINE_MAX).then_some((thread, item))
 }
 
-/// Which files are changed, and how.
+/// Returns the changed files and their changes as text.
 fn shown(changes: &[wire::Change<'_>]) -> String {
-    /// Files and lines beyond this are only known to be there.
+    /// Maximum length of the text, in bytes; files and lines beyond it are left out.
     const LONGEST: usize = 32 * 1024;
     let mut text = String::new();
     for change in changes {

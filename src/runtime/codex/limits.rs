@@ -1,4 +1,4 @@
-//! What is known of the account's limits: which windows are used up, and when they end.
+//! The known usage limits of the account: which windows are used up, and when they end.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use super::wire;
 use crate::core::time::Timestamp;
 use crate::runtime::text::bounded;
 
-/// A window of which so much is used is over.
+/// The share of a window at which it is used up, in percent.
 const USED_UP: i64 = 100;
 
-/// The limit that is meant where none is named.
+/// The name of the limit in updates without a name.
 const USUAL: &str = "codex";
 
-/// Limits that are kept: an account has one or two.
+/// Maximum number of limits that are stored; an account has one or two.
 const LIMITS_MAX: usize = 16;
 
-/// The longest name of a limit.
+/// Maximum length of a limit's name, in bytes.
 const NAME_MAX: usize = 100;
 
-/// See the module's text.
+/// The known usage limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Limits {
     known: BTreeMap<String, Limit>,
-    /// Which kind of limit was reached.
+    /// The kind of limit that was reached.
     pub(super) reached: String,
 }
 
@@ -40,7 +40,7 @@ struct Window {
 }
 
 impl Limits {
-    /// Takes in an update. What it leaves out is as it was.
+    /// Handles an update. Omitted fields keep their values.
     pub(super) fn update(&mut self, update: &wire::RateLimits<'_>) {
         let name = bounded(update.limit_id.text().unwrap_or(USUAL), NAME_MAX);
         if self.known.len() >= LIMITS_MAX && !self.known.contains_key(name) {
@@ -62,13 +62,13 @@ impl Limits {
         }
     }
 
-    /// Whether any window is known.
+    /// True if any window is known.
     pub(super) fn has_window(&self) -> bool {
         self.known.values().any(|limit| limit.primary.is_some() || limit.secondary.is_some())
     }
 
-    /// When the account can be used again: the end of the limit that is said to be reached; else of the usual one; else of
-    /// any that is used up.
+    /// Returns the time at which the account can be used again: the end of the limit that was reached; otherwise of
+    /// the usual one; otherwise of any that is used up.
     pub(super) fn resets_at(&self) -> Option<Timestamp> {
         let reached = self.known.values().filter(|limit| limit.reached).filter_map(Limit::resets_at).max();
         let usual = || self.known.get(USUAL).and_then(Limit::resets_at);
@@ -77,7 +77,7 @@ impl Limits {
 }
 
 impl Limit {
-    /// The end of the last window that is used up.
+    /// Returns the end of the last window that is used up.
     fn resets_at(&self) -> Option<Timestamp> {
         let windows = [self.primary, self.secondary].into_iter().flatten();
         windows.filter(|window| window.used_percent >= USED_UP).filter_map(|window| window.resets_at).max()

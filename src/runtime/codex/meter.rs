@@ -1,44 +1,44 @@
-//! What the conversations of one process have used.
+//! Usage of the conversations of one process.
 //!
-//! codex tells the sums of each conversation since it began, in whichever process that was, and each helper that the
-//! agent sends out has a conversation of its own, which is paid for just the same.
+//! codex reports the total of each conversation since it started, across processes. Each subagent has a conversation
+//! of its own, which costs as much.
 
 use std::collections::BTreeMap;
 
 use crate::core::outcome::Usage;
 use crate::runtime::text::{LINE_MAX, bounded};
 
-/// Conversations that are told apart; an agent with more helpers at one time has lost count itself.
+/// Maximum number of conversations that are counted separately; more subagents at a time are not expected.
 const THREADS_MAX: usize = 64;
 
-/// See the module's text.
+/// The usage per conversation.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     threads: BTreeMap<String, Counted>,
-    /// Of conversations that are not told apart any more.
+    /// Usage of conversations that are no longer counted separately.
     past: Usage,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Counted {
-    /// Before this process.
+    /// The usage before this process.
     before: Usage,
     total: Usage,
 }
 
 impl Meter {
-    /// What a conversation that is gone on with has used before.
+    /// Sets the earlier usage of a resumed conversation.
     pub(super) fn begins_at(&mut self, thread: &str, total: Usage) {
         self.threads.insert(bounded(thread, LINE_MAX).to_owned(), Counted { before: total, total });
     }
 
-    /// Whether anything is known of a conversation.
+    /// True if the conversation is known.
     pub(super) fn knows(&self, thread: &str) -> bool {
         self.threads.contains_key(bounded(thread, LINE_MAX))
     }
 
-    /// A conversation's sums, and what its last call of the model used. One that was not heard of before began with that
-    /// call, as far as this process is concerned.
+    /// Stores the total of a conversation; `last` is the usage of its last model call. An unknown conversation starts
+    /// with that call, as far as this process is concerned.
     pub(super) fn read(&mut self, thread: &str, total: Usage, last: Usage) {
         let thread = bounded(thread, LINE_MAX);
         if let Some(counted) = self.threads.get_mut(thread) {
@@ -46,14 +46,14 @@ impl Meter {
             return;
         }
         while self.threads.len() >= THREADS_MAX {
-            // Should it be heard of again, it counts from there on.
+            // If it is reported again, it counts from there on.
             let Some((_, counted)) = self.threads.pop_first() else { break };
             self.past.add(counted.total.since(counted.before));
         }
         self.threads.insert(thread.to_owned(), Counted { before: total.since(last), total });
     }
 
-    /// What was used since the process started.
+    /// Returns the usage since the process started.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = self.past;
         for counted in self.threads.values() {
@@ -80,7 +80,7 @@ mod tests {
             meter.read("own", tokens(total), tokens(100));
             assert_eq!(meter.usage(), tokens(sum));
         }
-        // A new conversation, heard of at its second call.
+        // A new conversation that is first reported at its second call.
         let mut meter = Meter::default();
         meter.read("own", tokens(300), tokens(100));
         meter.read("own", tokens(500), tokens(200));

@@ -1,14 +1,14 @@
-//! Runtime `codex`: the Codex CLI's app server, JSON-RPC over lines.
+//! Runtime `codex`: the app server of the Codex CLI (JSON-RPC, one message per line).
 //!
 //! ```text
 //!   initialize ──► thread/start ─────────────────────► turn/start ──► items, deltas, tokens … turn/completed
 //!                  thread/resume ──► gone: thread/start ┘                └ turn/steer, turn/interrupt, questions
 //! ```
 //!
-//! One process has one conversation and one turn of its own. What the agent is allowed is the conversation's sandbox;
-//! what it asks for beyond that is asked of people (`asking`). A message that is steered in is delivered when the server
-//! says so; until then it stays queued. After the turn nothing is left to say, so standard input is closed, and the
-//! server exits. Retries are the server's own: those that are still under way when it falls silent say what it waits for.
+//! Each process has one conversation and one turn. The conversation's sandbox enforces the agent's permissions;
+//! people are asked about requests beyond them (`asking`). A message during a turn is delivered once the server
+//! confirms it; until then it stays queued. After the turn, standard input is closed and the server exits. The server
+//! itself retries failed requests: if it goes silent during retries, they are the reason.
 
 mod asking;
 pub mod classify;
@@ -40,17 +40,17 @@ use limits::Limits;
 use meter::Meter;
 use opening::Opening;
 
-/// The program, unless the spec names another.
+/// The default program.
 pub const PROGRAM: &str = "codex";
 
-/// What makes it a server.
+/// The argument that starts the app server.
 const SERVER: &str = "app-server";
 
-/// No traffic but the model's, unless the spec's own command sets it otherwise.
+/// Default settings: no network traffic except the model's, unless the spec's own command sets them.
 pub const QUIET: [&str; 3] =
     ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
 
-/// Those of [`QUIET`] that `command` does not set itself.
+/// Yields those of [`QUIET`] that `command` does not set itself.
 fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
     QUIET.into_iter().filter(|setting| {
         let name = setting.split_once('=').map_or(*setting, |(name, _)| name);
@@ -58,51 +58,51 @@ fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The final text that is kept: the longest answers are a few kilobytes.
+/// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// The reason that is kept, for people: an API's error page is not worth more.
+/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
 const DETAIL_MAX: usize = 4 * 1024;
 
-/// Messages that wait for the turn to have an id: a person types one or two in that time.
+/// Maximum number of messages that wait until the turn has an id; a person types one or two in that time.
 const HELD_MAX: usize = 64;
 
-/// Speaks with `codex app-server`.
+/// The protocol state of `codex app-server`.
 #[derive(Debug)]
 pub struct Codex {
     opening: Opening,
     asking: Asking,
     max_turns: u32,
     prompt: String,
-    /// What the prompt begins with where the conversation cannot be gone on with.
+    /// The start of the prompt if the conversation cannot be resumed: the end of the earlier conversation.
     past: Option<String>,
     requests: Requests<Asked>,
     thread: Option<String>,
     turn: Option<String>,
     held: VecDeque<(WorkId, String)>,
-    /// Words that have come piece by piece and are not whole yet.
+    /// The message that is arriving in pieces.
     partial: String,
     last_words: Option<String>,
-    /// The changes of files that were announced, in this conversation and those of its helpers.
+    /// The announced file changes of this conversation and of those of its subagents.
     files: Announced,
-    /// A tool was the last thing the model asked for, so that another turn follows.
+    /// True if the model's last output was a tool call, so that another model call follows.
     goes_on: bool,
     turn_limit_reached: bool,
-    /// What is being tried again, until something else is heard.
+    /// The failure that is being retried; cleared by any other notification.
     retrying: Option<Failure>,
     limits: Limits,
-    /// The account's limits are asked for, since one of them ended the turn and none is known.
+    /// True if the account's limits were requested, because a limit ended the turn and none is known.
     limits_asked: bool,
     meter: Meter,
-    /// The model that the conversation is held with.
+    /// The model of the conversation.
     model: String,
     turns: u32,
-    /// What the model's last answer used.
+    /// Tokens of the model's last answer.
     last: Usage,
     result: Option<Outcome>,
 }
 
-/// What a request asked for.
+/// The kind of a request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -114,7 +114,7 @@ enum Asked {
 }
 
 impl Codex {
-    /// What to run for `launch`.
+    /// Returns the command to run for `launch`, and the protocol state.
     #[must_use]
     pub fn prepare(launch: &Launch, environment: BTreeMap<String, String>) -> (Invocation, Self) {
         let spec = &launch.spec;
@@ -125,7 +125,7 @@ impl Codex {
             arguments.push(SERVER.to_owned());
             arguments.len() - 1
         });
-        // Right before it: what comes earlier may be another program's, which starts codex.
+        // Directly before `app-server`: earlier arguments may belong to another program, which starts codex.
         let quiet = quiet(command).flat_map(|setting| ["-c".to_owned(), setting.to_owned()]);
         arguments.splice(server..server, quiet);
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
@@ -157,7 +157,7 @@ impl Codex {
         (invocation, codex)
     }
 
-    /// What the account's limits make of a usage limit that is said to be exceeded.
+    /// Returns the category of an exceeded usage limit, according to the account's limits.
     fn failure_of_limit(&self) -> Category {
         let failure = Failure { reached: self.limits.reached.clone(), ..Failure::default() };
         failure.category().unwrap_or(Category::Quota)
@@ -212,7 +212,7 @@ impl Codex {
         }
     }
 
-    /// The conversation is there: the session's work begins.
+    /// Handles the opened conversation: starts the turn.
     fn opened(&mut self, thread: String, happened: &mut Vec<Happening>) {
         let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
         let parameters = json!({ "threadId": thread, "input": input });
@@ -221,9 +221,9 @@ impl Codex {
         happened.push(Happening::Reply(self.requests.ask(Asked::Turn, "turn/start", &parameters)));
     }
 
-    /// The turn has an id: what waited for that can be said.
+    /// Stores the turn's id, and sends the messages that waited for it.
     fn begun(&mut self, turn: &str, happened: &mut Vec<Happening>) {
-        // A turn that the agent begins by itself after its work (a goal it has set itself) is not this session's.
+        // A turn that the agent starts by itself after its work (for a goal it has set) does not belong to this session.
         if self.turn.as_deref() == Some(turn) || self.result.is_some() {
             return;
         }
@@ -267,9 +267,9 @@ impl Codex {
                 happened.push(Happening::Note(format!("the running turn does not take a message: {said}")));
                 happened.push(Happening::NotTaken { work });
             }
-            // A turn that is over needs none.
+            // The turn was already over.
             Asked::Interrupt => {}
-            // With an API key there are none to be had.
+            // An API key has no such limits.
             Asked::Limits => self.over(happened),
         }
     }
@@ -292,7 +292,7 @@ impl Codex {
             return;
         }
         self.files.hear(method, params);
-        // What else a helper's conversation does is its own; it shows that something is alive.
+        // Other notifications of a subagent's conversation only show that the process is alive.
         let ours = params.thread_id.text().is_some() && params.thread_id.text() == self.thread.as_deref();
         if !ours {
             return;
@@ -308,7 +308,7 @@ impl Codex {
             }
             "error" => self.error(params, happened),
             "turn/completed" => self.completed(params, happened),
-            // Output of commands, thinking, plans, states, warnings, and what later versions add: proof of life.
+            // Output of commands, thoughts, plans, states, warnings, and later additions: only a sign of life.
             _ => {}
         }
     }
@@ -323,7 +323,7 @@ impl Codex {
         let Some(item) = &params.item.0 else { return };
         self.retrying = None;
         if item.kind.text() == Some("agentMessage") {
-            // A message that was cut is begun again as another one.
+            // An interrupted message restarts as another one.
             self.partial.clear();
         }
         if let Some(name) = tool(item) {
@@ -354,7 +354,7 @@ impl Codex {
         }
     }
 
-    /// The sums are the conversation's, whichever process they were used in; the session's are what came since.
+    /// Counts tokens. The reported totals are those of the conversation across processes; the session's usage is the increase.
     fn count(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
         let Some(usage) = &params.token_usage.0 else { return };
         let Some(thread) = params.thread_id.text() else { return };
@@ -362,7 +362,7 @@ impl Codex {
         let last = usage.last.0.as_ref().map(tokens).unwrap_or_default();
         let ours = self.thread.as_deref() == Some(thread);
         let in_turn = ours && self.turn.is_some() && params.turn_id.text() == self.turn.as_deref();
-        // The first thing that is said of a conversation that goes on is what it has used so far.
+        // The first report of a resumed conversation is its earlier usage.
         if ours && !in_turn && (self.turn.is_none() || !self.meter.knows(thread)) {
             self.meter.begins_at(thread, total);
             return;
@@ -378,7 +378,7 @@ impl Codex {
         if !in_turn {
             return;
         }
-        // codex has no limit of its own.
+        // codex has no turn limit of its own.
         if self.max_turns > 0 && self.turns >= self.max_turns && self.goes_on && !self.turn_limit_reached {
             self.turn_limit_reached = true;
             let interrupt = self.ask_to_interrupt();
@@ -390,7 +390,7 @@ impl Codex {
         Failure::of(error, &self.limits.reached, self.limits.has_window())
     }
 
-    /// An error by the way. One that is not tried again is said once more when the turn ends.
+    /// Handles an error during the turn. An error that is not retried is reported again at the end of the turn.
     fn error(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
         let Some(error) = &params.error.0 else { return };
         let failure = self.failure(error);
@@ -400,7 +400,7 @@ impl Codex {
             self.retrying = Some(Failure { text: format!("{} {details}", failure.text), ..failure });
         } else {
             self.retrying = None;
-            // Should the process die before the turn's end is heard, this is why.
+            // The outcome if the process dies before it reports the end of the turn.
             self.result = Some(self.outcome_of(&failure, error.codex_error_info.as_ref(), None));
         }
     }
@@ -443,7 +443,7 @@ impl Codex {
         let asks = outcome.category == Category::Quota && !self.limits.has_window() && !self.limits_asked;
         self.result = Some(outcome);
         if asks {
-            // When it ends is known to the server, which has not told it yet.
+            // The server knows the end of the limit, but has not reported it.
             self.limits_asked = true;
             let read = self.requests.ask(Asked::Limits, "account/rateLimits/read", &Value::Null);
             happened.push(Happening::Reply(read));
@@ -459,7 +459,7 @@ impl Codex {
         happened.push(Happening::TurnEnded);
     }
 
-    /// What no row of the table knows is shown whole, so that somebody can add the row.
+    /// Returns the outcome of a failure. An unknown one is shown in full, so that a row can be added for it.
     fn outcome_of(&self, failure: &Failure, info: Option<&Value>, details: Option<&str>) -> Outcome {
         let known = failure.category();
         let mut detail = failure.text.clone();
@@ -467,7 +467,7 @@ impl Codex {
             if let Some(details) = details {
                 detail = format!("{detail} {details}");
             }
-            // First, so that however long the rest is it is not what is cut.
+            // First, so that truncation does not remove it.
             if let Some(info) = info {
                 detail = format!("codexErrorInfo {}: {detail}", bounded(&info.to_string(), LINE_MAX));
             }
@@ -479,7 +479,7 @@ impl Codex {
         outcome
     }
 
-    /// A process that left without a result: its last words may still be ones that the table knows.
+    /// Returns the outcome of a process that exited without a result. Its last lines may match the table.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let known = match exit {
             Some(Exit::Code(1)) => last_known(stderr, |line| Failure::said(line).category()),
@@ -548,7 +548,7 @@ impl Protocol for Codex {
     }
 
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
-        // Nor does it say when a limit ends.
+        // Without a retry, the silence may be a missing answer to the request for the limits.
         let Some(failure) = self.retrying.as_ref() else {
             return self.result.clone().filter(|_| self.limits_asked);
         };

@@ -1,4 +1,4 @@
-//! What a conversation is opened with: the model, the folder, what is allowed, and standing instructions.
+//! The parameters of a new or resumed conversation: model, folder, permissions, and instructions.
 
 use serde_json::{Value, json};
 
@@ -8,34 +8,36 @@ use crate::core::spec::Permissions;
 use crate::runtime::Launch;
 use crate::tools::SERVER;
 
-/// See the module's text.
+/// The parameters of a conversation.
 #[derive(Debug)]
 pub(super) struct Opening {
     parameters: Value,
-    /// One to go on with, until it was tried.
+    /// The conversation to resume; `None` once it was tried.
     conversation: Option<String>,
 }
 
 impl Opening {
-    /// What this agent's conversations are opened with.
+    /// Returns the parameters for this agent's conversations.
     pub(super) fn of(launch: &Launch) -> Self {
         let spec = &launch.spec;
         let mut parameters = json!({
             "cwd": spec.workspace,
-            // Whatever goes beyond the sandbox is asked for, so that it is answered and seen; without a sandbox everything is
-            // that is not known to only look, so that what is always asked can be told apart. With one that cannot be: a
-            // command that was allowed and that the sandbox then stops is run again without it, unasked.
+            // With a sandbox, the agent asks for everything beyond it, so that the requests are answered and visible.
+            // Without one, it asks for every command that is not known to be read-only, so that commands that are
+            // always asked about can be detected. With a sandbox they cannot: a command that was allowed and then
+            // stopped by the sandbox runs again without it, and without another question.
             "approvalPolicy": match spec.permissions {
                 Permissions::ReadOnly | Permissions::Plan | Permissions::WorkspaceWrite => "on-request",
                 Permissions::Full => "untrusted",
             },
             "sandbox": match spec.permissions {
-                // It has no way to have a plan approved: nothing is written.
+                // It has no way to submit a plan for approval, so nothing is written.
                 Permissions::ReadOnly | Permissions::Plan => "read-only",
                 Permissions::WorkspaceWrite => "workspace-write",
                 Permissions::Full => "danger-full-access",
             },
-            // A server that is not there would be tried for ever, in silence; what the model asks people reaches them.
+            // Without this, an unreachable server would be retried forever, in silence. The second setting lets the
+            // model ask people.
             "config": { "features": {
                 "unbounded_connection_retries": false, "default_mode_request_user_input": true,
             } },
@@ -47,7 +49,7 @@ impl Opening {
             parameters["developerInstructions"] = json!(spec.instructions);
         }
         if let Some(access) = &launch.tools {
-            // Beside the user's own servers, for this conversation alone; used without a question.
+            // Added to the user's own servers for this conversation only, and used without a question.
             parameters["config"]["mcp_servers"] = json!({ SERVER: {
                 "command": access.program, "args": ["mcp"],
                 "env": BTreeMap::from(access.environment(&launch.marker)),
@@ -57,7 +59,7 @@ impl Opening {
         Self { parameters, conversation: launch.conversation.clone() }
     }
 
-    /// The next request to try, and whether it goes on with an earlier conversation.
+    /// Returns the next request to try, and whether it resumes an earlier conversation.
     pub(super) fn next(&mut self) -> (&'static str, Value, bool) {
         let mut parameters = self.parameters.clone();
         match self.conversation.take() {

@@ -1,8 +1,8 @@
-//! The lines of `codex app-server`, as far as they are needed. Methods and fields that are not known are passed over.
+//! Message types of `codex app-server`, as far as they are used. Unknown methods and fields are ignored.
 //!
-//! The protocol is JSON-RPC without the `jsonrpc` member in what the server writes, and it is tied to the installed
-//! version: one flat struct takes the parameters of every notification and request, and each field takes whatever stands
-//! there (see [`Loose`]).
+//! The protocol is JSON-RPC without the `jsonrpc` member in the server's lines, and it depends on the installed
+//! version: one flat struct holds the parameters of all notifications and requests, and a field accepts a value of
+//! any type (see [`Loose`]).
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use serde_json::Value;
 use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
-/// One line.
+/// A line of the protocol.
 pub type Line<'a> = rpc::Line<'a, Params<'a>, Params<'a>, Failed<'a>>;
 
-/// What belongs to a method, or to an answer.
+/// The parameters of a method, or the fields of an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Params<'a> {
-    /// The conversation it concerns.
+    /// The id of the conversation.
     #[serde(borrow)]
     pub thread_id: Scalar<'a>,
-    /// The turn it concerns.
+    /// The id of the turn.
     #[serde(borrow)]
     pub turn_id: Scalar<'a>,
     /// `thread/start`, `thread/resume`: the conversation.
@@ -40,45 +40,45 @@ pub struct Params<'a> {
     /// `item/…`: the item's id.
     #[serde(borrow)]
     pub item_id: Scalar<'a>,
-    /// `item/agentMessage/delta`: words.
+    /// `item/agentMessage/delta`: the piece of text.
     #[serde(borrow)]
     pub delta: Scalar<'a>,
-    /// `thread/tokenUsage/updated`.
+    /// `thread/tokenUsage/updated`: the tokens.
     #[serde(borrow)]
     pub token_usage: Loose<TokenUsage<'a>>,
-    /// `account/rateLimits/updated`; `account/rateLimits/read`: one of them.
+    /// `account/rateLimits/updated`: the limit; `account/rateLimits/read`: one of the limits.
     #[serde(borrow)]
     pub rate_limits: Loose<RateLimits<'a>>,
-    /// `account/rateLimits/read`: all of them.
+    /// `account/rateLimits/read`: all limits.
     #[serde(borrow)]
     pub rate_limits_by_limit_id: Loose<BTreeMap<String, Loose<RateLimits<'a>>>>,
-    /// `error`: what went wrong.
+    /// `error`: the error.
     #[serde(borrow)]
     pub error: Loose<TurnError<'a>>,
-    /// `error`: whether it is tried again.
+    /// `error`: true if the server retries.
     #[serde(borrow)]
     pub will_retry: Scalar<'a>,
-    /// `item/commandExecution/requestApproval`: the command, as a text or, from older servers, in words.
+    /// `item/commandExecution/requestApproval`: the command as a string or, from older servers, as a list of words.
     pub command: Option<Value>,
-    /// `item/commandExecution/requestApproval`: `command`, or what is asked for instead.
+    /// `item/commandExecution/requestApproval`: `command`, or the kind of request instead of a command.
     #[serde(borrow)]
     pub kind: Scalar<'a>,
-    /// `item/commandExecution/requestApproval`: the connection, where one is asked for and no command.
+    /// `item/commandExecution/requestApproval`: the network connection, if the request is for one instead of a command.
     #[serde(borrow)]
     pub network_approval_context: Loose<Network<'a>>,
-    /// `item/fileChange/requestApproval`: a folder that may be changed from then on.
+    /// `item/fileChange/requestApproval`: a folder whose files may be changed from then on.
     #[serde(borrow)]
     pub grant_root: Scalar<'a>,
-    /// `item/fileChange/patchUpdated`: what is changed.
+    /// `item/fileChange/patchUpdated`: the changes.
     #[serde(borrow)]
     pub changes: Many<Change<'a>>,
-    /// `applyPatchApproval`: what is changed, by file.
+    /// `applyPatchApproval`: the changes by file.
     #[serde(borrow)]
     pub file_changes: Raw<'a>,
-    /// `serverRequest/resolved`: the request that needs no answer any more.
+    /// `serverRequest/resolved`: the id of the request that needs no answer any more.
     #[serde(borrow)]
     pub request_id: Scalar<'a>,
-    /// Requests for approval: why.
+    /// Requests for approval: the reason.
     #[serde(borrow)]
     pub reason: Scalar<'a>,
     /// `item/tool/requestUserInput`: the questions.
@@ -86,34 +86,34 @@ pub struct Params<'a> {
     /// `mcpServer/elicitation/request`: the question.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// `mcpServer/elicitation/request`: `form`, or `url` for a page that is to be opened.
+    /// `mcpServer/elicitation/request`: `form`, or `url` for a page to be opened.
     #[serde(borrow)]
     pub mode: Scalar<'a>,
     /// `mcpServer/elicitation/request`: the fields, as a JSON schema.
     pub requested_schema: Option<Value>,
-    /// `mcpServer/elicitation/request`: what kind of question it is.
+    /// `mcpServer/elicitation/request`: the kind of question.
     #[serde(borrow, rename = "_meta")]
     pub meta: Loose<Meta<'a>>,
-    /// `item/permissions/requestApproval`: what is asked for, given back as it came if it is granted.
+    /// `item/permissions/requestApproval`: the requested permissions, returned unchanged if they are granted.
     pub permissions: Option<Value>,
 }
 
 impl Params<'_> {
-    /// The limits that it tells of.
+    /// Yields the reported limits.
     pub fn limits(&self) -> impl Iterator<Item = &RateLimits<'_>> {
         let all = self.rate_limits_by_limit_id.0.iter().flat_map(BTreeMap::values);
         self.rate_limits.0.iter().chain(all.filter_map(|limit| limit.0.as_ref()))
     }
 }
 
-/// An answer to a request that failed.
+/// The answer to a failed request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Failed<'a> {
-    /// Why.
+    /// The error text.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// More about it.
+    /// Details of the error.
     #[serde(borrow)]
     pub data: Loose<TurnError<'a>>,
 }
@@ -122,7 +122,7 @@ pub struct Failed<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Thread<'a> {
-    /// Its name.
+    /// The id of the conversation.
     #[serde(borrow)]
     pub id: Scalar<'a>,
 }
@@ -137,81 +137,81 @@ pub struct Turn<'a> {
     /// `completed`, `interrupted`, `failed`, `inProgress`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// Why it failed.
+    /// The reason for a failure.
     #[serde(borrow)]
     pub error: Loose<TurnError<'a>>,
 }
 
-/// Why a turn failed, or is tried again.
+/// The reason for a failed or retried turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TurnError<'a> {
-    /// For people.
+    /// The text for people.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// For programs: a word, or an object with a word as its only key, or what later versions make of it.
+    /// The kind for programs: a string, an object with the kind as its only key, or a form of later versions.
     pub codex_error_info: Option<Value>,
-    /// More for people.
+    /// Further text for people.
     #[serde(borrow)]
     pub additional_details: Scalar<'a>,
 }
 
-/// Something in a turn: words, a command, a change of files, a call of a tool, ….
+/// An item of a turn: text, a command, a change of files, a tool call, ….
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Item<'a> {
-    /// What it is.
+    /// The kind of the item.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
     /// Its id.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// `agentMessage`: the words.
+    /// `agentMessage`: the text.
     #[serde(borrow)]
     pub text: Scalar<'a>,
-    /// `mcpToolCall`: whose tool it is.
+    /// `mcpToolCall`: the server of the tool.
     #[serde(borrow)]
     pub server: Scalar<'a>,
-    /// `mcpToolCall` and others: which tool.
+    /// `mcpToolCall` and others: the name of the tool.
     #[serde(borrow)]
     pub tool: Scalar<'a>,
-    /// `fileChange`: what is changed.
+    /// `fileChange`: the changes.
     #[serde(borrow)]
     pub changes: Many<Change<'a>>,
     /// `commandExecution`: the command.
     #[serde(borrow)]
     pub command: Scalar<'a>,
-    /// `commandExecution`: what it said.
+    /// `commandExecution`: the output.
     #[serde(borrow, rename = "aggregatedOutput")]
     pub output: Scalar<'a>,
-    /// `commandExecution`: how it ended.
+    /// `commandExecution`: the exit code.
     #[serde(borrow, rename = "exitCode")]
     pub exit_code: Scalar<'a>,
-    /// Whether it is `completed`, `failed`, `declined`, or still `inProgress`.
+    /// The status: `completed`, `failed`, `declined` or `inProgress`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// `mcpToolCall`, `dynamicToolCall`: with what the tool is called.
+    /// `mcpToolCall`, `dynamicToolCall`: the arguments of the call.
     #[serde(borrow)]
     pub arguments: Raw<'a>,
-    /// `mcpToolCall`: what it said.
+    /// `mcpToolCall`: the output.
     #[serde(borrow)]
     pub result: Raw<'a>,
-    /// `mcpToolCall`: why it failed.
+    /// `mcpToolCall`: the error.
     #[serde(borrow)]
     pub error: Raw<'a>,
-    /// `webSearch`: what is looked for.
+    /// `webSearch`: the search terms.
     #[serde(borrow)]
     pub query: Scalar<'a>,
 }
 
-/// What kind of change of a file it is.
+/// The kind of a file change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ChangeKind<'a> {
     /// `add`, `delete`, `update`.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
-    /// `update`: where the file goes.
+    /// `update`: the new path, if the file is moved.
     #[serde(borrow)]
     pub move_path: Scalar<'a>,
 }
@@ -220,37 +220,37 @@ pub struct ChangeKind<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Change<'a> {
-    /// Which file.
+    /// The path of the file.
     #[serde(borrow)]
     pub path: Scalar<'a>,
-    /// What kind of change it is.
+    /// The kind of the change.
     #[serde(borrow)]
     pub kind: Loose<ChangeKind<'a>>,
-    /// How.
+    /// The diff.
     #[serde(borrow)]
     pub diff: Scalar<'a>,
 }
 
-/// What a question of an MCP server is about.
+/// The subject of an MCP server's question.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Meta<'a> {
-    /// Set if a yes or a no is all that is asked for.
+    /// Present if the answer is only yes or no.
     #[serde(borrow)]
     pub codex_approval_kind: Scalar<'a>,
-    /// The arguments of the tool that is to be called.
+    /// The arguments of the tool call.
     #[serde(borrow)]
     pub tool_params: Raw<'a>,
-    /// The same for people.
+    /// The arguments for people.
     #[serde(borrow)]
     pub tool_params_display: Raw<'a>,
 }
 
-/// A connection that is to be allowed.
+/// A network connection that needs permission.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Network<'a> {
-    /// Where to.
+    /// The host.
     #[serde(borrow)]
     pub host: Scalar<'a>,
     /// `http`, `https`, `socks5Tcp`, `socks5Udp`.
@@ -258,38 +258,38 @@ pub struct Network<'a> {
     pub protocol: Scalar<'a>,
 }
 
-/// Tokens of the whole conversation and of the last call of the model.
+/// The tokens of the entire conversation, and of the last model call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TokenUsage<'a> {
-    /// Since the conversation began, in whichever process.
+    /// The total since the conversation started, across processes.
     #[serde(borrow)]
     pub total: Loose<Tokens<'a>>,
-    /// Of the last call.
+    /// The tokens of the last model call.
     #[serde(borrow)]
     pub last: Loose<Tokens<'a>>,
 }
 
-/// Tokens.
+/// Numbers of tokens.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Tokens<'a> {
-    /// Sent, cached ones included.
+    /// Number of tokens sent, including cached ones.
     #[serde(borrow)]
     pub input_tokens: Scalar<'a>,
-    /// Those of them that were found in the cache.
+    /// Number of tokens read from the cache.
     #[serde(borrow)]
     pub cached_input_tokens: Scalar<'a>,
-    /// Received.
+    /// Number of tokens received.
     #[serde(borrow)]
     pub output_tokens: Scalar<'a>,
 }
 
-/// The state of the account's limits. An update may leave out what it does not change.
+/// The state of a limit of the account. An update may omit unchanged fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RateLimits<'a> {
-    /// Which limit: an account can have another one for some models.
+    /// The id of the limit; an account may have a separate one for some models.
     #[serde(borrow)]
     pub limit_id: Scalar<'a>,
     /// The shorter window.
@@ -298,27 +298,27 @@ pub struct RateLimits<'a> {
     /// The longer window.
     #[serde(borrow)]
     pub secondary: Loose<Window<'a>>,
-    /// Which kind of limit was reached.
+    /// The kind of limit that was reached.
     #[serde(borrow)]
     pub rate_limit_reached_type: Scalar<'a>,
 }
 
-/// A window of a limit.
+/// A time window of a limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Window<'a> {
-    /// How much of it is used.
+    /// The used share, in percent.
     #[serde(borrow)]
     pub used_percent: Scalar<'a>,
-    /// When it ends, in seconds since the epoch.
+    /// The end of the window, in seconds since the epoch.
     #[serde(borrow)]
     pub resets_at: Scalar<'a>,
 }
 
-/// Parses one line.
+/// Parses a line.
 ///
 /// # Errors
-/// If it is no JSON object.
+/// The line is not a JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
     loose::object(line)
 }
