@@ -1,5 +1,5 @@
-//! What a failure means that gemini or opencode names when it is asked once: structured fields first, text last, anything
-//! unknown is transient. What claude and codex say then is in the tables of their own runtimes.
+//! Classification of failures of gemini and opencode in single requests: structured fields first, the text last;
+//! unknown failures are transient. Failures of claude and codex are in the tables of their own runtimes.
 
 use serde_json::Value;
 
@@ -11,36 +11,36 @@ use crate::runtime::text::{bounded, one_line};
 
 use super::format::DETAIL_MAX;
 
-/// A limit that ends later than this is no limit that was meant.
+/// Maximum plausible duration of a limit, in seconds; a later end is ignored.
 const WAIT_MAX_SECONDS: i64 = 40 * 24 * 3600;
 
-/// Where a row of the table looks.
+/// The field that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// The CLI's own kind of error: gemini's `error.type`, opencode's `error.name`.
+    /// The CLI's own error kind: gemini's `error.type`, opencode's `error.name`.
     Kind,
     /// The API's HTTP status.
     Status,
-    /// The API's own word.
+    /// The API's own error name.
     Word,
-    /// Anywhere in the text, in small letters.
+    /// A part of the text, in lower case.
     Text,
 }
 
-/// A failure, as far as the table looks at it.
+/// The fields of a failure that the table examines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// See [`Field::Kind`].
     pub kind: String,
-    /// See [`Field::Status`], as text.
+    /// See [`Field::Status`], as a string.
     pub status: String,
     /// See [`Field::Word`].
     pub word: String,
-    /// The whole text, for people.
+    /// The full text, for people.
     pub text: String,
 }
 
-/// The first row that fits decides.
+/// The classification table. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, SandboxDenial, Transient,
@@ -53,7 +53,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Kind, "ContextOverflowError", ContextOverflow),
         (Field::Kind, "MessageOutputLengthError", Transient),
         (Field::Kind, "ProviderModelNotFoundError", Permanent),
-        // The API's finer words come before the statuses they share with others.
+        // Specific API errors, before the statuses they share with others.
         (Field::Word, "context_length_exceeded", ContextOverflow),
         (Field::Word, "insufficient_quota", Billing),
         (Field::Word, "invalid_api_key", Auth),
@@ -67,7 +67,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "api key not valid", Auth),
         (Field::Text, "exhausted your daily quota", Quota),
         (Field::Text, "credit balance is too low", Billing),
-        // Google sends whoever is too fast to look at their plan and billing: those words alone mean nothing.
+        // Google's rate limit errors mention plan and billing, so that those words alone prove nothing.
         (Field::Word, "RESOURCE_EXHAUSTED", RateLimit),
         (Field::Status, "401", Auth),
         (Field::Status, "402", Billing),
@@ -82,7 +82,7 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Status, "503", Transient),
         (Field::Status, "504", Transient),
         (Field::Status, "529", Transient),
-        // Words alone.
+        // Texts only.
         (Field::Text, "resource has been exhausted", RateLimit),
         (Field::Text, "request a quota increase", RateLimit),
         (Field::Text, "status 429", RateLimit),
@@ -97,7 +97,7 @@ pub const TABLE: &[Row<Field>] = {
 };
 
 impl Failure {
-    /// A failure of a kind, in words that may have the API's own answer in them.
+    /// Returns a failure of a kind with a text, which may contain the API's response.
     #[must_use]
     pub fn in_words(kind: &str, text: &str) -> Self {
         let text = bounded(text, classify::LOOKED_AT);
@@ -108,7 +108,7 @@ impl Failure {
         failure
     }
 
-    /// Takes in what the API answered, if it is JSON: `{"error": {"code": …, "status": …}}`.
+    /// Reads the API's response, if it is JSON: `{"error": {"code": …, "status": …}}`.
     pub fn read_body(&mut self, body: &str) {
         let Ok(body) = serde_json::from_str::<Value>(body) else { return };
         let error = &body["error"];
@@ -123,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// `small`: its text in small letters.
+    /// True if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Kind => self.kind == value,
@@ -133,14 +133,15 @@ impl Failure {
         }
     }
 
-    /// The class, if a row of the table knows it.
+    /// Returns the category, or `None` if no row matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);
         classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 
-    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
+    /// Returns all fields that a row could examine, for a maintainer who adds one, followed by the text, which may be
+    /// truncated later.
     fn whole(&self) -> String {
         let fields = [("kind", &self.kind), ("status", &self.status), ("word", &self.word)];
         let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
@@ -157,13 +158,13 @@ pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     Outcome { resets_at: wait.and_then(after), ..Outcome::failed(known, one_line(&detail, DETAIL_MAX)) }
 }
 
-/// Whether it ends at some time by itself.
+/// True if the failure is a limit that ends by itself.
 pub(super) const fn is_wait(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota)
 }
 
-/// The seconds after which it may be tried again, as Google's API or gemini say: "Please retry in 15.2s", "Suggested retry
-/// after 3600s".
+/// Returns the number of seconds until the next attempt, as reported by Google's API or gemini: "Please retry in
+/// 15.2s", "Suggested retry after 3600s".
 fn wait_in(text: &str) -> Option<i64> {
     let small = classify::small(text);
     let (_, said) =
@@ -175,7 +176,7 @@ fn wait_in(text: &str) -> Option<i64> {
     seconds.checked_add(i64::from(!part.is_empty()))
 }
 
-/// The end of a limit that is over after so many seconds, if it is one that was meant.
+/// Returns the end of a limit that lasts for so many seconds, if the duration is plausible.
 pub(super) fn after(seconds: i64) -> Option<Timestamp> {
     let meant = (0..=WAIT_MAX_SECONDS).contains(&seconds);
     meant.then(|| Timestamp::from_seconds(clock::now().as_millis() / 1000 + seconds))

@@ -1,4 +1,4 @@
-//! `codex exec --json`. It has no kinds of failure: words alone, and retries look like the end of them.
+//! Output of `codex exec --json`. It has no error kinds, only texts, and a retry is reported like a final error.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
 use crate::runtime::text::{LINE_MAX, Tail, bounded, one_line};
 
-/// How an error begins that is tried again.
+/// Prefix of errors that are retried.
 const RETRY: &str = "Reconnecting...";
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,7 +95,7 @@ struct Change<'a> {
 }
 
 impl Item<'_> {
-    /// The tool, and what it is to do, if it is a call of one in this thread.
+    /// Returns the tool and the content of the call, if the item is a tool call in this thread.
     fn call(&self, thread: &str) -> Option<(String, Call)> {
         let of = |kind, what: &str| Call::new(kind, what, what.as_bytes());
         match self.kind.text_or_empty() {
@@ -106,7 +106,7 @@ impl Item<'_> {
                 let paths: Vec<&str> =
                     self.changes.0.iter().map(|change| change.path.text_or_empty()).collect();
                 let paths = paths.join(", ");
-                // What is changed in them is not said: each edit is another one.
+                // The changes are not reported, so each edit counts as a different one.
                 let whole = format!("{thread}\n{}\n{paths}", self.id.text_or_empty());
                 Some(("edit".to_owned(), Call::new(Kind::Edit, &paths, whole.as_bytes())))
             }
@@ -119,7 +119,7 @@ impl Item<'_> {
                 Some((name, of(Kind::Other, self.prompt.text_or_empty())))
             }
             "web_search" => Some(("web search".to_owned(), of(Kind::Read, self.query.text_or_empty()))),
-            // Words, thinking, plans, warnings, and what is yet to come.
+            // Text, thoughts, plans, warnings, and later additions.
             _ => None,
         }
     }
@@ -135,12 +135,12 @@ impl Item<'_> {
     }
 }
 
-/// Reads it.
+/// The parser of this format.
 #[derive(Debug)]
 pub(super) struct Codex {
     told: Told,
     thread: String,
-    /// What is being tried again, until something else is heard.
+    /// The error that is being retried; cleared by any other line.
     retrying: Option<String>,
 }
 
@@ -174,7 +174,7 @@ impl Codex {
             happened.push(Happening::Note(one_line(message, LINE_MAX)));
             self.retrying = Some(bounded(message, LOOKED_AT).to_owned());
         } else {
-            // Said once more when the turn fails; should the process die before, this is why.
+            // Reported again when the turn fails; the outcome if the process dies before.
             self.retrying = None;
             self.told.goes(outcome_of(message));
         }
@@ -224,7 +224,7 @@ impl Format for Codex {
                 happened.push(Happening::TurnEnded);
             }
             "" => happened.push(Happening::Malformed),
-            // What later versions add: proof of life.
+            // Later additions: only a sign of life.
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
-//! What the CLIs print that are asked once and answer in JSON, a line each.
+//! The JSON output of CLIs in single requests, one object per line.
 //!
-//! It is read by its structure: words, tools, tokens, the conversation's name, and how it went. What a line does not say
-//! stays what it is with any program: the exit code decides, and the operator's patterns.
+//! The structure gives the text, the tools, the tokens, the name of the conversation, and the outcome. Without an
+//! outcome, the exit code and the operator's patterns decide, as for any other program.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -23,42 +23,42 @@ use crate::runtime::observing::Call;
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, Tail, grow, one_line};
 
-/// The final text that is kept: the longest answers are a few kilobytes.
+/// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// The reason that is kept, for people: an API's error page is not worth more.
+/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
 pub(super) const DETAIL_MAX: usize = 4 * 1024;
 
-/// Calls that are known to have begun: far above what agents make at the same time.
+/// Maximum number of open calls that are tracked, far above the number of parallel calls of any agent.
 const OPEN_MAX: usize = 256;
 
-/// How one of them prints.
+/// The parser of a CLI's output format.
 pub(in crate::runtime) trait Format: Debug + Send {
-    /// One line of standard output, without its end.
+    /// Handles a line of standard output, without its line end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
 
-    /// How it went, if it said so.
+    /// Returns the outcome, if it was reported.
     fn result(&mut self) -> Option<Outcome>;
 
-    /// Turns and usage so far.
+    /// Returns the number of turns and the usage so far.
     fn used(&self) -> (u32, Usage);
 
-    /// What a line of standard error means.
+    /// Returns the category of a line of standard error.
     fn category_of(&self, line: &str) -> Option<Category>;
 
-    /// What it waits for, by what it said last; where it prints nothing of that, by what stands on standard error since it last
-    /// printed anything: a stack trace may follow the reason.
+    /// Returns what the CLI waits for, according to its latest output. If its standard output does not show it, the
+    /// lines of standard error since then do; a stack trace may follow the reason.
     fn retrying(&self, stderr: &Tail) -> Option<Outcome> {
         last_of(stderr.newest(), |line| self.category_of(line))
     }
 
-    /// Whether it keeps what it writes to standard error until it leaves.
+    /// True if the CLI writes to standard error only when it exits.
     fn tells_when_it_leaves(&self) -> bool {
         false
     }
 }
 
-/// The one of `launch`; none: text.
+/// Returns the parser for `launch`; `None` for plain text.
 pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
     let told = Told { model: launch.spec.model.clone(), ..Told::default() };
     match launch.spec.output {
@@ -70,7 +70,7 @@ pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
     }
 }
 
-/// What is peculiar to the one of `launch`, if it is known by more than by what it prints.
+/// Returns the peculiarities of the program of `launch`, if the output format identifies it.
 pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
     match launch.spec.output {
         Output::Text | Output::Claude | Output::Codex => None,
@@ -79,30 +79,31 @@ pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
     }
 }
 
-/// What was told so far, in the terms that they share.
+/// The output so far, in the form that all formats share.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     named: bool,
     words: String,
     last_words: Option<String>,
     calls: BTreeSet<String>,
-    /// It made a call.
+    /// True if the agent made a call.
     acted: bool,
     /// The model, as far as it is known.
     pub(super) model: String,
-    /// Turns, as the CLI counts them.
+    /// Number of turns, as counted by the CLI.
     pub(super) turns: u32,
-    /// What was used.
+    /// The usage.
     pub(super) usage: Usage,
-    /// What the last turn used of it.
+    /// The part of the usage for the last turn.
     turn: Usage,
-    /// The CLI names what it costs.
+    /// True if the CLI reports its cost.
     pub(super) names_cost: bool,
     result: Option<Outcome>,
 }
 
 impl Told {
-    /// The conversation has a name: it is no use to the next session, and of use to a person who takes it up.
+    /// Handles the name of the conversation. The next session does not use it, but a person can resume the
+    /// conversation with it.
     pub(super) fn named(&mut self, conversation: Option<&str>, happened: &mut Vec<Happening>) {
         if let Some(name) = conversation.filter(|name| !self.named && !name.trim().is_empty()) {
             self.named = true;
@@ -111,12 +112,12 @@ impl Told {
         }
     }
 
-    /// A piece of a message.
+    /// Handles a piece of a message.
     pub(super) fn piece(&mut self, text: &str) {
         grow(&mut self.words, text, TEXT_MAX);
     }
 
-    /// A whole message.
+    /// Handles a complete message.
     pub(super) fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
         if !text.trim().is_empty() {
             let text = both_ends(text, TEXT_MAX);
@@ -125,13 +126,13 @@ impl Told {
         }
     }
 
-    /// What was said in pieces is a message.
+    /// Ends the message that arrived in pieces.
     pub(super) fn flush(&mut self, happened: &mut Vec<Happening>) {
         let words = std::mem::take(&mut self.words);
         self.say(&words, happened);
     }
 
-    /// A call begins; one that has begun already does not.
+    /// Handles the start of a call, once per call.
     pub(super) fn begins(&mut self, id: &str, name: &str, call: Call, happened: &mut Vec<Happening>) {
         let id = one_line(id, LINE_MAX);
         self.acted = true;
@@ -141,7 +142,7 @@ impl Told {
         }
     }
 
-    /// A call ends that has begun.
+    /// Handles the end of a call that has started.
     pub(super) fn ends(&mut self, id: &str, end: End, happened: &mut Vec<Happening>) {
         let id = one_line(id, LINE_MAX);
         if self.calls.remove(&id) {
@@ -149,13 +150,13 @@ impl Told {
         }
     }
 
-    /// A turn is over that used this.
+    /// Handles the usage of a turn that has ended.
     pub(super) fn used(&mut self, turn: Usage) {
         self.usage.add(turn);
         self.turn = turn;
     }
 
-    /// There is more to count.
+    /// Reports the progress.
     pub(super) fn counted(&self, happened: &mut Vec<Happening>) {
         let unpriced = if self.names_cost { Usage::default() } else { self.usage };
         let (model, turn) = (one_line(&self.model, LINE_MAX), self.turn);
@@ -163,12 +164,12 @@ impl Told {
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
 
-    /// This is how it goes, as far as it is known by now.
+    /// Sets the outcome, as far as it is known.
     pub(super) fn goes(&mut self, outcome: Outcome) {
         self.result = Some(outcome);
     }
 
-    /// It went well, by its own word: without a word and without a call it did not.
+    /// Handles a reported success. Without any text or call, it counts as a failure.
     pub(super) fn succeeded(&mut self) {
         if self.last_words.is_none() && !self.acted {
             return self.goes(Outcome::new(Category::Transient, Own::NothingSaid));
@@ -176,7 +177,7 @@ impl Told {
         self.result = Some(Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") });
     }
 
-    /// Whether it is known how it goes.
+    /// True if the outcome is known.
     pub(super) fn is_known(&self) -> bool {
         self.result.is_some()
     }

@@ -1,4 +1,5 @@
-//! `gemini --output-format stream-json`. What the API said of a failure stands as JSON in the words of the last line.
+//! Output of `gemini --output-format stream-json`. The API's response to a failed request is JSON within the text of
+//! the last line.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +75,7 @@ struct Stats<'a> {
 }
 
 impl Stats<'_> {
-    /// The model that did most, if several did something: prices are of one.
+    /// Returns the model with the most tokens, because a price applies to a single model.
     fn model(&self) -> Option<String> {
         let models: BTreeMap<String, Loose<Stats<'_>>> = serde_json::from_str(self.models.json()).ok()?;
         let used = models.into_iter().filter_map(|(name, stats)| Some((stats.0?.total_tokens.count(), name)));
@@ -82,11 +83,11 @@ impl Stats<'_> {
     }
 }
 
-/// Reads it.
+/// The parser of this format.
 #[derive(Debug)]
 pub(super) struct Gemini {
     told: Told,
-    /// What went wrong by the way: it may end with an ordinary result all the same.
+    /// An error during the turn, which may still end with a normal result.
     wrong: Option<String>,
 }
 
@@ -125,7 +126,7 @@ impl Gemini {
                 self.told.model = model;
             }
             let (input, output) = (stats.input_tokens.count(), stats.output_tokens.count());
-            // What a model thinks is in the sum alone.
+            // Tokens for thoughts are only in the total.
             let output = output.max(stats.total_tokens.count().saturating_sub(input));
             self.told.used(Usage {
                 input_tokens: input,
@@ -183,7 +184,7 @@ impl Format for Gemini {
             }
             "result" => self.over(&line, happened),
             "" => happened.push(Happening::Malformed),
-            // What the person said, and what later versions add: proof of life.
+            // The person's message, and later additions: only a sign of life.
             _ => {}
         }
     }

@@ -1,4 +1,5 @@
-//! `opencode run --format json`. It says no last word: a step whose reason is that it is done is one, and an error is.
+//! Output of `opencode run --format json`. It has no final line: the end is a step whose reason is that it is done,
+//! or an error.
 
 use serde::Deserialize;
 
@@ -11,8 +12,8 @@ use crate::runtime::loose::{self, Loose, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
 
-/// Steps in a row that end without a reason and without a tool: a stream that ends too early is asked for again and again,
-/// without a pause and an end.
+/// Maximum number of consecutive steps that end without a reason and without a tool call. The stream of such a step
+/// ended early, and opencode retries it without pause or end.
 const BROKEN_MAX: u32 = 10;
 
 #[derive(Debug, Default, Deserialize)]
@@ -111,11 +112,11 @@ struct Headers<'a> {
     retry_after: Scalar<'a>,
 }
 
-/// Reads it.
+/// The parser of this format.
 #[derive(Debug)]
 pub(super) struct Opencode {
     told: Told,
-    /// Steps in a row that ended without a reason.
+    /// Number of consecutive steps that ended without a reason.
     broken: u32,
 }
 
@@ -138,7 +139,7 @@ impl Opencode {
         let arguments = state.input.json();
         let what = state.input.member(members).unwrap_or_else(|| arguments.to_owned());
         let id = part.call_id.text_or_empty();
-        // It tells of a call when that is over, as far as is known.
+        // As far as is known, it reports a call only after its end.
         self.told.begins(id, name, Call::new(kind, &what, arguments.as_bytes()), happened);
         let said = state.error.text().or(state.output.text()).unwrap_or_default();
         if let Some(status @ ("completed" | "error")) = state.status.text() {
@@ -156,7 +157,7 @@ impl Opencode {
             self.told.used(Usage {
                 input_tokens: input,
                 cached_tokens: cached,
-                // What a model thinks is in the sum.
+                // Tokens for thoughts are in the total.
                 output_tokens: tokens.output.count().max(tokens.total.count().saturating_sub(input)),
                 cost_usd: part.cost.number().unwrap_or_default().max(0.0),
                 ..Usage::default()
@@ -181,7 +182,7 @@ impl Opencode {
         }
         self.broken = 0;
         if self.told.is_known() {
-            // It may stay all the same.
+            // The process may keep running nevertheless.
             happened.push(Happening::TurnEnded);
         }
     }
@@ -201,7 +202,7 @@ impl Opencode {
             let wait = headers.and_then(|headers| seconds(&headers.retry_after));
             outcome.resets_at = wait.and_then(after).or(outcome.resets_at);
         }
-        // A context that is full it makes smaller, in silence, and goes on.
+        // It compacts a full context without a message, and continues.
         if outcome.category != Category::ContextOverflow {
             happened.push(Happening::TurnEnded);
         }
@@ -209,7 +210,7 @@ impl Opencode {
     }
 }
 
-/// A header is a text, whatever stands in it.
+/// Returns the number in a header, which is always a string.
 fn seconds(header: &Scalar<'_>) -> Option<i64> {
     header.integer().or_else(|| header.text()?.trim().parse().ok())
 }
@@ -224,7 +225,7 @@ impl Format for Opencode {
         match line.kind.text_or_empty() {
             "text" => self.told.say(part.text.text_or_empty(), happened),
             "tool_use" => self.tool(part, happened),
-            // Also one that follows an end: that was none.
+            // Also after an end, which therefore was none.
             "step_start" => happened.push(Happening::TurnStarted),
             "step_finish" => self.step(part, happened),
             "error" => {
@@ -233,7 +234,7 @@ impl Format for Opencode {
                 }
             }
             "" => happened.push(Happening::Malformed),
-            // Thinking, and what later versions add: proof of life.
+            // Thoughts, and later additions: only a sign of life.
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
-//! An agent's own HOME, with links to the files that are named.
+//! An agent's own HOME, with symbolic links to the named credential files.
 //!
-//! What is below its folder is the agent's, and herder comes there from outside of any sandbox: where the agent has put a
-//! link in the place of a folder, following it would do to the user's files what was meant for the agent's. So herder goes
-//! from folder to folder by descriptors and follows no link, takes those away that stand where a folder is to be, and keeps
-//! its note of the links that it made beside the agent's folder.
+//! The agent controls everything in its folder, and herder works there outside of any sandbox: if the agent replaced
+//! a folder by a symbolic link, following it would apply herder's changes to the user's files. So herder walks from
+//! folder to folder by descriptors and follows no link, removes links in the place of folders, and keeps the list of
+//! its own links outside of the agent's folder.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,17 +20,16 @@ use super::{PUSH, is_credential};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::Launch;
 
-/// The HOME, in the agent's folder.
+/// Name of the HOME in the agent's folder.
 const HOME: &str = "home";
 
-/// A folder, and no link to one.
+/// Flags to open a folder without following a symbolic link.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Makes the HOME and links the files that are named, and no others: a login that is renewed is renewed for everybody who
-/// has it.
+/// Creates the HOME and links exactly the named files. They are links so that a renewed login is renewed for all its users.
 ///
 /// # Errors
-/// What cannot be made, or is not there.
+/// The file or folder that is missing or cannot be created.
 pub(super) fn furnish(launch: &Launch, state: &Path) -> Result<PathBuf, Detail> {
     let failed = |path: &Path, error: io::Error| -> Detail {
         Own::StateFolder { path: path.display().to_string() }.with(error.to_string())
@@ -57,14 +56,14 @@ pub(super) fn furnish(launch: &Launch, state: &Path) -> Result<PathBuf, Detail> 
     Ok(place)
 }
 
-/// Where the credentials that are linked are noted, so that one that is not named any more goes. No agent has a name that
-/// begins so.
+/// Returns the path of the list of linked credentials, by which a link is removed once it is no longer named. No
+/// agent has a name that starts with a dot.
 fn note(state: &Path) -> PathBuf {
     let name = state.file_name().unwrap_or_default().to_string_lossy();
     state.with_file_name(format!(".{name}.credentials"))
 }
 
-/// What stands under a name, if anything does.
+/// Returns the type of the entry with this name; `None` if there is none.
 fn kind(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<FileType>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
@@ -73,7 +72,7 @@ fn kind(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<FileType>> {
     }
 }
 
-/// A folder in a folder, for nobody else to look into; it is made unless it is there.
+/// Opens a folder in a folder, readable by this user only; it is created if it is missing.
 fn enter(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     if kind(folder, name)? == Some(FileType::Symlink) {
         unlinkat(folder, name, AtFlags::empty())?;
@@ -100,7 +99,7 @@ fn link(home: &OwnedFd, entry: &Path, source: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes a link away. Where the way to it is none of folders, there is none of herder's.
+/// Removes a link. If its path does not consist of folders, the link is not herder's.
 fn forget(home: &OwnedFd, entry: &Path) -> io::Result<()> {
     let mut folder = home.try_clone()?;
     for part in entry.parent().unwrap_or(Path::new("")).components() {

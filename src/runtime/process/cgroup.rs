@@ -1,11 +1,12 @@
-//! The fourth net, where the system has one: a cgroup for each session.
+//! A cgroup for each session, as a fourth way to find its processes, if the system supports it.
 //!
-//! Nothing leaves its cgroup by forking, by a new session, or by throwing its environment away, and `cgroup.kill` outruns
-//! a process that forks and exits in a loop. One can be made where cgroup v2 is mounted and herder's own group may be
-//! written: as root, or in a service with `Delegate=yes`. Elsewhere the other three nets are all there is.
+//! A process cannot leave its cgroup by forking, by a new session, or by clearing its environment, and `cgroup.kill`
+//! is faster than a process that forks and exits in a loop. It needs cgroup v2 and write permission for herder's own
+//! group: as root, or in a service with `Delegate=yes`. On other systems, the three ways in the parent module are all
+//! there is.
 //!
-//! The child is moved into its group right after it was started: to start it inside would need a `pre_exec`, which costs
-//! the fast spawn path. What it forks within that millisecond is in the other nets.
+//! The child is moved into its group directly after its start: starting it inside would need a `pre_exec`, which is
+//! slower. Processes that it forks within that millisecond are found by the other ways.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,20 +14,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Access, access};
 
-/// What herder's groups are called, so that they can be told from others beside them.
+/// Prefix of herder's group names, which separates them from other groups.
 const PREFIX: &str = "herder.";
 
-/// How deep an agent's own groups are followed.
+/// Maximum depth to which an agent's own groups are followed.
 const DEPTH_MAX: usize = 8;
 
-/// Where groups can be made.
+/// The folder in which groups can be created.
 #[derive(Debug)]
 pub(super) struct Cgroups {
     parent: PathBuf,
 }
 
 impl Cgroups {
-    /// Looks for the place, and tries it.
+    /// Finds the folder, and tests it by creating a group.
     pub(super) fn find() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let parent = own_group(
@@ -40,15 +41,15 @@ impl Cgroups {
         let usable = writable(&probe.join("cgroup.kill"))
             && writable(&probe.join("cgroup.procs"))
             && writable(&parent.join("cgroup.procs"));
-        // An empty group that stays would do no harm.
+        // An empty group that remains does no harm.
         let _ = fs::remove_dir(&probe);
         usable.then_some(Self { parent })
     }
 
-    /// Moves a process that nobody has waited for yet into the group of `marker`.
+    /// Moves a process that has not been waited for into the group of `marker`.
     pub(super) fn place(&self, marker: &str, pid: u32) {
         let group = self.parent.join(name(marker));
-        // It is there already if the session begins a second process.
+        // The group exists if this is the session's second process.
         let _ = fs::create_dir(&group);
         if let Err(error) = fs::write(group.join("cgroup.procs"), pid.to_string()) {
             tracing::debug!(%error, "a process runs outside of a cgroup");
@@ -56,7 +57,7 @@ impl Cgroups {
         }
     }
 
-    /// The groups of all markers that begin with `prefix`.
+    /// Returns the groups of all markers that start with `prefix`.
     pub(super) fn beginning_with(&self, prefix: &str) -> Vec<PathBuf> {
         let prefix = name(prefix);
         let Ok(groups) = fs::read_dir(&self.parent) else { return Vec::new() };
@@ -66,13 +67,13 @@ impl Cgroups {
         groups.map(|group| group.path()).collect()
     }
 
-    /// The group of `marker`, if there is one.
+    /// Returns the group of `marker`, if it exists.
     pub(super) fn of(&self, marker: &str) -> Option<PathBuf> {
         Some(self.parent.join(name(marker))).filter(|group| group.is_dir())
     }
 }
 
-/// The processes of a group and of the groups in it.
+/// Returns the processes of a group and its subgroups.
 pub(super) fn pids(group: &Path) -> Vec<u32> {
     let mut pids = Vec::new();
     each(group, DEPTH_MAX, &mut |group| {
@@ -82,26 +83,26 @@ pub(super) fn pids(group: &Path) -> Vec<u32> {
     pids
 }
 
-/// Whether a group has no living process.
+/// True if a group has no living process.
 pub(super) fn is_empty(group: &Path) -> bool {
     fs::read_to_string(group.join("cgroup.events")).map_or(true, |events| !events.contains("populated 1"))
 }
 
-/// SIGKILL for every process of a group and of the groups in it, at once.
+/// Sends SIGKILL to all processes of a group and its subgroups at once.
 pub(super) fn kill(group: &Path) {
-    // A group that is gone has nobody left to kill.
+    // A group that is gone has no processes.
     let _ = fs::write(group.join("cgroup.kill"), "1");
 }
 
-/// Removes a group that is empty.
+/// Removes a group if it is empty.
 pub(super) fn remove(group: &Path) {
     each(group, DEPTH_MAX, &mut |group| {
-        // One that is not empty stays, and is found by its name.
+        // A group that is not empty remains, and is found again by its name.
         let _ = fs::remove_dir(group);
     });
 }
 
-/// Calls `visit` for the groups in `group`, the deepest first, and for itself.
+/// Calls `visit` for the subgroups, the deepest first, and then for the group itself.
 fn each(group: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     if depth > 0 {
         for inner in fs::read_dir(group).into_iter().flatten().flatten() {
@@ -113,13 +114,13 @@ fn each(group: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     visit(group);
 }
 
-/// A marker as the name of a folder; a prefix of the one is a prefix of the other.
+/// Returns a marker as a folder name. Prefixes of markers remain prefixes of the names.
 fn name(marker: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '.' };
     format!("{PREFIX}{}", marker.chars().map(safe).collect::<String>())
 }
 
-/// The folder of this process's own group.
+/// Returns the folder of this process's own group.
 fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
     let path = cgroup.lines().find_map(|line| line.strip_prefix("0::"))?;
     mountinfo.lines().find_map(|line| {
@@ -128,7 +129,7 @@ fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
             return None;
         }
         let fields: Vec<&str> = mount.split(' ').collect();
-        // In a container a part of the hierarchy may be all that is mounted.
+        // In a container, possibly only a part of the hierarchy is mounted.
         let inside = Path::new(path).strip_prefix(fields.get(3)?).ok()?;
         Some(Path::new(fields.get(4)?).join(inside))
     })

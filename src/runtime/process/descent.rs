@@ -1,17 +1,18 @@
-//! Whether a process may descend from an agent of a herder that did not end in order.
+//! Detection of processes that may descend from an agent of a herder that did not shut down in order.
 //!
-//! While herder runs everything that its agents start descends from it, for it is the subreaper. Only a herder that is killed
-//! sets processes free: they go to the nearest subreaper above it, or to the first process of all. So each herder has a
-//! [`Record`] on disk from before its first agent until its orderly end, and where one was left by a herder of the same boot,
-//! [`judge`] wants a proof that a process is none of those. Proofs are what an unprivileged process cannot change of itself:
+//! While herder runs, everything that its agents start descends from it, because it is the subreaper. Only a herder
+//! that is killed releases processes: they move to the nearest subreaper above it, or to process 1. So each herder
+//! keeps a [`Record`] on disk from before its first agent until its orderly end. If a record of the same boot exists
+//! at the start, [`judge`] demands proof that a process is not a released one. Valid proofs are properties that an
+//! unprivileged process cannot change:
 //!
-//! - its start time: what is older than the first of those herders is none of their agents';
-//! - its parents: a process is born of its parent, unless that is a subreaper; who adopted a herder's orphans is found out by
-//!   an orphan at each start ([`Record::own`]), and all above that one count as subreapers;
-//! - its parent's user: no agent starts a process of root's, which the servers of logins run as;
-//! - its cgroup, which the system's service manager gives each login and service;
+//! - its start time: a process older than the first of those herders does not belong to their agents;
+//! - its parents: a process has the parent that created it, unless that is a subreaper. An orphan at each start shows which
+//!   process adopts a herder's orphans ([`Record::own`]); all processes above it count as subreapers;
+//! - its parent's user: no agent starts a process of root, which login servers run as;
+//! - its cgroup, which the system's service manager assigns to each login and service;
 //! - its audit session, which cannot be changed once it is set;
-//! - no parent at all but for process 1: it came from outside of the container.
+//! - no parent, except for process 1: it came from outside of the container.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -23,50 +24,50 @@ use serde::{Deserialize, Serialize};
 
 use super::table::{self, Identity, look};
 
-/// The most processes that are noted as adopted; a herder with more of them notes these.
+/// Maximum number of adopted processes in the record; any more are left out.
 const STRAYS_MAX: usize = 256;
 
-/// The longest chain of parents that is followed; parents could change while they are.
+/// Maximum length of a chain of parents, which may change while it is followed.
 const DEPTH_MAX: usize = 1000;
 
 /// The value of an audit session that was never set.
 const NO_SESSION: u32 = u32::MAX;
 
-/// A process as it is stored: its id, and its start time in clock ticks.
+/// A process in the record: its id, and its start time in clock ticks.
 type Stored = (u32, u64);
 
-/// What is known on disk of a herder that runs, and of those before it that did not end in order.
+/// The record of a running herder and of those before it that did not shut down in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The boot of the machine, which start times and process ids count from.
+    /// The id of the machine's boot, because start times and process ids are unique per boot.
     boot: String,
-    /// The inode of the namespace of process ids.
+    /// The inode of the PID namespace.
     space: u64,
-    /// The start time of the first of these herders, in clock ticks.
+    /// Start time of the first of these herders, in clock ticks.
     since: u64,
-    /// The cgroups they ran in.
+    /// The cgroups of these herders.
     #[serde(default)]
     groups: BTreeSet<String>,
-    /// The audit sessions they ran in.
+    /// The audit sessions of these herders.
     #[serde(default)]
     sessions: BTreeSet<Option<u32>>,
     /// The processes that may have adopted their orphans.
     #[serde(default)]
     reapers: BTreeSet<Stored>,
-    /// Processes they had adopted.
+    /// The processes that they had adopted.
     #[serde(default)]
     strays: BTreeSet<Stored>,
 }
 
 impl Record {
-    /// The record of this process, before it is a subreaper itself. Blocks for some milliseconds.
+    /// Returns the record of this process, which must not be a subreaper yet. Blocks for some milliseconds.
     #[must_use]
     pub fn own() -> Option<Self> {
         let own = std::process::id();
         let facts = facts(own)?;
         let above = || std::iter::successors(look(own), |entry| look(entry.parent)).skip(1).take(DEPTH_MAX);
         let adopter = adopter();
-        // One that was not found may be any of them.
+        // If it was not found, it may be any of them.
         let reapers =
             above().skip_while(|entry| adopter.is_some_and(|adopter| adopter != entry.identity.pid));
         let mut reapers: BTreeSet<Stored> = reapers.map(|entry| stored(entry.identity)).collect();
@@ -84,13 +85,13 @@ impl Record {
         })
     }
 
-    /// Whether `earlier` is of the same boot and the same processes.
+    /// True if `earlier` is of the same boot and PID namespace.
     #[must_use]
     pub fn follows(&self, earlier: &Self) -> bool {
         self.boot == earlier.boot && self.space == earlier.space
     }
 
-    /// Both in one.
+    /// Returns the union of both records.
     #[must_use]
     pub fn with(mut self, earlier: &Self) -> Self {
         self.since = self.since.min(earlier.since);
@@ -101,14 +102,14 @@ impl Record {
         self
     }
 
-    /// The same with these adopted processes.
+    /// Returns the record with these adopted processes added.
     #[must_use]
     pub fn having_adopted(mut self, strays: &BTreeSet<Identity>) -> Self {
         self.strays.extend(strays.iter().take(STRAYS_MAX).map(|stray| stored(*stray)));
         self
     }
 
-    /// Processes that were adopted.
+    /// Yields the adopted processes.
     pub fn strays(&self) -> impl Iterator<Item = Identity> {
         self.strays.iter().map(|stray| identity(*stray))
     }
@@ -122,8 +123,8 @@ fn identity((pid, started): Stored) -> Identity {
     Identity { pid, started }
 }
 
-/// Who adopts this process's orphans: a shell starts another one, which waits on its input, and ends; the other one's parent
-/// is the answer.
+/// Returns the process that adopts this process's orphans. A shell starts another one, which waits for its input, and
+/// exits; the other one's parent is the answer.
 fn adopter() -> Option<u32> {
     let mut shell = Command::new("/bin/sh")
         .args(["-c", "exec 3<&0; (exec >&-; read line <&3) & echo $!"])
@@ -134,7 +135,7 @@ fn adopter() -> Option<u32> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // The other one ends when this is dropped.
+    // Dropping this ends the second shell.
     let _input = shell.stdin.take();
     let mut said = String::new();
     let read = shell.stdout.take().map(|output| BufReader::new(output).read_line(&mut said));
@@ -143,16 +144,16 @@ fn adopter() -> Option<u32> {
     Some(look(said.trim().parse().ok()?)?.parent)
 }
 
-/// What is looked at of a process. None of it can be changed by the process itself without privileges.
+/// Properties of a process, which the process cannot change without privileges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Facts {
     identity: Identity,
     parent: u32,
-    /// All of its user ids are root's.
+    /// True if all of its user ids are root's.
     root: bool,
     /// Its cgroup, in the hierarchy of the service manager.
     group: String,
-    /// Its audit session, if one was set.
+    /// Its audit session, if it was set.
     session: Option<u32>,
 }
 
@@ -168,7 +169,7 @@ fn facts(pid: u32) -> Option<Facts> {
     Some(Facts { identity: entry.identity, parent: entry.parent, root, group, session })
 }
 
-/// The path that a service manager gives: of the unified hierarchy, or of systemd's own on an older system.
+/// Returns the service manager's path: in the unified hierarchy, or in systemd's own on an older system.
 fn group(cgroups: &str) -> String {
     let of = |prefix: &str| {
         let path = cgroups.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(prefix));
@@ -177,23 +178,23 @@ fn group(cgroups: &str) -> String {
     of(":").or_else(|| of("name=systemd:")).unwrap_or_else(|| "/".to_owned())
 }
 
-/// Whether a cgroup is `outer` or in it.
+/// True if a cgroup is `outer` or inside it.
 fn within(group: &str, outer: &str) -> bool {
     outer == "/" || group.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What a process is, as far as it can be told.
+/// The origin of a process, as far as it can be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Descent {
-    /// It descends from this herder, or from what an earlier one had adopted.
+    /// The process descends from this herder, or from a process that an earlier one had adopted.
     Agents,
-    /// It may have been set free when an earlier herder was killed.
+    /// The process may have been released when an earlier herder was killed.
     Unproven,
-    /// It is no agent's.
+    /// The process does not belong to an agent.
     Others,
 }
 
-/// Tells from where a process comes. `past`: herders of this boot that did not end in order.
+/// Returns the origin of a process. `past` is the record of the herders of this boot that did not shut down in order.
 #[must_use]
 pub fn judge(pid: u32, past: Option<&Record>) -> Descent {
     let own = std::process::id();
@@ -204,7 +205,7 @@ pub fn judge(pid: u32, past: Option<&Record>) -> Descent {
     judge_by(pid, &Judge { own, as_root, past, facts: &facts })
 }
 
-/// Whether `ancestor` is among the parents of `pid`. A process that cannot be looked at any more counts as one.
+/// True if `ancestor` is among the parents of `pid`. A process that has ended counts as a descendant.
 fn descends_from(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {
@@ -220,7 +221,7 @@ fn descends_from(pid: u32, ancestor: u32) -> bool {
 
 struct Judge<'a> {
     own: u32,
-    /// herder itself runs as root.
+    /// True if herder itself runs as root.
     as_root: bool,
     past: &'a Record,
     facts: &'a dyn Fn(u32) -> Option<Facts>,
@@ -229,7 +230,7 @@ struct Judge<'a> {
 fn judge_by(peer: u32, judge: &Judge<'_>) -> Descent {
     let past = judge.past;
     if peer == judge.own || peer == 0 {
-        // The latter is of a namespace outside of this one.
+        // Process 0 is outside of this PID namespace.
         return Descent::Others;
     }
     let (mut pid, mut young, mut is_older) = (peer, Vec::new(), false);
@@ -238,7 +239,7 @@ fn judge_by(peer: u32, judge: &Judge<'_>) -> Descent {
         if pid == judge.own || past.strays.contains(&stored(facts.identity)) {
             return Descent::Agents;
         }
-        // What is younger than an agent may be its child; the parents above still have to be looked at for herder itself.
+        // A process younger than an agent may be its child. The parents above still have to be searched for herder itself.
         let older = facts.identity.started < past.since;
         let adopts = pid == 1 || past.reapers.contains(&stored(facts.identity));
         if !is_older && older {
@@ -260,8 +261,8 @@ fn judge_by(peer: u32, judge: &Judge<'_>) -> Descent {
     Descent::Agents
 }
 
-/// Whether a process whose parents back to a subreaper are `young`, itself the first, was started by a login or service of
-/// its own.
+/// True if a process was started by a separate login or service. `young` is the chain of its parents up to a
+/// subreaper, starting with the process itself.
 fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     let past = judge.past;
     let Some(peer) = young.first() else { return true };
@@ -272,11 +273,11 @@ fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     elsewhere || logged_in || by_root
 }
 
-/// Whether no process that could ask is unproven. Only said when no process was started while they were looked at, for one
-/// that forks and ends all the time is in no list.
+/// True if no process that could connect is unproven. It is reported only if no process was started meanwhile,
+/// because a process that forks and exits all the time is in no list.
 #[must_use]
 pub fn nobody_left(past: &Record) -> bool {
-    /// On a machine that starts processes all the time it stays open.
+    /// Maximum number of attempts. On a machine that starts processes all the time, the question remains open.
     const LOOKS_MAX: usize = 5;
     (0..LOOKS_MAX).any(|_| {
         let before = forks();
@@ -293,7 +294,7 @@ pub fn nobody_left(past: &Record) -> bool {
     })
 }
 
-/// How many processes were started since the boot.
+/// Returns the number of processes started since the boot.
 fn forks() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     stat.lines().find_map(|line| line.strip_prefix("processes "))?.trim().parse().ok()
@@ -305,7 +306,7 @@ mod tests {
 
     const HERDER: u32 = 900;
 
-    /// A herder began at 1000 in tmux (pid 50), below a manager of user services (pid 20), and was killed; this one is 900.
+    /// A herder started at 1000 in tmux (pid 50), below a manager of user services (pid 20), and was killed; this one is 900.
     fn past() -> Record {
         Record {
             boot: "b".to_owned(),
@@ -341,19 +342,19 @@ mod tests {
     #[test]
     fn a_process_that_a_killed_herder_set_free_is_proven_by_nothing() {
         let past = past();
-        // Adopted by the first process, by the manager of user services, or forked anew since this herder began.
+        // Adopted by process 1, by the manager of user services, or forked since this herder started.
         for (started, parent) in [(1500, 1), (1500, 20), (2500, 1), (2500, 20)] {
             assert_eq!(judged(&past, false, process(60, started, parent), &[]), Descent::Unproven);
         }
         let child = process(61, 2600, 60);
         assert_eq!(judged(&past, false, child, &[process(60, 1500, 1)]), Descent::Unproven);
-        // What was noted as adopted is known, and so are its children, and this herder's.
+        // Processes that were recorded as adopted are known, and so are their children and this herder's.
         assert_eq!(judged(&past, false, process(70, 1500, 1), &[]), Descent::Agents);
         assert_eq!(judged(&past, false, process(71, 2500, 70), &[process(70, 1500, 1)]), Descent::Agents);
         assert_eq!(judged(&past, false, process(80, 2500, HERDER), &[]), Descent::Agents);
-        // Its number was given to another process since, which is a child of somebody's.
+        // Its id now belongs to another process, a child of an unrelated one.
         assert_eq!(judged(&past, false, process(70, 2500, 51), &[]), Descent::Others);
-        // One that is gone when it is looked at.
+        // A process that has ended before it is examined.
         assert_eq!(judged(&past, false, process(90, 2500, 91), &[]), Descent::Agents);
     }
 
@@ -361,22 +362,22 @@ mod tests {
     fn ordinary_people_are_proven_by_where_they_come_from() {
         let past = past();
         let others = |peer, with: &[Facts]| assert_eq!(judged(&past, false, peer, with), Descent::Others);
-        // From the shell in tmux that herder itself was started in, and in a new window of it.
+        // From the shell in tmux that started herder, and from a new window of tmux.
         others(process(60, 2500, 51), &[]);
         others(process(60, 2500, 61), &[process(61, 2400, 50)]);
-        // What ran before any agent did.
+        // A process older than any agent.
         others(process(60, 900, 1), &[]);
-        // A new login: its server runs as root, or the system gave it a cgroup or an audit session of its own.
+        // A new login: its server runs as root, or the system assigned a separate cgroup or audit session.
         let server = Facts { root: true, ..process(61, 2300, 1) };
         others(process(60, 2500, 62), &[process(62, 2400, 61), server.clone()]);
         let elsewhere = Facts { group: "/user.slice/session-7.scope".to_owned(), ..process(60, 2500, 1) };
         others(elsewhere, &[]);
         others(Facts { session: Some(7), ..process(60, 2500, 1) }, &[]);
-        // From outside of a container.
+        // From outside of the container.
         others(process(60, 2500, 0), &[]);
         // This herder itself.
         others(process(HERDER, 2000, 51), &[]);
-        // Agents of root's have servers of root's.
+        // If agents run as root, their servers do so too.
         let peer = process(60, 2500, 61);
         assert_eq!(judged(&past, true, peer, &[server]), Descent::Unproven);
     }
