@@ -1,19 +1,19 @@
-//! The processes of agents: started, watched, ended, and verified to be gone.
+//! The processes of agents: start, observation, and a verified end.
 //!
-//! A process group is not enough: shells that agents start run in sessions of their own, and daemons lose their parent.
-//! So three nets are cast over one session's processes, and a process that is in any of them belongs to it:
+//! A process group is not sufficient: shells that agents start run in sessions of their own, and daemons lose their
+//! parent. So a process belongs to a session if it is found in any of three ways:
 //!
-//! - descent: whatever has a member as its parent;
-//! - adoption: herder is the subreaper of everything below it, so that an orphan becomes herder's own child and stays in sight;
-//! - the marker: `HERDER_SESSION` in the environment a process was started with, which forks and daemons inherit.
+//! - descent: its parent belongs to the session;
+//! - adoption: herder is the subreaper of everything below it, so that an orphan becomes herder's own child and stays visible;
+//! - the marker: `HERDER_SESSION` in the environment it was started with, which forks and daemons inherit.
 //!
-//! A daemon that has thrown its environment away is in the second net alone. It is ended with the session whose workspace
-//! it works in, or else with the last session that may have started it ([`ProcessTrees::strays`]).
+//! A daemon that has cleared its environment is found by adoption only. It is ended with the session in whose
+//! workspace it works, or else with the last session that may have started it ([`ProcessTrees::strays`]).
 //!
-//! Where cgroups can be made, each session has one as well (`cgroup`).
+//! If cgroups can be created, each session also has one (`cgroup`).
 //!
-//! Nothing is ever found by its name, and nothing is signalled by its number alone: a pid is given to another process one
-//! day, so that a signal goes through a pidfd after the start time was compared ([`signal`]).
+//! No process is found by its name, and none is signalled by its id alone: ids are reused, so a signal is sent
+//! through a pidfd after the start time was compared ([`signal`]).
 
 mod cgroup;
 pub mod descent;
@@ -41,48 +41,48 @@ use cgroup::Cgroups;
 pub use signal::send;
 pub use table::{Entry, Identity, Table, lives, look};
 
-/// Which processes belong together.
+/// The process tree of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     /// The first process, if it is known.
     pub root: Option<Identity>,
-    /// The value of `HERDER_SESSION` of all of them.
+    /// The value of `HERDER_SESSION` in all of its processes.
     pub marker: String,
-    /// The folder the first one was started in.
+    /// The folder in which the first process was started.
     pub workspace: PathBuf,
 }
 
 impl Tree {
-    /// The tree of a session whose first process is not known any more.
+    /// Returns the tree of a session whose first process is no longer known.
     #[must_use]
     pub fn marked(marker: String) -> Self {
         Self { root: None, marker, workspace: PathBuf::new() }
     }
 }
 
-/// The service that starts and ends process trees. One per herder.
+/// The service that starts and ends process trees. There is one per herder.
 #[derive(Debug, Clone)]
 pub struct ProcessTrees {
     inner: Arc<Inner>,
 }
 
-/// For the whole process, because children are the process's.
+/// One for the process, because children belong to the entire process.
 static OWN: LazyLock<Mutex<Children>> = LazyLock::new(Mutex::default);
 
-/// Children that were started here and are waited for by tokio.
+/// The children that were started here, for which tokio waits.
 #[derive(Debug, Default)]
 struct Children {
-    /// With their start times.
+    /// The start time of each child by its id, in clock ticks.
     known: HashMap<u32, u64>,
-    /// How many are being started: there can be as many that are not known yet. The lock is not held meanwhile, because a
-    /// file system that does not answer holds up a start for as long as it likes.
+    /// Number of children that are being started, and of children that may be missing above. The lock is not held
+    /// during a start, because a file system that does not respond delays it without limit.
     starting: usize,
 }
 
-/// Rung when a child was started.
+/// Notified when a child was started.
 static STARTED: Notify = Notify::const_new();
 
-/// A child is being started, until dropped.
+/// A start in progress; ends when dropped.
 struct Starting;
 
 impl Starting {
@@ -91,9 +91,9 @@ impl Starting {
         Self
     }
 
-    /// It was, and is known from now on.
+    /// Adds the started child to the known ones.
     fn is(self, pid: u32, started: u64) {
-        // Before it counts as started, which it does when this returns.
+        // Before the start ends, which it does when this function returns.
         lock(&OWN).known.insert(pid, started);
         STARTED.notify_waiters();
     }
@@ -105,28 +105,29 @@ impl Drop for Starting {
     }
 }
 
-/// Moves into cgroups at a time. The kernel makes them wait for each other, so that a thousand starts at once must not
-/// become hundreds of threads.
+/// Limits the number of simultaneous moves into cgroups. The kernel serializes them, so a thousand starts at once
+/// would otherwise block hundreds of threads.
 static PLACING: Semaphore = Semaphore::const_new(2);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Markers that were seen, see [`Table::read`].
+    /// The markers seen so far, see [`Table::read`].
     markers: Mutex<HashMap<Identity, String>>,
-    /// Where cgroups can be made, if they can.
+    /// The folder for cgroups, if they can be created.
     cgroups: Option<Cgroups>,
-    /// Whether orphans come here, so that an empty list of adopted children proves that nothing is left.
+    /// True if orphans are adopted, so that an empty list of adopted children proves that nothing is left.
     adopts: bool,
-    /// Adopted children that carry no marker, as they were last seen.
+    /// Adopted children without a marker, at the last look.
     adopted: watch::Sender<BTreeSet<Identity>>,
-    /// What an earlier herder had adopted.
+    /// Processes that an earlier herder had adopted.
     inherited: Mutex<HashSet<Identity>>,
-    /// An adopted child was seen elsewhere than with the first thread: the kernel is none that is known, and every thread's
-    /// children are looked at.
+    /// True if an adopted child was seen with a thread other than the first. No known kernel does that; from then on
+    /// the children of all threads are examined.
     scattered: AtomicBool,
-    /// Drawn when a table is asked for and when one is begun, so that whoever asked before it was begun can share it.
+    /// Tickets for requests for a table and for the start of a read: a request with a lower ticket than the read can
+    /// share its result.
     tickets: AtomicU64,
-    /// What the clocks that end agents go by.
+    /// The clock for timeouts when agents are ended.
     running: Running,
     shared: tokio::sync::Mutex<Shared>,
 }
@@ -137,25 +138,25 @@ struct Shared {
     table: Arc<Table>,
 }
 
-/// A started child. While it exists nobody else waits for it.
+/// A started child. While it exists, no other code waits for the process.
 #[derive(Debug)]
 pub struct Owned {
-    /// tokio's handle.
+    /// The handle of tokio.
     pub child: Child,
-    /// Which process it is.
+    /// The identity of the process.
     pub identity: Identity,
-    /// It is being moved into its cgroup; until that is done its number must not become free.
+    /// The move into its cgroup; until it is done, the process id must not be reused.
     placing: Option<JoinHandle<()>>,
 }
 
 impl Owned {
-    /// Waits for the process to end. Nothing is lost when the future is dropped.
+    /// Waits for the process to end. Cancel-safe.
     ///
     /// # Errors
-    /// As [`Child::wait`].
+    /// See [`Child::wait`].
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(placing) = &mut self.placing {
-            // A move that failed leaves the process where it was.
+            // If the move failed, the process remains in the old cgroup.
             let _ = placing.await;
             self.placing = None;
         }
@@ -172,38 +173,38 @@ impl Drop for Owned {
     }
 }
 
-/// What a panic left behind is still a map that can be used.
+/// Locks a map. A map remains usable after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a cgroup can be made for each session from where this process runs.
+/// True if this process can create a cgroup for each session.
 #[must_use]
 pub fn can_group() -> bool {
     Cgroups::find().is_some()
 }
 
 impl ProcessTrees {
-    /// Makes this process the subreaper of everything below it and starts to reap what it adopts.
+    /// Makes this process the subreaper of everything below it and starts to reap the processes it adopts.
     ///
-    /// Must be called inside a tokio runtime. Every child that this process has must then be started through
+    /// Must be called inside a tokio runtime. Every child of this process must then be started with
     /// [`ProcessTrees::spawn`] or be waited for promptly.
     ///
     /// # Errors
-    /// If signals cannot be listened for.
+    /// Signals cannot be received.
     pub fn new() -> io::Result<Self> {
         Self::with(Cgroups::find())
     }
 
-    /// As [`ProcessTrees::new`] on a system where no cgroup can be made.
+    /// Returns the service for a system without cgroups; otherwise like [`ProcessTrees::new`].
     ///
     /// # Errors
-    /// As [`ProcessTrees::new`].
+    /// See [`ProcessTrees::new`].
     pub fn without_cgroups() -> io::Result<Self> {
         Self::with(None)
     }
 
-    /// Of a simulation, in which there are no processes.
+    /// Returns the service for a simulation, in which there are no processes.
     #[must_use]
     pub fn none() -> Self {
         Self { inner: Arc::new(Inner { running: Running::simulated(), ..Inner::default() }) }
@@ -222,28 +223,28 @@ impl ProcessTrees {
         Ok(Self { inner })
     }
 
-    /// The clock that whoever ends agents measures by.
+    /// Returns the clock for timeouts when agents are ended.
     #[must_use]
     pub fn running(&self) -> &Running {
         &self.inner.running
     }
 
-    /// Whether each session has a cgroup.
+    /// True if each session has a cgroup.
     #[must_use]
     pub fn has_cgroups(&self) -> bool {
         self.inner.cgroups.is_some()
     }
 
-    /// Starts `command` in a process group of its own, and in a cgroup of its marker if there can be one. Blocks for as long
-    /// as the file systems do that the program and its folder are on.
+    /// Starts `command` in a process group of its own, and in a cgroup of its marker if possible. Blocks as long as
+    /// the file systems of the program and its folder do.
     ///
     /// # Errors
-    /// As [`Command::spawn`].
+    /// See [`Command::spawn`].
     pub fn spawn(&self, command: &mut Command, marker: &str) -> io::Result<Owned> {
         let starting = Starting::begin();
         let child = command.process_group(0).kill_on_drop(false).spawn()?;
         let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
-        // Nobody has waited for it, so that even a child that is already over has an entry.
+        // No code has waited for it yet, so even a child that has already ended has an entry.
         let started = look(pid).map_or(0, |entry| entry.identity.started);
         starting.is(pid, started);
         #[expect(
@@ -257,31 +258,32 @@ impl ProcessTrees {
         Ok(Owned { child, identity: Identity { pid, started }, placing })
     }
 
-    /// Adopted processes without a marker, whenever there are others. Nothing but herder's own record says whose they are.
+    /// Returns a receiver of the adopted processes without a marker, which changes with them. Only herder's own
+    /// record shows their origin.
     #[must_use]
     pub fn adopted(&self) -> watch::Receiver<BTreeSet<Identity>> {
         self.inner.adopted.subscribe()
     }
 
-    /// Takes note of what an earlier herder had adopted: it is ended with what that one left.
+    /// Stores the processes that an earlier herder had adopted; they are ended with the others it left.
     pub fn inherit(&self, strays: impl Iterator<Item = Identity>) {
         lock(&self.inner.inherited).extend(strays);
     }
 
-    /// Processes that an earlier herder had adopted.
+    /// Returns the processes that an earlier herder had adopted.
     #[must_use]
     pub fn inherited(&self) -> HashSet<Identity> {
         lock(&self.inner.inherited).clone()
     }
 
-    /// Whether no process that was started or adopted here lives; it is not known where the kernel lists no children.
+    /// True if no started or adopted process of this herder lives; false if the kernel does not list children.
     #[must_use]
     pub fn is_childless(&self) -> bool {
         let living = |pid: &u32| look(*pid).is_some_and(|entry| !entry.zombie && entry.group != own_group());
         table::own_children().is_some_and(|children| !children.iter().any(living))
     }
 
-    /// All processes, seen after this was called. Many callers share one look.
+    /// Returns all processes, read after this call started. Simultaneous callers share one read.
     pub async fn table(&self) -> Arc<Table> {
         let asked = self.inner.tickets.fetch_add(1, Ordering::Relaxed);
         let mut shared = self.inner.shared.lock().await;
@@ -296,22 +298,22 @@ impl ProcessTrees {
         table
     }
 
-    /// The marker of a process, if it has or had one.
+    /// Returns the marker of a process, if it has or had one.
     pub(in crate::runtime) fn marker(&self, pid: u32) -> Option<String> {
         self.inner.marker(look(pid)?.identity)
     }
 
-    /// CPU time that `tree` has used so far, in clock ticks.
+    /// Returns the CPU time that `tree` has used so far, in clock ticks.
     pub async fn ticks(&self, tree: &Tree) -> u64 {
         let table = self.table().await;
         let members = table.members(&tree.root.into_iter().collect(), |marker| marker == tree.marker);
         table.ticks(&members)
     }
 
-    /// Whether it is certain, without looking at every process, that nothing of `tree` is left once its root was waited for.
+    /// True if it is certain, without examining every process, that nothing of `tree` is left after its root was waited for.
     ///
-    /// Orphans of the tree are this process's children by then: the kernel hands them over before it reports the end of
-    /// their parent. Two looks, because the list may miss one while another one ends.
+    /// Orphans of the tree are this process's children by then: the kernel reassigns them before it reports the end
+    /// of their parent. The list is read twice, because one read may miss a child while another child ends.
     #[must_use]
     pub fn nothing_left(&self, tree: &Tree) -> bool {
         let group = self.inner.cgroups.as_ref().and_then(|cgroups| cgroups.of(&tree.marker));
@@ -336,16 +338,17 @@ impl ProcessTrees {
         })
     }
 
-    /// Adopted processes without a marker that are ended with `tree`.
+    /// Returns the adopted processes without a marker that are ended with `tree`.
     fn strays(&self, table: &Table, tree: &Tree) -> Vec<Identity> {
         let strays = table.unmarked_children().filter(|entry| self.is_stray(*entry, tree));
         strays.map(|entry| entry.identity).collect()
     }
 
-    /// Whether an unmarked child of this process is one that it adopted from `tree`.
+    /// True if a child of this process without a marker was adopted from `tree`.
     ///
-    /// Agents never are in this process's own group, and what this process itself starts beside them is. Of those that may
-    /// have started it, by their time, it is the one in whose workspace it works; or `tree`, if no other one runs any more.
+    /// Agents are never in this process's own group, and its own helper processes are. Among the sessions that may
+    /// have started it, by their start time, the child belongs to the one in whose workspace it works; or to `tree`,
+    /// if no other one runs.
     fn is_stray(&self, entry: Entry, tree: &Tree) -> bool {
         let started = entry.identity.started;
         let Some(root) = tree.root.filter(|root| root.started <= started) else { return false };
@@ -359,7 +362,7 @@ impl ProcessTrees {
         let others = own.known.iter().any(|(pid, other)| *pid != root.pid && *other <= started);
         let starting = own.starting > 0;
         drop(own);
-        // What is being started is this program still, until it has become another one.
+        // A child that is being started still runs this program, until it executes another one.
         if starting && table::is_this_program(entry.identity.pid) {
             return false;
         }
@@ -368,12 +371,12 @@ impl ProcessTrees {
     }
 }
 
-/// This process's own group.
+/// Returns the id of this process's own group.
 fn own_group() -> u32 {
     u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0)
 }
 
-/// Moves a process into its cgroup, off the runtime's own threads: the kernel may take milliseconds.
+/// Moves a process into its cgroup on a blocking thread: the kernel may take milliseconds.
 async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
     let Ok(_turn) = PLACING.acquire().await else { return };
     let placed = tokio::task::spawn_blocking(move || {
@@ -381,22 +384,22 @@ async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
             cgroups.place(&marker, pid);
         }
     });
-    // A move that failed leaves the process where it was.
+    // If the move failed, the process remains in the old cgroup.
     let _ = placed.await;
 }
 
 impl Inner {
-    /// Children among which all adopted ones are.
+    /// Returns children that include all adopted ones; `None` if the kernel does not list children.
     fn adopted(&self) -> Option<Vec<u32>> {
         if self.scattered.load(Ordering::Relaxed) { table::own_children() } else { table::first_children() }
     }
 
-    /// Looks for adopted children without a marker, and tells whoever notes them.
+    /// Looks for adopted children without a marker, and publishes changes.
     fn look_for_strays(&self) {
         let Some(children) = self.adopted() else { return };
         let unknown: Vec<u32> = {
             let own = lock(&OWN);
-            // What is being started is not known yet.
+            // A child that is being started is not known yet.
             if own.starting > 0 {
                 return;
             }
@@ -413,7 +416,7 @@ impl Inner {
         });
     }
 
-    /// The marker of a process, also one that it has thrown away since it was last looked at.
+    /// Returns the marker of a process, including one that it has cleared since it was last seen.
     fn marker(&self, identity: Identity) -> Option<String> {
         let mut markers = lock(&self.markers);
         if let Some(marker) = markers.get(&identity) {

@@ -1,4 +1,4 @@
-//! Adopted children that ended are waited for, so that they do not fill the process table; those that live are looked for.
+//! Waits for adopted children that have ended, so that they do not fill the process table, and looks for living ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,15 +12,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::table::{Identity, first_children, look, own_children};
 use super::{Inner, OWN, STARTED, lock};
 
-/// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
+/// Pause between two rounds, so that many ends at once are one round; meanwhile a dead process only occupies its id.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A dead child in this process's own group may be one that another part of the program is about to wait for. Nobody takes this
-/// many rounds for that. What agents start is in other groups.
+/// Number of rounds after which a dead child in this process's own group is reaped. Another part of the program may
+/// be about to wait for it, but no part takes that long. Processes of agents are in other groups.
 const STRANGER_ROUNDS: u32 = 30;
 
-/// The same for one in another group, which is an agent's: what is known here is waited for by its owner, and what is being
-/// started is left alone for that time.
+/// Number of rounds after which a dead child in another group, of an agent, is reaped. Known children are waited for
+/// by their owners, and the rounds cover children that are being started.
 const ADOPTED_ROUNDS: u32 = 1;
 
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
@@ -36,7 +36,7 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
         let begun = STARTED.notified();
         let watched = !lock(&OWN).known.is_empty();
         if strangers.is_empty() {
-            // An adoption rings no bell: while agents run they are looked for.
+            // No notification reports an adoption: while agents run, adopted processes are polled.
             tokio::select! {
                 more = ended.recv() => if more.is_none() { return },
                 () = begun => {}
@@ -61,7 +61,7 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
         if own.known.contains_key(&pid) {
             continue;
         }
-        // One that is being started may be over before it is known.
+        // A child that is being started may end before it is known.
         let adopted = own.starting == 0;
         if adopted && !first.contains(&pid) {
             elsewhere(inner, pid);
@@ -72,7 +72,7 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
         let patience = if entry.group == group { STRANGER_ROUNDS } else { ADOPTED_ROUNDS };
         if (adopted && is_agents()) || rounds >= patience {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            // Gone already is as good as waited for.
+            // If it is gone already, nothing is left to do.
             let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
         } else {
             still.insert(entry.identity, rounds);
@@ -81,7 +81,7 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     *strangers = still;
 }
 
-/// A child that is none of the first thread's. What carries a marker was adopted.
+/// Handles a child that does not belong to the first thread. If it has a marker, it was adopted.
 fn elsewhere(inner: &Inner, pid: u32) {
     let adopted = look(pid).is_some_and(|entry| inner.marker(entry.identity).is_some());
     if adopted && !inner.scattered.swap(true, Ordering::Relaxed) {

@@ -1,8 +1,7 @@
-//! From an [`Invocation`] to a running child.
+//! Starts an [`Invocation`] as a child process.
 //!
-//! Whoever starts a process waits until the kernel has read its program, in a folder that it can enter; on a network mount
-//! whose server is gone that is for ever. So each is started by a thread that is there for that alone ([`begin`]), and not by
-//! one of those that everything else is done by.
+//! A start blocks until the kernel has read the program and entered the folder; on a network mount whose server is
+//! gone, it blocks forever. So it runs on a thread for this purpose alone ([`begin`]) instead of the runtime's own.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -16,20 +15,19 @@ use super::{Owned, ProcessTrees, Tree, starters};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::protocol::Invocation;
 
-/// Looked through when the child has no `PATH`.
+/// The search path if the child has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// How long a start that is to be stopped is waited for, so that whoever stops it knows what has become of it. It takes
-/// milliseconds, unless it hangs.
+/// Maximum wait for a start that is being stopped, so that its result is known. It takes milliseconds, unless it hangs.
 pub(crate) const STOPPED_START: Duration = Duration::from_secs(2);
 
-/// Starts that were given up and hang still, in one folder: whoever tries again adds no more.
+/// Maximum number of abandoned starts per folder that still hang; with that many, no further one is begun.
 const HANGING_MAX: usize = 4;
 
-/// Starts that were given up, with their folders, until they are over.
+/// Abandoned starts that still run, with their folders.
 static GIVEN_UP: Mutex<Vec<(PathBuf, Weak<()>)>> = Mutex::new(Vec::new());
 
-/// What a start came to. A child that nobody takes any more is ended.
+/// The result of a start. A child that is not taken out is ended when this is dropped.
 struct Begun<T> {
     came_to: Option<Result<(Owned, T), Detail>>,
     trees: ProcessTrees,
@@ -43,17 +41,17 @@ impl<T> Drop for Begun<T> {
         let (trees, tree) = (self.trees.clone(), Tree { root: Some(owned.identity), ..self.tree.clone() });
         self.runtime.spawn(async move {
             trees.end(&tree, Duration::ZERO).await;
-            // It is gone: this only takes note of it.
+            // The child is gone; this only reaps it.
             let _ = owned.wait().await;
         });
     }
 }
 
-/// Has `make` start a process whose marker is `marker` in `workspace`, on one of the [`starters`], and waits for that no longer
-/// than `patience`. What is started later than that, or when the future was dropped, is ended at once.
+/// Calls `make` to start a process with `marker` in `workspace`, on one of the [`starters`], and waits for at most
+/// `patience`. A process that starts later, or after the future was dropped, is ended at once.
 ///
 /// # Errors
-/// What is missing; or it has not begun in time, whichever of the disks it is that does not answer.
+/// The part that is missing, or a timeout if any of the disks does not respond.
 pub(crate) async fn begin<T: Send + 'static>(
     trees: &ProcessTrees,
     workspace: &Path,
@@ -78,7 +76,7 @@ pub(crate) async fn begin<T: Send + 'static>(
         let _inside = runtime.enter();
         begun.came_to = Some(make(&begun.trees, &begun.tree.workspace));
         drop(token);
-        // Where nobody waits for it any more, what it holds is ended.
+        // If the receiver is gone, the value is dropped, which ends its child.
         begun
     });
     let begun = trees.running().within(patience, starting).await.ok_or_else(silent)?;
@@ -87,7 +85,7 @@ pub(crate) async fn begin<T: Send + 'static>(
     begun.came_to.take().unwrap_or_else(|| Err(Own::DriverFailed.into()))
 }
 
-/// Notes, when it is dropped, a start that goes on.
+/// Records, when it is dropped, an abandoned start that still runs.
 struct GivenUp {
     folder: PathBuf,
     token: Weak<()>,
@@ -102,10 +100,10 @@ impl Drop for GivenUp {
     }
 }
 
-/// Starts `invocation` in `workspace`; blocks, see [`begin`].
+/// Starts `invocation` in `workspace`. Blocks, see [`begin`].
 ///
 /// # Errors
-/// What is missing.
+/// The part that is missing.
 pub(crate) fn spawn(
     trees: &ProcessTrees,
     invocation: &Invocation,
@@ -134,11 +132,11 @@ pub(crate) fn spawn(
     })
 }
 
-/// The program's place. It is looked up here and not by the standard library, which gives up its fast way to start a child
-/// when the child's `PATH` differs from its own.
+/// Returns the path of the program. The search is done here because the standard library does not use its fast way to
+/// start a child if the child's `PATH` differs from its own.
 ///
 /// # Errors
-/// What is missing.
+/// The part that is missing.
 pub(crate) fn locate(invocation: &Invocation, workspace: &Path) -> Result<PathBuf, Own> {
     let program = invocation.program.as_str();
     if program.is_empty() {

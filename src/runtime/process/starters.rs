@@ -1,7 +1,7 @@
 //! The threads that start processes.
 //!
-//! None of them ever ends: to the kernel the parent of a process is the thread that started it, and what asks to be killed
-//! when its parent dies (`PR_SET_PDEATHSIG`; `bwrap --die-with-parent`) is killed when that thread ends.
+//! They never end: to the kernel, the parent of a process is the thread that started it, and a process that is to be
+//! killed with its parent (`PR_SET_PDEATHSIG`; `bwrap --die-with-parent`) is killed when that thread ends.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Threads that there are from the start of the work on. Starting a process takes milliseconds, nearly all of them in the
-/// kernel, which does few at a time.
+/// The usual number of threads. Starting a process takes milliseconds, nearly all of them in the kernel, which
+/// handles few starts in parallel.
 const USUAL: usize = 2;
 
-/// When none of the threads took anything up for so long, all of them hang, and there is one more.
+/// The time after which all threads are assumed to hang, because none of them took work; then one more is added.
 const HUNG: Duration = Duration::from_millis(50);
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -28,7 +28,7 @@ struct Starters {
     queue: VecDeque<Work>,
     threads: usize,
     idle: usize,
-    /// How much was taken up, ever.
+    /// Total number of items of work that were taken.
     taken: u64,
 }
 
@@ -36,15 +36,15 @@ fn starters() -> MutexGuard<'static, Starters> {
     STARTERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does `work` on one of the threads, and waits for what it says.
+/// Runs `work` on one of the threads, and returns its result.
 ///
 /// # Errors
-/// There can be no thread; or `work` came to no end.
+/// No thread could be started, or `work` panicked.
 pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (answer, mut answered) = oneshot::channel();
     let work = move || {
         if !answer.is_closed() {
-            // What nobody waits for any more is dropped, and says there what that means.
+            // Work without a receiver is dropped, and so is what it holds.
             let _ = answer.send(work());
         }
     };
@@ -57,7 +57,7 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
     }
 }
 
-/// Puts `work` where it is taken up. Says how much was taken up before.
+/// Adds `work` to the queue. Returns the number of items taken before.
 fn enqueue(work: Work) -> io::Result<u64> {
     let mut all = starters();
     if all.threads < USUAL && all.idle <= all.queue.len() {
@@ -68,14 +68,14 @@ fn enqueue(work: Work) -> io::Result<u64> {
     Ok(all.taken)
 }
 
-/// Adds a thread if something waits and nothing was taken up since `seen`.
+/// Adds a thread if work is waiting and none was taken since `seen`.
 fn look_again(seen: u64) -> u64 {
     let mut all = starters();
     if !all.queue.is_empty() && all.idle == 0 && all.taken == seen {
         if let Err(reason) = begin(&mut all) {
             tracing::warn!(%reason, "no further thread to start processes with; those that there are go on");
         }
-        // Whoever else waits gives it its time.
+        // Other waiting callers first give the new thread its time.
         all.taken += 1;
     }
     all.taken
@@ -93,7 +93,8 @@ fn take_up() {
         if let Some(work) = all.queue.pop_front() {
             all.taken += 1;
             drop(all);
-            // The thread outlives a panic: what it started before is running. Whoever waits is told by the closed channel.
+            // The thread survives a panic, because processes that it started are running. The caller gets an error
+            // from the closed channel.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             all = starters();
         } else {
@@ -114,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// The thread that does something, below `/proc`.
+    /// Returns the thread that runs the work, as a path below `/proc`.
     async fn thread() -> PathBuf {
         run(|| std::fs::read_link("/proc/thread-self")).await.expect("it is done").expect("there is a thread")
     }
@@ -123,7 +124,7 @@ mod tests {
         Path::new("/proc").join(thread).exists()
     }
 
-    /// All in one: the threads are the whole process's.
+    /// A single test, because the threads belong to the entire process.
     #[tokio::test]
     async fn a_thread_that_started_something_never_ends_and_one_that_hangs_holds_up_nothing() {
         let mut used = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The stop ladder: SIGTERM, grace, SIGKILL, to every process of a tree, until two looks in a row find nothing.
+//! The stop ladder: SIGTERM, grace period, SIGKILL, to every process of a tree, until two consecutive looks find nothing.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use super::table::{Identity, look};
 use super::{ProcessTrees, Tree, cgroup, send};
 
-/// After SIGKILL a process is gone as soon as the kernel lets go of it; one that is not by then hangs in a device or a file
-/// system and is reported as a survivor.
+/// Maximum wait after SIGKILL. A process that still exists then hangs in a device or a file system, and is reported
+/// as a survivor.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
 /// The first wait between two looks. Most processes are gone by the second look.
@@ -20,60 +20,61 @@ const LOOK_FIRST: Duration = Duration::from_millis(5);
 /// The longest wait between two looks.
 const LOOK_LAST: Duration = Duration::from_millis(200);
 
-/// Which processes are meant.
+/// The processes to end.
 pub(in crate::runtime) enum Meant<'a> {
-    /// A session's.
+    /// Those of a session.
     Tree(&'a Tree),
-    /// Those whose marker begins with one of these.
+    /// Those whose marker starts with one of these prefixes.
     Marked(&'a [&'a str]),
 }
 
-/// What came of a tree.
+/// The result of ending a tree.
 #[derive(Debug, Default)]
 pub(in crate::runtime) struct Gone {
-    /// How many processes of it were ended.
+    /// Number of processes that were ended.
     pub(in crate::runtime) ended: usize,
-    /// Those that could not be.
+    /// The processes that could not be ended.
     pub(in crate::runtime) survivors: Vec<u32>,
 }
 
-/// A climb up the ladder.
+/// A run of the stop ladder.
 struct Climb<'a> {
     trees: &'a ProcessTrees,
     meant: Meant<'a>,
-    /// What was meant once stays meant, whatever becomes of its parent and its environment.
+    /// Every process that belonged to the tree at some look; it stays in it, even if its parent ends or its
+    /// environment changes.
     seen: HashSet<Identity>,
-    /// What was found alive.
+    /// The processes that were found alive.
     found: HashSet<Identity>,
 }
 
 impl ProcessTrees {
-    /// Ends `tree`. Returns what could not be ended.
+    /// Ends `tree`. Returns the survivors.
     pub async fn end(&self, tree: &Tree, grace: Duration) -> Vec<u32> {
         self.end_counted(tree, grace).await.survivors
     }
 
-    /// Ends `tree`, and says what came of it.
+    /// Ends `tree`, and returns the result with the number of ended processes.
     pub(in crate::runtime) async fn end_counted(&self, tree: &Tree, grace: Duration) -> Gone {
         let seen = tree.root.into_iter().collect();
         let (mut found, survivors) = self.end_all(Meant::Tree(tree), seen, grace).await;
-        // One that left when it was asked to, before anybody looked, was ended as well.
+        // The root counts as ended even if it exited on request before the first look.
         found.extend(tree.root);
         Gone { ended: found.len().saturating_sub(survivors.len()), survivors }
     }
 
-    /// Ends every process whose marker begins with `prefix`, and all their descendants. Returns what could not be ended.
+    /// Ends every process whose marker starts with `prefix`, and all their descendants. Returns the survivors.
     pub async fn end_marked(&self, prefix: &str, grace: Duration) -> Vec<u32> {
         self.end_all(Meant::Marked(&[prefix]), HashSet::new(), grace).await.1
     }
 
-    /// How many living processes have a marker that begins with `prefix`, or descend from one that has.
+    /// Returns the number of living processes whose marker starts with `prefix`, or that descend from such a process.
     pub async fn count_marked(&self, prefix: &str) -> usize {
         self.count_marked_but(prefix, Vec::new).await
     }
 
-    /// The same without those whose marker begins with one of `but`, which is asked for once it is known what lives: what is
-    /// born meanwhile is not counted on one side alone.
+    /// Returns that number without the processes whose marker starts with one of `but`. `but` is called after the
+    /// processes were read, so that a process born meanwhile is not counted on one side only.
     pub async fn count_marked_but(&self, prefix: &str, but: impl FnOnce() -> Vec<String>) -> usize {
         let (table, but) = (self.table().await, but());
         let counts = |marker: &str| {
@@ -82,14 +83,14 @@ impl ProcessTrees {
         table.members(&HashSet::new(), counts).len()
     }
 
-    /// The markers that begin with `prefix` of whatever lives.
+    /// Returns the markers of living processes that start with `prefix`.
     pub async fn markers(&self, prefix: &str) -> BTreeSet<String> {
         let table = self.table().await;
         table.markers().filter(|marker| marker.starts_with(prefix)).map(str::to_owned).collect()
     }
 
-    /// Ends what is meant, the processes in `seen`, and all descendants of both. Returns what was found alive and what could
-    /// not be ended.
+    /// Ends the intended processes, those in `seen`, and all descendants of both. Returns the processes found alive,
+    /// and the survivors.
     pub(in crate::runtime) async fn end_all(
         &self,
         meant: Meant<'_>,
@@ -104,7 +105,7 @@ impl ProcessTrees {
 }
 
 impl Climb<'_> {
-    /// The cgroups of what is meant.
+    /// Returns the cgroups of the intended processes.
     fn groups(&self) -> Vec<PathBuf> {
         let Some(cgroups) = &self.trees.inner.cgroups else { return Vec::new() };
         match &self.meant {
@@ -115,7 +116,7 @@ impl Climb<'_> {
         }
     }
 
-    /// What lives now.
+    /// Returns the living processes.
     async fn members(&mut self) -> Vec<Identity> {
         let table = self.trees.table().await;
         let grouped = self.groups().into_iter().flat_map(|group| cgroup::pids(&group));
@@ -134,19 +135,20 @@ impl Climb<'_> {
         members
     }
 
-    /// What lives, after two looks if the first one found nothing: a process may be born between two lines of a list.
+    /// Returns the living processes, after a second look if the first one found nothing: a process may be born while
+    /// the list is read.
     async fn members_for_certain(&mut self) -> Vec<Identity> {
         let members = self.members().await;
         if members.is_empty() { self.members().await } else { members }
     }
 
-    /// Whether nothing lives, given what two looks have found. A process that forks and exits all the time is never seen
-    /// alive, but its cgroup knows of it.
+    /// True if nothing lives, according to the result of two looks. A process that forks and exits all the time is
+    /// never seen alive, but its cgroup shows it.
     fn is_over(&self, members: &[Identity]) -> bool {
         members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
     }
 
-    /// SIGTERM. Whether everything left within `grace`.
+    /// Sends SIGTERM. Returns true if all processes exited within `grace`.
     async fn ask(&mut self, grace: Duration) -> bool {
         let running = self.trees.running().clone();
         let _held = running.hold();
@@ -160,7 +162,7 @@ impl Climb<'_> {
             }
             for member in members.into_iter().filter(|member| asked.insert(*member)) {
                 send(member, Signal::TERM);
-                // A stopped process hears of it only once it goes on.
+                // A stopped process gets the signal only once it continues.
                 send(member, Signal::CONT);
             }
             if running.now() >= until {
@@ -171,7 +173,7 @@ impl Climb<'_> {
         }
     }
 
-    /// SIGKILL, to whatever is found again and again. What is left.
+    /// Sends SIGKILL to every process that is found, repeatedly. Returns the survivors.
     async fn kill(&mut self) -> Vec<u32> {
         let running = self.trees.running().clone();
         let _held = running.hold();
@@ -194,7 +196,7 @@ impl Climb<'_> {
                 let left: BTreeSet<u32> = members.iter().map(|member| member.pid).chain(grouped).collect();
                 return left.into_iter().collect();
             }
-            // Whoever forks while this loop looks is not given a pause to do so again.
+            // After a look with new processes there is no pause, in which they could fork again.
             if !fresh {
                 sleep(pause).await;
                 pause = (pause * 2).min(LOOK_LAST);

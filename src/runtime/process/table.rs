@@ -1,4 +1,4 @@
-//! What `/proc` says about processes.
+//! Process information from `/proc`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -7,52 +7,52 @@ use std::path::PathBuf;
 
 use crate::runtime::environment::MARKER;
 
-/// What the kernel gives at once of a file that it makes up.
+/// Size of the kernel's reads of generated files, in bytes.
 const PAGE: usize = 4096;
 
-/// A process for good: its id is given to another one later, its start time is not.
+/// A unique identity of a process: its id is reused later, its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity {
     /// Process id.
     pub pid: u32,
-    /// Start time in clock ticks since boot.
+    /// Start time, in clock ticks since the boot.
     pub started: u64,
 }
 
-/// One process, as it was when it was looked at.
+/// A process at the time of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Which.
+    /// The identity.
     pub identity: Identity,
-    /// Its parent.
+    /// The id of its parent.
     pub parent: u32,
-    /// Its process group.
+    /// The id of its process group.
     pub group: u32,
-    /// Whether it is over and only waits for its parent to notice.
+    /// True if it has ended and has not been waited for.
     pub zombie: bool,
-    /// CPU time it and the children it waited for have used, in clock ticks.
+    /// CPU time used by it and by the children it waited for, in clock ticks.
     pub ticks: u64,
 }
 
-/// Looks at one process.
+/// Returns the process with this id; `None` if there is none.
 #[must_use]
 pub fn look(pid: u32) -> Option<Entry> {
     parse(pid, &contents(&format!("/proc/{pid}/stat"))?)
 }
 
-/// A file of `/proc`, which has no size that would say how much room to make: it is read as whole as the kernel gives it.
+/// Reads a file of `/proc`. Its reported size is 0, so a page is reserved, and the file is read in as few calls as possible.
 fn contents(path: &str) -> Option<String> {
     let mut text = Vec::with_capacity(PAGE);
     File::open(path).ok()?.take(u64::MAX).read_to_end(&mut text).ok()?;
-    // A name may be any bytes.
+    // The name of a process may contain any bytes.
     Some(String::from_utf8(text).unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()))
 }
 
-/// Parses `/proc/<pid>/stat`. The name in parentheses may hold anything, parentheses and line ends included.
+/// Parses `/proc/<pid>/stat`. The name in parentheses may contain any characters, including parentheses and line ends.
 fn parse(pid: u32, stat: &str) -> Option<Entry> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // `fields[0]` is field 3 of the manual.
+    // `fields[0]` is field 3 in the manual page.
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Entry {
         identity: Identity { pid, started: number(22)? },
@@ -63,13 +63,13 @@ fn parse(pid: u32, stat: &str) -> Option<Entry> {
     })
 }
 
-/// Whether the process still runs (a zombie does not).
+/// True if the process still runs (a zombie does not).
 #[must_use]
 pub fn lives(identity: Identity) -> bool {
     look(identity.pid).is_some_and(|entry| entry.identity == identity && !entry.zombie)
 }
 
-/// The value of `HERDER_SESSION` in the environment the process was started with.
+/// Returns the value of `HERDER_SESSION` in the environment that the process was started with.
 #[must_use]
 pub(super) fn marker(pid: u32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
@@ -79,41 +79,42 @@ pub(super) fn marker(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// The folder it works in.
+/// Returns the working directory of a process.
 #[must_use]
 pub(in crate::runtime) fn workspace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Whether a process runs the program that this process runs.
+/// True if a process runs the same program as this process.
 pub(super) fn is_this_program(pid: u32) -> bool {
     let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
     program("self").is_some_and(|this| program(&pid.to_string()) == Some(this))
 }
 
-/// Every process.
+/// Returns the ids of all processes.
 pub(super) fn pids() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The children of this process's first thread; `None` if the kernel does not list them.
+/// Returns the children of this process's first thread; `None` if the kernel does not list them.
 ///
-/// A child is in the list of the thread that started it. Orphans, and the children of threads that end, go to the first
-/// thread of a process that lives (`find_alive_thread` in the kernel's `exit.c`), and the first of all lives as long as the
-/// process. So this is a list of a few adopted ones, where [`own_children`] has every agent's process.
+/// A child is listed with the thread that started it. Orphans, and the children of threads that end, move to the
+/// first living thread of a process (`find_alive_thread` in the kernel's `exit.c`), and the first thread lives as
+/// long as the process. So this is a list of a few adopted processes, while [`own_children`] has every agent's
+/// process.
 #[must_use]
 pub(super) fn first_children() -> Option<Vec<u32>> {
     let own = std::process::id();
     contents(&format!("/proc/self/task/{own}/children")).map(|list| numbers(&list).collect())
 }
 
-/// This process's own children, adopted ones included; `None` if the kernel does not list them.
+/// Returns this process's own children, including adopted ones; `None` if the kernel does not list them.
 #[must_use]
 pub(super) fn own_children() -> Option<Vec<u32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        // A thread that ends between the two reads hands its children to another one, which is why callers look twice.
+        // A thread that ends between the two reads passes its children to another one, which is why callers look twice.
         if let Some(list) = thread.path().join("children").to_str().and_then(contents) {
             children.extend(numbers(&list));
         } else if thread.file_name().to_str() == Some(&std::process::id().to_string()) {
@@ -127,7 +128,7 @@ fn numbers(list: &str) -> impl Iterator<Item = u32> {
     list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok())
 }
 
-/// All processes of one moment.
+/// All processes at one time.
 #[derive(Debug, Default)]
 pub struct Table {
     entries: HashMap<u32, Entry>,
@@ -136,8 +137,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Looks at every process. `known` are markers that were seen before: what a process once was it stays, even if it has
-    /// replaced itself by a program with an empty environment.
+    /// Reads all processes. `known` has the markers seen before: a process keeps its marker, even if it executes a
+    /// program with an empty environment.
     #[must_use]
     pub fn read(known: &mut HashMap<Identity, String>) -> Self {
         let mut table = Self::default();
@@ -160,7 +161,7 @@ impl Table {
         table
     }
 
-    /// The living processes that `belongs` says of their marker, that are among `roots`, or that descend from any of these.
+    /// Returns the living processes for whose marker `belongs` is true, those among `roots`, and all descendants of both.
     #[must_use]
     pub fn members(&self, roots: &HashSet<Identity>, belongs: impl Fn(&str) -> bool) -> Vec<Identity> {
         let marked = self.markers.iter().filter(|(_, marker)| belongs(marker)).map(|(pid, _)| *pid);
@@ -178,18 +179,18 @@ impl Table {
         living.map(|entry| entry.identity).collect()
     }
 
-    /// The markers that there are.
+    /// Yields all markers.
     pub(super) fn markers(&self) -> impl Iterator<Item = &str> {
         self.markers.values().map(String::as_str)
     }
 
-    /// CPU time of some processes, in clock ticks.
+    /// Returns the CPU time of some processes, in clock ticks.
     #[must_use]
     pub fn ticks(&self, members: &[Identity]) -> u64 {
         members.iter().filter_map(|member| self.entries.get(&member.pid)).map(|entry| entry.ticks).sum()
     }
 
-    /// Living children of this process that carry no marker.
+    /// Yields the living children of this process without a marker.
     pub(super) fn unmarked_children(&self) -> impl Iterator<Item = Entry> {
         let children = self.children.get(&std::process::id()).into_iter().flatten();
         children

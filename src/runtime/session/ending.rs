@@ -1,4 +1,4 @@
-//! Time that passes, and the end.
+//! The timeouts and the end of a session.
 
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ impl Session {
         }
         match &self.stage {
             Stage::Held | Stage::Draining { .. } => {}
-            // Whoever waits for people hangs on nothing.
+            // A session that waits for people does not hang.
             Stage::Working if self.held_since.is_some() => {}
             Stage::Working => {
                 let ran_out = self.vitals.ran_out(&self.clocks, self.elapsed());
@@ -28,13 +28,13 @@ impl Session {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
                     let quiet = clock == Clock::Task && self.vitals.is_quiet(&self.clocks, self.elapsed());
                     if clock == Clock::Silence || quiet {
-                        // Asked before the interrupt, after which the runtime waits for nothing any more.
+                        // Before the interrupt, after which the runtime waits for nothing.
                         self.stalled = self.protocol.stalled(&self.tail);
                     }
                     self.stop(Cause::Clock(clock, evidence));
                 }
             }
-            // The turn that was to follow did not begin.
+            // The expected next turn did not start.
             Stage::Leaving { until } if now >= *until && self.stdin.is_open() => {
                 self.stdin.close();
                 self.leave();
@@ -50,7 +50,7 @@ impl Session {
         }
         if now >= self.next_beat {
             self.next_beat = now + self.clocks.beat;
-            // Every clock is looked at above: a session that is still here has evidence of life or is being ended in time.
+            // All timeouts were checked above: a session that is still here has evidence of life, or is being ended in time.
             self.outgoing.beat();
         }
         if self.look_due().is_some_and(|due| now >= due) {
@@ -58,8 +58,8 @@ impl Session {
         }
     }
 
-    /// When the clock that runs out next is believed. That of silence is only when the CPU time was looked at until then, or
-    /// cannot be looked at.
+    /// Returns the time at which the next timeout takes effect. The silence timeout takes effect only if the CPU time
+    /// was examined until then, or cannot be examined.
     pub(super) fn clock_due(&self, now: Instant) -> Instant {
         let (clock, at) = self.vitals.next(&self.clocks);
         let due = self.given + self.held + at;
@@ -67,7 +67,7 @@ impl Session {
         if clock == Clock::Silence && now >= due && !looked() { due + LOOK_MAX } else { due }
     }
 
-    /// When the tree's CPU time is looked at next: if nothing else speaks for the session.
+    /// Returns the time of the next look at the tree's CPU time; `None` if there is other evidence of life.
     pub(super) fn look_due(&self) -> Option<Instant> {
         let looks =
             matches!(self.stage, Stage::Working) && self.held_since.is_none() && self.sampling.is_none();
@@ -88,7 +88,7 @@ impl Session {
         self.sampling = None;
         let now = self.now();
         let before = self.sampled.replace((ticks, now));
-        // What was used long ago says nothing of now.
+        // CPU time used long ago is no evidence for the present.
         let recent = |at: &Instant| now.saturating_duration_since(*at) <= LOOK_MAX + look_pause(&self.clocks);
         if let Some((before, at)) = before.filter(|(_, at)| recent(at)) {
             self.looked = Some(now);
@@ -109,7 +109,7 @@ impl Session {
         }
         match &self.cause {
             None => {}
-            // What was finished before the order reached it is finished.
+            // A turn that finished before the stop order arrived counts as finished.
             Some(Cause::Ordered) if succeeded && self.exit.is_some() => {}
             Some(Cause::Ordered) => {
                 outcome.category = Category::Interrupted;
@@ -117,20 +117,20 @@ impl Session {
                 outcome.resets_at = None;
             }
             Some(Cause::Clock(clock, evidence)) => match self.stalled.take() {
-                // It said what it waits for, and fell silent over it.
+                // The agent reported what it waits for before it went silent.
                 Some(stalled) => {
                     outcome.category = stalled.category;
                     outcome.unknown = false;
                     outcome.detail = stalled.detail;
                     outcome.resets_at = stalled.resets_at;
                 }
-                // It was about to say so.
+                // The agent was about to report its success.
                 None if succeeded => {}
                 None => {
                     let hung = *clock != Clock::Task;
                     outcome.category = if hung { Category::Hung } else { Category::TaskTimeout };
                     outcome.unknown = false;
-                    // Whoever waits for a login says so at the start, and in plain words.
+                    // A login prompt at the start is in the output in plain words.
                     let said = if *clock == Clock::Startup { self.tail.reason() } else { String::new() };
                     outcome.detail = evidence.clone().with(said);
                     outcome.resets_at = None;
@@ -139,7 +139,7 @@ impl Session {
         }
         outcome.history_refused = matches!(outcome.category, Category::Permanent | Category::Transient)
             && refuses_history(&outcome.detail.said);
-        // What it said last is how far it got.
+        // The last words show how far it got.
         outcome.text = outcome.text.take().or_else(|| self.last_words.take());
         let over = {
             let now = self.now();
@@ -168,7 +168,7 @@ impl Session {
         self.send_all().await;
     }
 
-    /// Waits until everything is told.
+    /// Waits until everything is reported.
     pub(super) async fn send_all(&mut self) {
         self.outgoing.flush();
         while let Some(report) = self.outgoing.pop() {

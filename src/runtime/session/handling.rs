@@ -1,4 +1,4 @@
-//! What is done about what happened.
+//! The handling of orders, output and events in a session.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -22,7 +22,7 @@ use crate::runtime::process::stop::Gone;
 use crate::runtime::protocol::{Happening, Protocol, Steering};
 use crate::runtime::text::bounded;
 
-/// The most of a line that could not be understood in herder's own log, in bytes.
+/// Maximum length of a line that could not be parsed, in herder's own log, in bytes.
 const LOGGED_MAX: usize = 200;
 
 fn moment(now: Instant) -> Moment {
@@ -81,7 +81,7 @@ impl Session {
         }
     }
 
-    /// Gives the runtime the answer that it waits for; a call of several questions goes on with the next.
+    /// Gives the runtime the answer that it waits for; a call with several questions continues with the next.
     fn answer(&mut self, key: AskKey, told: &Told) {
         let mut happened = Vec::new();
         self.protocol.answer(key, told, &mut happened);
@@ -99,7 +99,7 @@ impl Session {
         }
     }
 
-    /// Asks the runtime first if there is a way to ask, else begins the ladder.
+    /// Interrupts the turn if the runtime supports it, and otherwise starts the stop ladder.
     pub(super) fn stop(&mut self, cause: Cause) {
         match self.stage {
             Stage::Ending { .. } | Stage::Draining { .. } | Stage::Interrupting { .. } => return,
@@ -141,7 +141,7 @@ impl Session {
             Stage::Ending { .. } | Stage::Draining { .. } => {}
             Stage::Held | Stage::Working | Stage::Leaving { .. } | Stage::Interrupting { .. } => {
                 if self.trees.nothing_left(&self.tree) {
-                    // It left by itself, or when it was asked to.
+                    // The process exited by itself, or on request.
                     self.drain(Gone { ended: 1, survivors: Vec::new() });
                 } else {
                     self.end(self.clocks.grace);
@@ -179,7 +179,7 @@ impl Session {
         }
         if lines > 0 {
             self.vitals.event(self.elapsed());
-            // What is answered to an interrupt is no sign that it went on by itself.
+            // The response to an interrupt is no evidence that the agent continued by itself.
             if self.cause.is_none() {
                 self.tail.outdated();
             }
@@ -199,7 +199,7 @@ impl Session {
         while let Some(line) = stderr.next_line() {
             lines = true;
             if let Line::Whole(line) = line {
-                // Before it is cut.
+                // Redaction comes before truncation.
                 let line = String::from_utf8_lossy(line);
                 self.tail.push(self.launch.redactor.redact(&line).as_bytes());
             }
@@ -231,7 +231,7 @@ impl Session {
             }
             Happening::Output(text) => {
                 self.relay(&text, now);
-                // What is relayed can be left out of a channel that nobody reads for a while: then the log has it.
+                // Relayed text may be left out of a channel that nobody reads for a while, so it is logged as well.
                 if self.launch.spec.relay == Relay::All {
                     self.outgoing.logged(&text, now);
                 }
@@ -284,7 +284,7 @@ impl Session {
         }
     }
 
-    /// The runtime waits for this answer no more.
+    /// Handles the withdrawal of a question: the runtime no longer waits for its answer.
     fn withdrawn(&mut self, key: AskKey) {
         if self.asked.remove(&key) {
             self.outgoing.signal(Signal::AskWithdrawn { key });
@@ -292,20 +292,21 @@ impl Session {
         self.hold();
     }
 
-    /// A turn is over, as the evaluator counts them.
+    /// Reports a turn that has ended, as the evaluator counts turns.
     pub(super) fn observed(&mut self, turn: Option<Turn>) {
         if let Some(turn) = turn {
             self.outgoing.observed(turn);
         }
     }
 
-    /// `goes_on`: another turn follows, in which the runtime may ask as in any other. What is closed to it then it takes for a
-    /// no, and may take for nobody who looks at what it does.
+    /// Handles the end of a turn. With `goes_on`, another turn follows, in which the runtime may ask as usual;
+    /// standard input stays open for it, because the runtime takes a closed one for a no, and possibly for the
+    /// absence of any observer.
     fn on_turn_end(&mut self, goes_on: bool) {
         let over = self.observer.close(self.now(), self.launch.session);
         self.observed(over);
         self.vitals.turn_ended();
-        // A turn that is over waits for nothing.
+        // A turn that has ended waits for no answer.
         while let Some(key) = self.asked.first().copied() {
             self.withdrawn(key);
         }
@@ -314,7 +315,7 @@ impl Session {
             Stage::Working if goes_on => {
                 self.stage = Stage::Leaving { until: self.now() + self.clocks.grace }
             }
-            // It was interrupted: nothing is to follow.
+            // After an interrupt no turn is to follow.
             Stage::Interrupting { .. } if goes_on => self.end(self.clocks.grace),
             Stage::Working => {
                 self.stdin.close();
@@ -328,7 +329,7 @@ impl Session {
         }
     }
 
-    /// The runtime has nothing more to do: it is given time to leave.
+    /// Gives the runtime time to exit, because it has no more work.
     pub(super) fn leave(&mut self) {
         let grace = self.clocks.grace;
         let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));

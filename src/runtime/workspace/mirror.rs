@@ -1,8 +1,8 @@
-//! A folder that stands in for a repository's `.git` while it is looked at.
+//! A temporary folder that replaces a repository's `.git` while its state is read.
 //!
-//! Whatever the repository configures can be swapped while `git` runs, so that asking first which filters there are protects
-//! from nothing. Here `git` reads a configuration that herder has written, of the few settings that say how files are
-//! compared; objects and references are the repository's own.
+//! The repository's configuration can change while `git` runs, so a check for filters beforehand protects from
+//! nothing. With this folder, `git` reads a configuration written by herder, with the few settings that define how
+//! files are compared; objects and references are the repository's own.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// Settings that are taken over: none of them names a program or a file.
+/// The settings that are copied; none of them contains a program or a file.
 const TAKEN: [&str; 12] = [
     "core.repositoryformatversion",
     "core.filemode",
@@ -27,10 +27,10 @@ const TAKEN: [&str; 12] = [
     "extensions.refstorage",
 ];
 
-/// Where a repository is.
+/// The folders of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    /// Its own folder; of a linked worktree that of the worktree.
+    /// The repository's own folder; for a linked worktree that of the worktree.
     pub(super) git: PathBuf,
     /// The folder with objects and references.
     pub(super) common: PathBuf,
@@ -38,12 +38,12 @@ pub(super) struct Places {
     pub(super) top: PathBuf,
 }
 
-/// The folder, which is gone when this is.
+/// The folder; deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Mirror(PathBuf);
 
 impl Mirror {
-    /// Makes it, with what of `config` (as `git config --null --list` says it) is taken over.
+    /// Creates the folder, with the copied settings of `config` (the output of `git config --null --list`).
     pub(super) fn of(places: &Places, config: &str) -> io::Result<Self> {
         let name = format!(
             "herder-look-{}-{:016x}",
@@ -73,7 +73,7 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
@@ -87,7 +87,7 @@ impl Drop for Mirror {
     }
 }
 
-/// What `HEAD` says: its first 4 KiB, and nothing of what would be waited for.
+/// Reads the first 4 KiB of `HEAD`, without blocking on special files.
 fn head(git: &Path) -> io::Result<Vec<u8>> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(git.join("HEAD"))?;
@@ -96,7 +96,7 @@ fn head(git: &Path) -> io::Result<Vec<u8>> {
     Ok(said)
 }
 
-/// The configuration that is written: plain words alone.
+/// Returns the configuration to write, with plain words as values only.
 fn taken(config: &str) -> String {
     let mut written = String::from("[core]\n\tbare = false\n");
     for entry in config.split('\0') {
