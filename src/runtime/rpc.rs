@@ -19,7 +19,7 @@ pub struct Line<'a, P, A, E> {
     /// The request's id.
     #[serde(borrow, default)]
     pub id: Scalar<'a>,
-    /// What it is about.
+    /// The name of the method.
     #[serde(borrow, default)]
     pub method: Scalar<'a>,
     /// Its parameters.

@@ -55,7 +55,7 @@ pub(in super::super) struct Page {
 pub(in super::super) struct Seen {
     /// Its id.
     pub(in super::super) id: MessageId,
-    /// Whose it is.
+    /// Its author.
     pub(in super::super) author: UserId,
     /// Its text.
     pub(in super::super) content: String,
