@@ -244,7 +244,7 @@ enum Stranger {
     OtherUser,
     /// It is an agent: it runs as the same user, but is a descendant of herder (which is the subreaper of all its orphans).
     Agent,
-    /// It may be left from a killed herder's agent, which is no descendant of this herder.
+    /// It may be left from a killed herder's agent, which is not a descendant of this herder.
     Unproven,
 }
 

@@ -55,7 +55,7 @@ impl Running {
         if let Some(state) = &self.0 {
             let mut locked = lock(state);
             if locked.held == 0 {
-                // Time without measurements is no gap.
+                // Time without measurements is not a gap.
                 locked.seen = Instant::now();
             }
             locked.held += 1;

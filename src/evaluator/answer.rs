@@ -13,7 +13,7 @@ use crate::outbox::clean::clean;
 /// The words of findings, which a message must not contain: that would be a second verdict.
 const FINDINGS: [&str; 3] = ["CORRECTION", "THINK_DEEPER", "ESCALATION"];
 
-/// Maximum length of an answer, in bytes; a longer one is no verdict.
+/// Maximum length of an answer, in bytes; a longer one is not a verdict.
 const ANSWER_MAX: usize = 16 * 1024;
 
 /// Parses an answer into a verdict.
@@ -51,7 +51,7 @@ fn verdict(line: &str) -> Option<Verdict> {
         .trim_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`' | '-' | '–' | '—' | '|'));
     let second =
         message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| FINDINGS.contains(&word));
-    // A copied placeholder is no message.
+    // A copied placeholder is not a message.
     let says = message.chars().any(char::is_alphanumeric) && !message.starts_with('<') && !second;
     match word {
         "OK" => message.chars().all(|c| c.is_ascii_punctuation()).then_some(Verdict::Ok),

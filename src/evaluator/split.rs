@@ -23,10 +23,10 @@ pub const TASK_MAX: usize = 8 * 1024;
 /// Maximum length of the progress so far, in bytes.
 pub const CONTEXT_MAX: usize = 16 * 1024;
 
-/// Maximum length of one part, in bytes: a page. A longer one is no part but the whole again.
+/// Maximum length of one part, in bytes: a page. A longer one repeats the whole task instead of a part.
 pub const PART_MAX: usize = 4 * 1024;
 
-/// Maximum length of an answer, in bytes: all parts with every byte escaped, and a reserve. A longer one is no list.
+/// Maximum length of an answer, in bytes: all parts with every byte escaped, and a reserve. A longer one is not a list.
 const ANSWER_MAX: usize = PARTS_MAX * PART_MAX * 4;
 
 /// A task to split.
@@ -81,7 +81,7 @@ The data has ended. Answer now with exactly one JSON array of 2 to {PARTS_MAX} s
 /// Parses an answer into parts.
 ///
 /// # Errors
-/// [`Lapse::Unparsable`] if it is no list.
+/// [`Lapse::Unparsable`] if it is not a list.
 pub fn parse(said: &str) -> Result<Vec<String>, Lapse> {
     let unparsable = || Lapse::unparsable(if said.trim().is_empty() { "nothing" } else { said });
     if said.len() > ANSWER_MAX {

@@ -48,7 +48,7 @@ const MARK: &str = "| ";
 pub struct Brief {
     /// The agent's task; empty if unknown.
     pub task: String,
-    /// People's messages to the agent since the task began, oldest first: following them is no drift.
+    /// People's messages to the agent since the task began, oldest first: following them is not drift.
     pub said: Vec<String>,
     /// Its last turns, oldest first.
     pub turns: Vec<Arc<Turn>>,

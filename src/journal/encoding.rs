@@ -119,7 +119,7 @@ pub fn encode_event(recorded: &Recorded) -> Result<Vec<u8>, DecodeError> {
 /// Parses an event.
 ///
 /// # Errors
-/// A newer version, or text that is no event.
+/// A newer version, or text that is not an event.
 pub fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, DecodeError> {
     let StoredEvent { rev, at, stream, entry } = versioned(text)?;
     Ok(Recorded { seq, stream, rev, at, entry })
@@ -136,7 +136,7 @@ pub fn encode_post(post: &Post) -> Result<Vec<u8>, DecodeError> {
 /// Parses a post.
 ///
 /// # Errors
-/// A newer version, or text that is no post.
+/// A newer version, or text that is not a post.
 pub fn decode_post(text: &[u8]) -> Result<Post, DecodeError> {
     versioned(text)
 }

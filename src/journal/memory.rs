@@ -65,7 +65,7 @@ impl Journal {
     /// Opens a journal without a disk. `id` is its id; every step is passed to `onlooker`.
     ///
     /// # Errors
-    /// The content of `memory` is no journal.
+    /// The content of `memory` is not a journal.
     pub fn in_memory(
         memory: &Memory,
         id: &str,

@@ -215,7 +215,7 @@ pub struct Unreadable {
     pub version: Option<String>,
 }
 
-/// A value that a network needs after a restart and that is no event: the id of a channel it created, a line that was
+/// A value that a network needs after a restart and that is not an event: the id of a channel it created, a line that was
 /// handled. The last value of a key counts; there is no history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memo {

@@ -1,7 +1,7 @@
 //! A second copy of the newest events, as lines beside the database: a damaged page of sled may be the only copy of
 //! its content.
 //!
-//! Every commit is appended with one write and never synced: the file is no part of a commit, and only `export
+//! Every commit is appended with one write and never synced: the file is not part of a commit, and only `export
 //! --salvage` reads it. Older events are in archives and daily exports.
 //!
 //! `recent.jsonl` grows to [`MOST`] and then becomes `recent-before.jsonl`. Each start adds a line with the opened

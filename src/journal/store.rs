@@ -19,7 +19,7 @@ use super::refusal::{advice, panic_text, plain};
 use super::staging::Changes;
 use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
-/// Size of sled's page cache, in bytes. It is no hard limit: under load sled takes several times that. With 64 MiB it
+/// Size of sled's page cache, in bytes. It is not a hard limit: under load sled takes several times that. With 64 MiB it
 /// writes no faster, with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
 pub(super) const CACHE: u64 = 16 << 20;
 

@@ -403,7 +403,7 @@ fn unit(json: &[u8], at: usize) -> Option<u16> {
 /// Parses a line that has to be an object.
 ///
 /// # Errors
-/// It is no JSON object.
+/// It is not a JSON object.
 pub fn object<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Result<T, serde_json::Error> {
     let object: Loose<T> = serde_json::from_slice(line)?;
     object.0.ok_or_else(|| serde::de::Error::custom("no object"))

@@ -190,7 +190,7 @@ pub trait Protocol: Send {
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome;
 
     /// Returns the limit for which the runtime waits in silence, if that is its reason: waiting for the end of a
-    /// limit is no hang.
+    /// limit is not a hang.
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }

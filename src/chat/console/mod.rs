@@ -5,7 +5,7 @@
 //! here moves bytes.
 //!
 //! A terminal is read key by key ([`keyboard`], [`editor`]), so that a half-typed line stays visible below new lines.
-//! Standard input that is no terminal works as well (for scripts); when it ends the console continues to print.
+//! Standard input that is not a terminal works as well (for scripts); when it ends the console continues to print.
 
 mod editor;
 mod keyboard;

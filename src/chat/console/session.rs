@@ -155,7 +155,7 @@ impl Session {
         if text.starts_with('#') {
             self.owed = self.owed.saturating_sub(1);
         }
-        // 422: a missing message of the day is no error.
+        // 422: a missing message of the day is not an error.
         if text.contains("message of the day") { Does::default() } else { self.happened(&text) }
     }
 

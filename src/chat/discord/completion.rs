@@ -16,7 +16,7 @@ const CHOICES_MAX: usize = 25;
 /// Maximum length of a choice's name, in characters.
 const CHOICE_MAX: usize = 100;
 
-/// Maximum length of typed text that is compared: a longer one is no name.
+/// Maximum length of typed text that is compared: a longer one is not a name.
 const TYPED_MAX: usize = 64;
 
 /// Maximum length of a task's text that is compared, in characters.

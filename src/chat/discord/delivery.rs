@@ -3,7 +3,7 @@
 //! ```text
 //!  queue ─ next line whose channel is free ─► one message under way per channel ─► sent ─► confirmed on disk
 //!    ▲                                            │ not answered, channel gone, not allowed
-//!    └──────────────── requeue ◄──────────────────┘ the channel waits, the others go on
+//!    └──────────────── requeue ◄──────────────────┘ the channel waits, the others continue
 //! ```
 //!
 //! A line is one whole message. Each has a nonce, made of the post's id and the line's index, that Discord enforces:
@@ -358,7 +358,7 @@ impl Sender {
                 }
                 Ok(found)
             }
-            // A response that is no list of messages comes from a proxy, and does not prove that the message is missing.
+            // A response that is not a list of messages comes from a proxy, and does not prove that the message is missing.
             Err(RestError::Unanswered { .. } | RestError::Unreadable { .. } | RestError::Foreign { .. }) => {
                 Err(Verdict::Later)
             }

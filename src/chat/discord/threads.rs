@@ -31,7 +31,7 @@ struct Thread {
     is_closed: bool,
 }
 
-/// The known threads, see the module; `None` for a channel that is no thread.
+/// The known threads, see the module; `None` for a channel that is not a thread.
 #[derive(Debug, Default)]
 pub(super) struct Threads(RwLock<HashMap<ChannelId, Option<Thread>>>);
 
@@ -101,7 +101,7 @@ impl Threads {
 }
 
 impl Bot {
-    /// Returns the channel of a thread; `Ok(None)` if it is no thread. Asks until Discord answers, because a task
+    /// Returns the channel of a thread; `Ok(None)` if it is not a thread. Asks until Discord answers, because a task
     /// must not be taken for talk. `Err` if intake closes.
     pub(super) async fn parent_of(&self, channel: ChannelId) -> Result<Option<ChannelId>, Unheard> {
         loop {
@@ -192,7 +192,7 @@ mod tests {
         let channel = |name: &str| Place::Channel(name.to_owned());
         let thread = |of: &str| Place::Thread { of: of.to_owned(), id: "60".to_owned() };
         assert_eq!(of(Some(&agent), None), channel("#spark"));
-        // A category is no place for commands.
+        // A category is not a place for commands.
         assert_eq!(of(Some(&agent), Some(&Purpose::Category(0))), channel("#spark"));
         assert_eq!(of(Some(&Purpose::Control), None), channel("#herder"));
         assert_eq!(of(Some(&Purpose::Alerts), None), channel("60"));

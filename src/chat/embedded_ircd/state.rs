@@ -36,7 +36,7 @@ pub(super) const CLIENTS_MAX: usize = 64;
 /// Maximum number of guests, who have no password.
 pub(super) const GUESTS_MAX: usize = 64;
 
-/// Maximum number of connections without a valid password, guests included. Beyond it the oldest that is no guest is
+/// Maximum number of connections without a valid password, guests included. Beyond it the oldest that is not a guest is
 /// closed, so that idle connections keep no one out.
 const UNPROVEN_MAX: usize = 192;
 

@@ -1,7 +1,7 @@
 //! Formatting of one line as harmless Markdown.
 //!
-//! Outside code, whoever wrote the text, nobody is mentioned, no emoji, time or channel of Discord's is inserted, a
-//! link shows its address, nothing is hidden as a spoiler, and an unclosed code mark is a character. In herder's own
+//! Outside code, regardless of the author: no person is mentioned, no emoji, time or channel of Discord's is inserted,
+//! a link shows its address, nothing is hidden as a spoiler, and an unclosed code mark is a character. In herder's own
 //! sentences, which contain foreign names and reasons, only `**bold**` and `` `code` `` are marks. Agents may use the
 //! other marks; but a line that looks like one of herder's own is shown as a quotation, and the small print of
 //! herder's own messages is disabled.

@@ -78,8 +78,8 @@ pub const KNOWN: [Quirks; 7] = [
         environment: &[
             // Otherwise the program starts itself a second time, which costs 150 MB and seconds for nothing.
             ("GEMINI_CLI_NO_RELAUNCH", "true"),
-            // In an untrusted folder it starts no tool servers, including herder's. Whoever configured the folder as
-            // an agent's workspace trusts it.
+            // In an untrusted folder it starts no tool servers, including herder's. The person who configured
+            // the folder as an agent's workspace trusts it.
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ],
         // In the other modes it changes files without asking, including its own settings.

@@ -43,10 +43,10 @@ pub(in super::super) enum RestError {
         request: String,
         /// Reason of the parse error.
         reason: String,
-        /// True if the answer is no JSON or incomplete, so that it may not be from Discord.
+        /// True if the answer is not JSON or incomplete, so that it may not be from Discord.
         foreign: bool,
     },
-    /// The request could not be sent: its body is no JSON, or its address is not Discord's.
+    /// The request could not be sent: its body is not JSON, or its address is not Discord's.
     #[error("{request} cannot be asked: {reason}")]
     Unaskable {
         /// The request's name.

@@ -51,7 +51,7 @@ impl Retry {
             return None;
         }
         if failure == Failure::Limited {
-            // The limits know the wait; this is no fault of Discord's.
+            // The limits know the wait; this is not Discord's fault.
             return Some(Duration::ZERO);
         }
         if failure == Failure::Foreign {
