@@ -19,7 +19,7 @@ const ANSWER_MAX: usize = 16 * 1024;
 /// Parses an answer into a verdict.
 ///
 /// # Errors
-/// [`Lapse::Unparsable`] if it is none.
+/// [`Lapse::Unparsable`] if the answer is not a verdict.
 pub fn parse(said: &str) -> Result<Verdict, Lapse> {
     let unparsable = || Lapse::unparsable(if said.trim().is_empty() { "nothing" } else { said });
     if said.len() > ANSWER_MAX {

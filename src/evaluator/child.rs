@@ -63,7 +63,7 @@ pub(super) struct Job<'a> {
 /// Runs `job` to its end. None of its processes survives this call.
 ///
 /// # Errors
-/// A sentence, if it cannot be started.
+/// A sentence with the reason why the process cannot be started.
 pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationToken) -> Result<Ran, String> {
     let (invocation, marker) = (job.invocation.clone(), job.marker.to_owned());
     let begin = spawn::begin(trees, job.folder, job.marker, job.time, move |trees, folder| {

@@ -71,7 +71,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// end. Cancel-safe.
     ///
     /// # Errors
-    /// Those of the source.
+    /// The error of the source's read.
     pub async fn fill(&mut self) -> io::Result<bool> {
         self.compact();
         let Self { source, buffer, .. } = self;
