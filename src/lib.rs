@@ -1,12 +1,13 @@
-//! herder: a chat bot that runs AI coding agents and keeps them honest.
+//! herder: a chat bot that runs AI coding agents, supervises them and reports what they do.
 //!
 //! # The map
 //!
-//! Pure state machines in the middle, tasks with channels around them, one journal under everything. Each agent has one
-//! supervisor task that alone owns that agent's state; a root supervisor owns the supervisors, the accounts and the task board. Whatever
-//! happens arrives as an [`Input`](core::input::Input); a pure function decides which [`Event`](core::event::Event)s
-//! follow; they are committed together with the posts they owe; then they are applied to the state; then their
-//! [`Effect`](core::effect::Effect)s are performed. Nobody else writes state.
+//! The core is a set of pure state machines; around it, tasks communicate over channels; everything is stored in one
+//! journal (event sourcing). Each agent has a supervisor task, the only owner of that agent's state; a root supervisor
+//! owns the supervisors, the accounts and the task board. Every occurrence arrives as an
+//! [`Input`](core::input::Input). A pure function decides which [`Event`](core::event::Event)s follow; they are
+//! committed together with the resulting posts, then applied to the state, and then their
+//! [`Effect`](core::effect::Effect)s are performed. No other code changes state.
 //!
 //! ```text
 //!  IRC, Discord ┐                                     ┌── driver task ── child process (claude | codex | acp | command)
@@ -20,61 +21,66 @@
 //!                                    5 outbox ─► words of the locale ─► redact ─► split ─► pace ─► confirmed
 //! ```
 //!
-//! | room | what happens there |
+//! | module | responsibility |
 //! |---|---|
-//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), what agents ask and what is always asked, the ladder of the evaluator, notices, [`core::detector`] that tells who goes round in circles, [`core::promotion`] whose turn it is; no I/O, no clock, no tasks |
-//! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
-//! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
-//! | [`evaluator`] | a second pair of eyes: transcript, prompt, a short-lived process in a home of its own, one line back; and whoever splits a task |
-//! | [`tools`] | what agents get from herder over MCP: channels to speak and read in, questions to people, word of their tasks, whispers |
-//! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
-//! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
-//! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
-//! | [`webhook`] | programs elsewhere that are told what happens to agents, and the dead man's switch |
+//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); without I/O, clock and tasks |
+//! | [`supervisor`] | the shell around the core: one task per agent, the root supervisor, one timer for all countdowns |
+//! | [`runtime`] | one child process per session: protocols, timeouts based on evidence of life, the stop ladder, orphans |
+//! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
+//! | [`tools`] | herder's MCP tools for agents: channels to write to and read, questions to people, task status, whispers |
+//! | [`journal`] | all stored state, in sled: commit, replay, snapshots, archives, export and import |
+//! | [`outbox`] | pending posts: order, lanes, windows, redaction, splitting |
+//! | [`chat`] | the networks behind a common interface: [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
+//! | [`webhook`] | HTTP notifications about agents for other programs, and the dead man's switch |
 //! | [`http`] | the page, the API and the probes: one listener, opened by `[http]` |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
-//! | [`access`] | who may ask for what: the one place that answers that |
-//! | [`local`] | the same commands from the shell, over a socket |
-//! | [`l10n`] | every sentence herder says, from one Fluent file per language in `locales/` |
-//! | [`config`] | the file, checked, with every mistake in it at once |
-//! | [`reload`] | the file read again while herder runs: what of it counts at once, what is named for the next start |
-//! | [`cli`] | the command line and its exit codes; with the console the only room that prints |
-//! | [`run`] | `herder run`: what is started, in which order, and how it ends |
+//! | [`access`] | roles and permissions of people: the only place that decides them |
+//! | [`local`] | the chat commands from the shell, over a Unix socket |
+//! | [`l10n`] | every sentence of herder, from one Fluent file per language in `locales/` |
+//! | [`config`] | the configuration file: parsing and validation, with all mistakes reported at once |
+//! | [`reload`] | reloading the configuration file: which changes apply at once, and which at the next start |
+//! | [`cli`] | the command line and its exit codes; with the console the only module that prints |
+//! | [`run`] | `herder run`: the order in which its parts start and end |
 //! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
 //! | [`telemetry`] | logs, without secrets |
-//! | [`clock`] | the wall clock: the one place that reads it, or a simulated one |
+//! | [`clock`] | the wall clock, real or simulated; no other module reads it |
 //!
 //! # What always holds
 //!
-//! - **Write before act.** Nothing is done or said before its event is on disk. A crash before the commit never happened;
-//!   a crash after it is repaired at start: the core is told `Started` and decides what is owed.
-//! - **One writer per state.** An agent's state is written by `apply` in its own supervisor, nowhere else. `apply` takes
-//!   every event in any state; a replay runs `apply` and never `react`.
-//! - **At most `max_active` sessions are owed at once**, on disk as in memory: a place is taken before a session's start is
-//!   recorded and given back after its end is.
-//! - **At most one process tree per agent**, known on disk before it is given work, and verified gone before the next.
-//! - **One agent's failure is its own.** Counters, timers and queue live in its supervisor; a panic there rebuilds that
-//!   one from the journal.
-//! - **Every accepted command is answered**, and recorded with who, where and when. A refusal stores nothing.
-//! - **Who speaks is proven by the network** (services account or hostmask), never by a nick, and only by live lines.
-//! - **Posts of one channel keep their order** and are said at least once; what is confirmed is not said again.
-//! - **No secret leaves**: not to a child, a log, a post. All that is said passes one redactor.
-//! - **Time, ids and randomness are arguments** of the core; the clock, the journal's disk, processes and randomness of the
-//!   shell can be simulated ([`clock::simulate`], [`journal::Memory`], [`supervisor::Simulated`]): `tests/sim/fleet` runs whole
-//!   fleets in virtual time, kills herder between any two steps and looks whether all of this holds after every event.
-//! - **What comes from chat, agents, files and the network is hostile**: it is bounded where it enters, and nothing it
-//!   contains can become protocol, a path or a panic.
+//! - **Write before act.** An event is on disk before its effects are performed and its posts are sent. After a crash
+//!   before the commit, the event never happened; after a crash following the commit, the core gets `Started` at the
+//!   next start and decides about the remaining effects.
+//! - **One writer per state.** Only `apply`, in the agent's own supervisor, changes an agent's state. `apply` accepts
+//!   every event in every state; a replay calls `apply` and never `react`.
+//! - **At most `max_active` sessions at once**, on disk as in memory: a place is taken before the start of a session is
+//!   recorded, and returned after its end is.
+//! - **At most one process tree per agent**, recorded on disk before it gets work, and verified to be gone before the
+//!   next one starts.
+//! - **Failures are isolated per agent.** Counters, timers and queue belong to its supervisor; after a panic there, only
+//!   that supervisor is rebuilt from the journal.
+//! - **Every accepted command is answered**, and recorded with its author, place and time. A refusal stores nothing.
+//! - **The network proves the author's identity** (services account or hostmask), never the nick, and only for live
+//!   lines.
+//! - **Posts of a channel keep their order** and are delivered at least once; a confirmed post is not sent again.
+//! - **No secret leaves herder**, whether to a child process, a log or a post. All output passes one redactor.
+//! - **Time, ids and randomness are arguments** of the core. The shell's clock, journal disk, processes and randomness
+//!   can be simulated ([`clock::simulate`], [`journal::Memory`], [`supervisor::Simulated`]): `tests/sim/fleet` runs
+//!   fleets in virtual time, kills herder between any two steps, and checks these invariants after every event.
+//! - **Input from chat, agents, files and the network is hostile**: its size is limited on entry, and its content cannot
+//!   become protocol, a path or a panic.
 //!
 //! # What is deliberately absent
 //!
-//! - No trait object for networks or runtimes: a network is a task with two channels, a driver is a task with two.
-//! - No shared map of agents behind a lock: whoever wants something of an agent sends its supervisor a message, and what
-//!   can be seen of it is published after every decision. Places at work are handed out under a lock, because a session
-//!   that may begin begins with the decision that calls for it; what they are handed out by follows from the agents.
-//! - No sleep as synchronisation: controls return when they were decided, tests wait for that or for protocol barriers.
-//! - No model is asked by herder itself: `status` is answered from state, at once.
-//! - No unbounded queue of what comes from outside: where one is full, the sender is told or waits, and the bound argues for
-//!   its number. The root's inbox alone has no number: what reaches it follows a commit or one of the few commands under way.
+//! - No trait object for networks or runtimes: a network is a task with two channels, and so is a driver.
+//! - No shared map of agents behind a lock: code that needs something of an agent sends its supervisor a message, and
+//!   the visible state is published after every decision. Places are assigned under a lock, because a session that may
+//!   start does so with the decision that requests it; the assignment depends only on the agents.
+//! - No sleep as synchronisation: a control returns once it is decided, and tests wait for that or for barriers of the
+//!   protocols.
+//! - No model behind herder's own answers: `status` is answered from state, at once.
+//! - No unbounded queue for input from outside: if a queue is full, the sender is told or waits, and each bound has a
+//!   stated reason. Only the root supervisor's inbox has no limit: its messages follow commits, or one of the few
+//!   commands being handled.
 //! - No `unsafe`.
 
 #[path = "../commands/mod.rs"]
