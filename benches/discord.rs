@@ -29,7 +29,7 @@ use simulated_discord::{Discord, User};
 const CHANNELS: Duration = Duration::from_secs(300);
 /// The longest time until all agents write; a hundred programs are started for it.
 const TALKING: Duration = Duration::from_secs(300);
-/// Posts that Discord takes in a second: in one channel, and of one bot in all.
+/// Posts per second that Discord accepts: in one channel, and from one bot in total.
 const TAKEN: (f64, f64) = (1.0, 50.0);
 /// The duration for which posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
@@ -166,8 +166,8 @@ fn toml(dir: &Path, sim: &Discord, alice: &User) -> Toml {
     Toml::new(&dir.join("data")).raw(&text)
 }
 
-/// From the start of a process until an interaction is acknowledged that was asked for as soon as READY was sent: READY
-/// was handled before.
+/// Measures the time from the start of a process to the acknowledgement of an interaction that comes as soon as READY
+/// was sent: READY was handled before.
 async fn first_answer(sim: &Discord, alice: &User, began: Instant) -> f64 {
     sim.command("status").await;
     sim.ready().await;
@@ -298,7 +298,8 @@ async fn posts(agents: usize) {
     sim.makes_category("agents", &names);
     let alice = sim.user("alice");
     let mut toml = toml(dir.path(), &sim, &alice).raw("[supervisor]\nmax_active = 0");
-    // Each says twice as much as Discord takes in its channel, all together four times as much as it takes in all.
+    // Each agent writes twice as much as Discord accepts in its channel, all together four times as much as it
+    // accepts in total.
     let herder = env!("CARGO_BIN_EXE_herder");
     for number in 0..agents {
         toml = toml.raw(&format!(

@@ -49,7 +49,7 @@ use sled::transaction::{ConflictableTransactionError, Transactional as _};
 const STREAMING: usize = 50;
 const LINES_PER_SECOND: usize = 10_000;
 
-/// Commands that are unanswered at once when many are given: fewer than herder takes in before it stops reading.
+/// Commands that are unanswered at once in the rate test: fewer than herder reads before it stops reading.
 const PIPELINED: usize = 64;
 
 const ROOM: &str = "#herder";
@@ -232,7 +232,7 @@ struct Bot {
 /// `status` only looks: it is answered from state, its audit event follows, and the answer is not stored.
 const LOOKS: Bot = Bot { nick: "herder", asked: &[("!status spark", "sessions")] };
 
-/// These change something: the audit event, the agent's event, its snapshot and the answer are on disk first.
+/// Commands that change something: the audit event, the agent's event, its snapshot and the answer are on disk first.
 const CHANGES: Bot = Bot { nick: "herder", asked: &[("!pause spark", "paused"), ("!resume spark", "spark")] };
 
 /// errbot's own command of one line.
@@ -440,7 +440,7 @@ fn beside_errbot<T>(rounds: &[Round<T>], of: impl Fn(&T) -> f64, unit: &str) -> 
     if measured.is_empty() { String::new() } else { format!("; errbot {:.2}{unit}", median(&measured)) }
 }
 
-/// From a command to its answer when nothing was said for 200 ms.
+/// Measures the time from a command to its answer after 200 ms of silence.
 fn after_a_rest(name: &str, server: SocketAddr, given: &Arguments) {
     let rested = |person: &mut Person, bot: &Bot| {
         let (text, answer) = bot.asked[0];
@@ -522,7 +522,7 @@ fn start(server: SocketAddr, given: &Arguments) {
     );
 }
 
-/// From the start of `herder demo` to its first words, which it says once it hears commands.
+/// Measures the time from the start of `herder demo` to its first line, which it prints once it reads commands.
 fn demo(given: &Arguments) {
     let millis: Vec<f64> = (0..given.pairs)
         .map(|_| {

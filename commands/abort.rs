@@ -44,7 +44,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 impl Desk<'_> {
-    /// Returns the call that this person was told of a moment ago, as answered by someone else.
+    /// Returns the call that another person answered a moment ago and that this person has read about.
     fn late_abort(&self, agent: &AgentName) -> Option<WorkId> {
         let key = (self.who.clone(), agent.clone());
         let (call, at) = self.inner.memory().late_aborts.remove(&key)?;

@@ -51,7 +51,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let found = desk.history(stream, wanted, is_told).await?;
     let remarks = found.remarks(voice);
     let Found { mut entries, .. } = found;
-    // Whispers are shown to people who may send them, if nobody else reads the reply.
+    // Whispers are shown to people who may send them, if no one else reads the reply.
     if desk.role < Role::Operator || !desk.private {
         entries.iter_mut().for_each(hide_whisper);
     }

@@ -96,7 +96,7 @@ impl Named {
 }
 
 impl Access {
-    /// Takes the configured rules. Subjects that name nobody in particular are left out: [`Access::left_out`].
+    /// Takes the configured rules. Subjects that match no one in particular are left out: [`Access::left_out`].
     #[must_use]
     pub fn new(rules: &AccessRules) -> Self {
         Self { named: Arc::new(RwLock::new(Named::new(rules))), ties: Ties::default() }
@@ -135,13 +135,14 @@ impl Access {
         Self { ties, ..self }
     }
 
-    /// True if nobody at all can command, which is reported at start. Viewers do not count, as they only look.
+    /// Returns whether no one at all can command, which is reported at start. Viewers do not count, as they only
+    /// look.
     #[must_use]
     pub fn nobody(&self) -> bool {
         !self.named().rules.iter().any(|(role, _)| *role >= Role::Operator)
     }
 
-    /// Returns the subjects that were left out because they match nobody or everybody, for the report at start.
+    /// Returns the subjects that were left out because they match no one or everyone, for the report at start.
     #[must_use]
     pub fn left_out(&self) -> Vec<(Role, Subject)> {
         self.named().left_out.clone()

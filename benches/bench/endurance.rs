@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::bench::{self, Herder, Toml, head, median, row, say};
 use super::{Arena, POLICY};
 
-/// When it is weighed, in parts of the whole.
+/// Times of the measurements of memory, as fractions of the whole run.
 const WEIGHED_AT: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 
 /// Commands that are under way at once.

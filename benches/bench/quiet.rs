@@ -102,7 +102,7 @@ pub(crate) fn crash_loop() {
     ));
 }
 
-/// When a child was started, in seconds since 1970.
+/// Returns the start times of a child, in seconds since 1970.
 fn started(file: &Path) -> Vec<f64> {
     let text = std::fs::read_to_string(file).expect("the child ran");
     text.lines().map(|line| line.parse().expect("a time")).collect()

@@ -63,7 +63,7 @@ fn resident(arena: &Arena, agents: usize, at_work: bool) -> f64 {
     held
 }
 
-/// Prints what each of so many running agents costs.
+/// Prints the memory of each running agent, for each of these numbers of agents.
 pub(super) fn memory(counts: &[usize]) {
     let arena = Arena::of(CHILD);
     for agents in counts {

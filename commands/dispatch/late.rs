@@ -120,7 +120,7 @@ impl Dispatcher {
             drop(place);
             // Not every network waits for it.
             let _ = done.send(inner.answer_late(&inbound, handled).await);
-            // This marks it as finished, even if nobody waits for it.
+            // This marks it as finished, even if no caller waits for it.
             let _ = known.now_or_never();
         });
         Handled::Late { told: Some(voice.text("cmd-still-working", &[])), over }

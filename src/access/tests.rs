@@ -94,7 +94,7 @@ fn on_discord_ids_count_and_only_there() {
         ("discord", "1", "998877665544332211", Some(Role::Operator)),
         ("discord", "998877665544332211", "112233445566778899", None),
         ("discord", "alice", "1", None),
-        // The owner of such an account on an IRC network is nobody on Discord.
+        // The owner of such an account on an IRC network has no role on Discord.
         ("libera", "112233445566778899", "998877665544332211", None),
     ];
     for (network, user, role, expected) in cases {

@@ -30,7 +30,7 @@ pub struct Discord {
     pub control_channel: String,
     /// User ids of bots that are allowed to speak; all others are ignored.
     pub bots: Vec<String>,
-    /// The roles and people that alerts ping; nobody else is ever pinged.
+    /// The roles and people that alerts ping; herder pings no others.
     pub call: Call,
     /// The way to reach the API.
     pub reach: Reach,

@@ -184,7 +184,7 @@ pub struct Config {
     pub embedded: bool,
     /// The agents' folders, which [`unusable`] checks.
     pub folders: Vec<Folder>,
-    /// Problems that do not prevent a start: readable secrets, nobody in `[access]`.
+    /// Problems that do not prevent a start: readable secrets, an empty `[access]`.
     pub warnings: Vec<Problem>,
 }
 

@@ -1,4 +1,4 @@
-//! `[[webhook]]` and `[deadman]`: programs that are told of agents' events, and the dead man's switch.
+//! `[[webhook]]` and `[deadman]`: endpoints that receive agents' events, and the dead man's switch.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const NAME_MAX: usize = 60;
 /// Minimum interval of requests to a page.
 const EVERY_MIN: Duration = Duration::from_secs(1);
 
-/// A webhook: an HTTP endpoint that is told of agents' events.
+/// A webhook: an HTTP endpoint that receives agents' events.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     /// Name in `status`, alerts and logs: `webhook:` and the configured name.

@@ -86,7 +86,7 @@ pub enum Inquiry {
         /// True if more than one may be chosen.
         several: bool,
     },
-    /// A plan that is to be approved before it is carried out.
+    /// A plan that needs approval before it is carried out.
     Plan {
         /// The plan.
         text: String,
@@ -125,7 +125,7 @@ pub enum About {
         tool: String,
         /// The exact command, or a description of the action; at most [`ABOUT_MAX`] bytes.
         command: String,
-        /// True if the command was longer and is cut: nobody has seen the rest.
+        /// True if the command was longer and is cut: no person has seen the rest.
         #[serde(default)]
         cut: bool,
         /// True if only a name is known: the same words may stand for another action next time.
@@ -436,9 +436,9 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum DecidedBy {
-    /// By the agent's autonomy setting.
+    /// The agent's autonomy setting answered.
     Autonomy,
-    /// By a rule.
+    /// A rule answered.
     Rule {
         /// Number of the rule.
         rule: AskId,

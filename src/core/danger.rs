@@ -37,7 +37,7 @@ use words::{BOUNDARY, DOCUMENT, HOLE, has_marks};
 /// Maximum size of one compiled pattern, in bytes; patterns of operators are short.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 
-/// Maximum nesting of commands within commands; nobody nests so deep in good faith.
+/// Maximum nesting of commands within commands; deeper nesting is not in good faith.
 const DEPTH_MAX: usize = 16;
 
 /// Maximum number of steps for one text: programs and words that are examined. A wrapper's arguments are examined

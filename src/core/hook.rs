@@ -91,7 +91,7 @@ impl HookEvent {
             N::Completed { .. } => Some(Self::Complete),
             N::Escalated { reminder: 0, .. } => Some(Self::Escalation),
             N::Resuming { .. } => Some(Self::Resumed),
-            // The clock was told of already, once.
+            // The clock's own notice was the event.
             N::TimedOut { .. }
             // Reminders.
             | N::Escalated { .. }

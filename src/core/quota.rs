@@ -229,7 +229,7 @@ mod tests {
             // It is recorded.
             (&auto, Some(gate(later)), hour, seconds(1), false),
             (&ask, Some(gate(None)), None, seconds(1), false),
-            // A person has let it through, and is to be asked again.
+            // A person has let it through; the next limit asks again.
             (&ask, Some(gate(before)), None, seconds(9999), true),
             // Closed for another reason, and probed.
             (&auto, Some(Gate { category: Category::Auth, ..gate(None) }), None, seconds(1), false),

@@ -62,7 +62,7 @@ impl Workspace {
         self
     }
 
-    /// True if people are told of it.
+    /// Returns whether people are told of it.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.changed > 0 || self.unfinished.is_some()

@@ -154,7 +154,7 @@ pub struct Herder {
     life: Arc<Life>,
     /// The embedded server, if it is the only network.
     home: Option<Home>,
-    /// Set if the only network refuses herder for good: nobody can reach it then.
+    /// Set if the only network refuses herder for good: no person can reach it then.
     refused: watch::Sender<Option<Detail>>,
     /// Time for which nothing was sent to Discord.
     silence: discord::Silence,
@@ -468,7 +468,7 @@ impl Herder {
         }));
     }
 
-    /// Posts first notices: since when herder was away, and that nobody may command.
+    /// Posts the first notices: the time since which herder was away, and a warning if no one may command.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
         if let Some(from) = opening.last_commit {

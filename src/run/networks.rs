@@ -32,7 +32,7 @@ pub(super) struct Link {
     pub(super) attempts: u32,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
-    /// Told the reason of a final refusal, if nobody can reach herder without this network.
+    /// Receives the reason of a final refusal, if no person can reach herder without this network.
     pub(super) refused: Option<watch::Sender<Option<Detail>>>,
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Before {
     pub(super) recap: Option<String>,
     /// Whispers for its prompt.
     pub(super) whispers: Vec<String>,
-    /// True if the workspace's state is to be inspected.
+    /// True if the session's supervisor inspects the workspace.
     pub(super) look: bool,
 }
 

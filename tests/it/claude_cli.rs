@@ -265,7 +265,7 @@ fn permission_is_asked_for_and_answered() {
     });
 }
 
-/// Not even what the user's own settings allow passes.
+/// A command is asked about even if the user's own settings allow it.
 #[test]
 fn what_is_dangerous_is_asked_whatever_the_autonomy() {
     alone("what_is_dangerous_is_asked_whatever_the_autonomy", || {

@@ -237,7 +237,7 @@ fn stream_that_hangs() {
         let went = session(Scenario::Hang, |_| {}).await;
         went.assert_category(Category::Hung);
         assert!(went.clock_ran_out, "{}", went.story());
-        // The interrupt is heard even then: nothing had to be killed.
+        // The interrupt works even then: nothing had to be killed.
         assert_eq!(went.outcome.exit, Some(Exit::Code(0)), "{}", went.story());
         went.assert_backs_off(WaitReason::Backoff(Category::Hung));
     });

@@ -80,7 +80,7 @@ impl Ground {
         }
     }
 
-    /// On herder's own server, where people are known by the accounts of their passwords.
+    /// Returns herder's own server, on which people are known by the accounts of their passwords.
     async fn embedded(server: &Server) -> Self {
         let (address, streams) = (server.address(), server.connector());
         let connector = Connector::factory(move || Ok(streams.connect("herder")));

@@ -33,7 +33,7 @@ enum Happening {
     AccountOpened,
     /// All places are taken, from now on.
     Held,
-    /// It is its turn.
+    /// The agent gets its turn.
     Promoted,
     /// The process was started and its runtime is up.
     Comes { conversation: bool },

@@ -36,8 +36,8 @@ const LONG: Duration = PATIENCE.saturating_mul(3);
 
 const WORKERS: [&str; 2] = ["spark", "flint"];
 
-/// Has a second run at the same time say so; a killed one has lost the lock. The job is the last line, after what a job that
-/// was cut short is told.
+/// A worker's script: a second one at the same time reports a violation; a killed one has lost the lock. The job is
+/// the last line, after the notes for a job that was cut short.
 const WORKER: &str = r#"
 exec 9>"lock.$1"
 flock -n 9 || echo "$1 runs twice" >> violations
@@ -91,7 +91,7 @@ impl Field {
         lines[lines.len().saturating_sub(40)..].join("\n")
     }
 
-    /// Waits until all but so many of what was said to a worker is told to be done.
+    /// Waits until at most `open` of a worker's messages are not reported as done.
     async fn owes_at_most(&self, worker: &str, open: usize) {
         let said = self.said.lock().unwrap().get(worker).map_or(0, Vec::len);
         let what = format!("{worker} to have done all but {open} of {said}");

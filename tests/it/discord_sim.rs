@@ -10,7 +10,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use crate::simulated_discord::{Discord, Effect, Fault, permission};
 use crate::stage::{self, Door, Stage};
 
-/// Bare requests, as anybody could send them.
+/// Bare requests, as any program could send them.
 struct Raw {
     client: reqwest::Client,
     base: String,

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 
-/// Nothing here takes long; what does has failed.
+/// The longest wait; nothing here takes long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A raw IRC client.

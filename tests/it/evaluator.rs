@@ -192,7 +192,7 @@ async fn a_missing_program_is_named() {
     assert_eq!(rig.ask().await.verdict.expect_err("it is not there").name(), "missing");
 }
 
-/// A CLI that could do nothing is not started; it is said what is to be done.
+/// A CLI that could do nothing is not started; the error says how to correct that.
 #[tokio::test]
 async fn a_login_that_is_not_there_is_named() {
     let settings = config::Evaluator { command: vec!["true".to_owned()], ..config::Evaluator::default() };

@@ -25,7 +25,7 @@ fn numbered(count: usize, padding: usize) -> Vec<String> {
     (0..count).map(|n| format!("line {n:04} {}", "x".repeat(padding))).collect()
 }
 
-/// Collects what is said in `channel` until `last` was heard.
+/// Collects the lines in `channel` until `last`.
 async fn hear_until(person: &mut Person, channel: &str, last: &str) -> Vec<String> {
     let mut heard = Vec::new();
     let listen = async {

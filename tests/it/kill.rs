@@ -212,7 +212,7 @@ async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room
         };
         number += 1;
         let job = format!("{worker}-job-{number}.");
-        // Given back when it is heard to be done.
+        // Given back when the job is reported as done.
         permit.forget();
         ledger.owed.lock().unwrap().insert(job.clone());
         match field.ask("task add", &[worker, &job]).await {
@@ -355,7 +355,7 @@ async fn nothing_acknowledged_is_lost_by_kills() {
     assert!(acknowledged.len() as u64 > kills / 2, "only {} jobs were acknowledged", acknowledged.len());
 }
 
-/// Waits until every job that was acknowledged so far was heard to be done.
+/// Waits until every job that was acknowledged so far is reported as done.
 async fn caught_up(rooms: &BTreeMap<&'static str, Arc<Semaphore>>, ledger: &Ledger, field: &Field) {
     for (worker, room) in rooms {
         let all = room.acquire_many(u32::try_from(UNDER_WAY).unwrap());
@@ -366,7 +366,7 @@ async fn caught_up(rooms: &BTreeMap<&'static str, Arc<Semaphore>>, ledger: &Ledg
     }
 }
 
-/// When the waiter's countdown ends.
+/// Returns the end of the waiter's countdown.
 async fn countdown(field: &Field) -> String {
     let started = std::time::Instant::now();
     while started.elapsed() < PATIENCE {

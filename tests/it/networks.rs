@@ -29,7 +29,7 @@ impl Two {
         Self::open_with(far, |_| ()).await
     }
 
-    /// With a configuration that `change` has the last word on.
+    /// Opens a herder whose configuration `change` edits last.
     async fn open_with(far: Connector, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let server = stage::server().await;
@@ -148,7 +148,7 @@ async fn what_the_configuration_says_of_networks_is_what_counts() {
     bot.say("#spark", "status").await;
     bot.hears("#spark", "mallory: A bot is answered 1 times an hour here").await;
 
-    // Results stay; of the posts about so much work the older ones are left out.
+    // Results stay; of the many posts about work the older ones are left out.
     for _ in 0..8 {
         two.works().await;
     }

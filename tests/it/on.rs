@@ -118,7 +118,7 @@ struct Member {
 }
 
 impl Somebody {
-    /// Waits until herder hears what is said in these rooms.
+    /// Waits until herder receives messages in these rooms.
     pub(crate) async fn is_heard_in(&mut self, rooms: &[&str]) {
         for room in rooms {
             match &mut self.0 {
@@ -206,7 +206,7 @@ fn plain(message: &str) -> Vec<String> {
     message.replace("**", "").lines().map(str::to_owned).collect()
 }
 
-/// A herder on one network, with alice there, whom it hears.
+/// A herder on one network, with alice, whose messages it receives.
 pub(crate) struct Story {
     pub(crate) alice: Somebody,
     pub(crate) stage: Stage,

@@ -16,7 +16,7 @@ use crate::stage;
 
 const ROOMS: [&str; 4] = ["#herder", "#spark", "#alerts", "#work"];
 
-/// A herder whose agents are tried again at once, and alice, who may command them and hears all channels.
+/// Opens a herder whose agents are tried again at once, with alice, who may command them and is in all channels.
 async fn open_in(
     on: On,
     dir: tempfile::TempDir,

@@ -36,7 +36,7 @@ impl SlowArchive {
         }
     }
 
-    /// From now on it can be read; returns when those who were reading are `done`.
+    /// Makes it readable from now on; returns when the readers are `done`.
     pub(crate) async fn release(mut self, done: impl Fn() -> bool) {
         fs::rename(&self.kept, &self.file).unwrap();
         self.writer = None;

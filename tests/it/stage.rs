@@ -219,7 +219,7 @@ impl Stage {
     }
 }
 
-/// A herder on the embedded server, and one person there whom it hears.
+/// A herder on the embedded server, and one person there, whose messages it receives.
 pub(crate) struct Scene {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) server: Server,
@@ -239,7 +239,7 @@ impl Scene {
         Self::open_with(server, nick, rooms, agents, options).await
     }
 
-    /// As [`Scene::open`], with a server that runs and `options`.
+    /// As [`Scene::open`], with a running server and `options`.
     pub(crate) async fn open_with(
         server: Server,
         nick: &str,
@@ -250,7 +250,7 @@ impl Scene {
         Self::open_configured((server, options), nick, rooms, agents, |_| ()).await
     }
 
-    /// As [`Scene::open_with`], with a configuration that `change` has the last word on.
+    /// As [`Scene::open_with`], with a configuration that `change` edits last.
     pub(crate) async fn open_configured(
         (server, options): (Server, Options),
         nick: &str,
@@ -284,7 +284,7 @@ pub(crate) struct Person {
     reader: tokio::io::Lines<BufReader<OwnedReadHalf>>,
     writer: OwnedWriteHalf,
     barriers: u32,
-    /// Everything that was heard, for the message of a test that fails.
+    /// All lines so far, for the message of a test that fails.
     heard: Vec<String>,
 }
 
@@ -428,7 +428,7 @@ impl Person {
                 }
             }
         };
-        // Others may talk on for ever, and the server asks now and then whether anybody is there.
+        // Other people may talk for ever, and the server sends a PING now and then.
         let heard = tokio::time::timeout(PATIENCE, listening).await;
         heard.unwrap_or_else(|_| panic!("{}: waited in vain for {what}: {:#?}", self.nick, self.heard))
     }

@@ -37,7 +37,7 @@ use herder::supervisor::{self, AnswerTo, Asked, FaultInjection, Fleet, Listener,
 /// Long enough for a loaded machine; reached only when the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that is told of what goes wrong.
+/// A webhook that receives failures.
 const HOOK: &str = "webhook:it";
 
 struct House {

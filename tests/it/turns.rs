@@ -45,7 +45,8 @@ impl Story {
         .await;
     }
 
-    /// When an account that was closed is tried, and when people are asked, as it was closed last.
+    /// Returns the times of the next try and of the question to people, from the last time that an account was
+    /// closed.
     fn closing(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let history = self.stage.herder.fleet().journal().history(&Stream::Fleet, 1000, None);
         let closing = |recorded: &Recorded| match &recorded.entry {
@@ -55,7 +56,7 @@ impl Story {
         history.expect("readable").iter().rev().find_map(closing).expect("one was closed")
     }
 
-    /// When sessions of an agent were begun.
+    /// Returns the start times of an agent's sessions.
     fn begun(&self, agent: &str) -> Vec<Timestamp> {
         let stream = Stream::Agent(AgentName::new(agent).expect("a good name"));
         let history = self.stage.herder.fleet().journal().history(&stream, 1000, None).expect("readable");

@@ -1,4 +1,4 @@
-//! Webhooks and the dead man's switch, from an agent's event to the server that is told of it.
+//! Webhooks and the dead man's switch, from an agent's event to the server that receives it.
 
 pub(crate) mod receiver;
 

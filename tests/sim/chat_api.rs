@@ -1,4 +1,5 @@
-//! As much of OpenAI's Chat Completions, streaming, as opencode and others ask for. The bodies follow the public documentation.
+//! The part of OpenAI's Chat Completions, streaming, that opencode and others use. The bodies follow the public
+//! documentation.
 
 use serde_json::{Value, json};
 use tokio::io::BufReader;

@@ -1,4 +1,4 @@
-//! As much of Google's `generateContent`, streaming and not, as Gemini CLI asks for. The bodies follow the public
+//! The part of Google's `generateContent`, streaming and not, that Gemini CLI uses. The bodies follow the public
 //! documentation.
 
 use serde_json::{Value, json};

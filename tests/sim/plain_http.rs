@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-/// A request, as far as anybody here looks at it.
+/// A request, without the parts that no test reads.
 pub(super) struct Request {
     pub(super) target: String,
     pub(super) body: Vec<u8>,

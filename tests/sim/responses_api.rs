@@ -1,4 +1,5 @@
-//! As much of OpenAI's Responses API, streaming, as the Codex CLI asks for. The bodies follow the public documentation.
+//! The part of OpenAI's Responses API, streaming, that the Codex CLI uses. The bodies follow the public
+//! documentation.
 
 use serde_json::{Value, json};
 use tokio::io::BufReader;

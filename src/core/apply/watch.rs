@@ -22,7 +22,7 @@ pub(super) fn stood_in(agent: &mut Agent) {
     agent.watch.found(heard);
 }
 
-/// Returns whether the agent is told of a finding now. `untold`: an earlier note had not reached it when the
+/// Returns whether the agent receives a finding now. `untold`: an earlier whisper had not reached it when the
 /// evaluation began.
 fn heard(agent: &Agent, untold: bool) -> Heard {
     match (agent.is_at_work(), agent.is_untold()) {

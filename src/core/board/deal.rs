@@ -1,4 +1,4 @@
-//! The board's own moves: it takes in news of agents, and hands tasks to agents.
+//! The board's own moves: it processes reports of agents, and hands tasks to agents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -102,7 +102,7 @@ fn what_waits_on_the_board_can_be_given_other_words_and_nothing_else_can() {
     let long = "x".repeat(crate::core::agent::WORK_TEXT_MAX + 1);
     assert!(matches!(world.reword(1, &long), Err(Refusal::WorkTooLong { .. })));
     world.assign(1, Some(0)).expect("it waits");
-    // On its way nobody can say whether the agent has it already.
+    // On its way it is unknown whether the agent has it already.
     assert_eq!(world.reword(1, "do it again"), Err(Refusal::TaskMoving { task: WorkId(1) }));
     world.run(&[Op::Settle]);
     assert_eq!(world.texts("alpha"), ["do it\nwell"]);

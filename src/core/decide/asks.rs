@@ -121,7 +121,7 @@ fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
         return Some((true, DecidedBy::Rule { rule: rule.id }));
     }
     let autonomy = agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy);
-    // A command that nobody has seen whole may contain anything, and so may an action that is known by name alone.
+    // A command that no person has seen whole may contain anything, and so may an action that is known by name alone.
     let always = danger.is_some() || *cut || *vague;
     match autonomy {
         Autonomy::Full if !always => Some((true, DecidedBy::Autonomy)),

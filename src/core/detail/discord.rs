@@ -58,7 +58,7 @@ pub enum DiscordReason {
     Refused { request: String, status: u16, code: u32 },
     /// A server between herder and Discord refused a request.
     Foreign { request: String, status: u16 },
-    /// Discord refused so many requests within ten minutes that herder sends only few.
+    /// Discord refused that many requests within ten minutes, so herder sends only few.
     Stopped { refused: u32 },
     /// Discord did not answer a request in time.
     NotAnswered { request: String },

@@ -540,7 +540,7 @@ fn other_instructions_begin_another_conversation_where_they_would_have_no_effect
         desk.succeeds();
         assert_eq!(edited(&mut desk, change), anew, "{runtime:?}");
         assert_eq!(desk.agent.conversation.is_none(), anew, "{runtime:?}");
-        // While a session comes up: what it goes on with is of before.
+        // While a session starts, its work dates from before.
         let mut desk = Desk::with(spec(runtime));
         desk.give(WorkKind::Message, 1, "fix it");
         assert!(!edited(&mut desk, change), "there is none yet");

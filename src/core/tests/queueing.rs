@@ -60,7 +60,7 @@ fn a_message_to_a_running_turn_is_steered_and_stays_queued_until_it_arrived() {
     desk.signal(Signal::Steered { work: WorkId(2) });
     assert_eq!(desk.queue(), [3]);
     assert_eq!(desk.signal(Signal::Steered { work: WorkId(2) }).events, [], "said twice, counted once");
-    // The turn that had it is lost: the next session is told of it again.
+    // The turn that had it is lost: the next session gets it again.
     desk.fails(Category::Hung);
     let (_, step) = desk.waits();
     assert!(step.recap().is_some_and(|recap| recap.contains("the red ones")));

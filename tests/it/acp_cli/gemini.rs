@@ -94,7 +94,7 @@ fn rate_limit() {
     });
 }
 
-/// By itself it tries ten times, for minutes, and keeps even what it writes to standard error until it leaves.
+/// By default the CLI tries ten times, for minutes, and holds back even its standard error until it leaves.
 #[test]
 fn rate_limit_that_it_tries_again_through() {
     alone("rate_limit_that_it_tries_again_through", || async {

@@ -103,7 +103,7 @@ fn no_credit() {
     });
 }
 
-/// It tries again for as long as it is let, and says why on standard error alone.
+/// opencode tries again for as long as it may, and gives the reason on standard error alone.
 #[test]
 fn no_quota() {
     alone("no_quota", || async {

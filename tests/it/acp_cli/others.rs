@@ -223,7 +223,7 @@ fn copilot_says_that_its_key_is_refused() {
     alone("copilot_says_that_its_key_is_refused", || async { a_refused_key_is_said(copilot).await });
 }
 
-/// It says the error as if it were its answer.
+/// The agent writes the error as its answer.
 #[test]
 fn copilot_calls_no_refused_call_a_success() {
     alone("copilot_calls_no_refused_call_a_success", || async {
@@ -251,7 +251,7 @@ fn kimi_says_that_its_key_is_refused() {
     alone("kimi_says_that_its_key_is_refused", || async { a_refused_key_is_said(kimi).await });
 }
 
-/// It says nothing at all.
+/// The agent reports nothing at all.
 #[test]
 fn kimi_calls_no_refused_call_a_success() {
     alone("kimi_calls_no_refused_call_a_success", || async { refused_calls_are_no_success(kimi).await });
@@ -272,7 +272,7 @@ fn qwen_says_that_its_key_is_refused() {
     alone("qwen_says_that_its_key_is_refused", || async { a_refused_key_is_said(qwen).await });
 }
 
-/// By itself it would let a model say yes.
+/// By default qwen would let a model say yes.
 #[test]
 fn qwen_asks() {
     alone("qwen_asks", || async { asks(qwen).await });

@@ -64,7 +64,7 @@ impl Herder {
         lines
     }
 
-    /// Waits until so many lines are in a file.
+    /// Waits until that many lines are in a file.
     async fn until(&self, file: &str, lines: usize) {
         let there = async {
             while self.lines(file).len() < lines {

@@ -71,7 +71,7 @@ impl Load {
         }
     }
 
-    /// Agents go on for so long, until herder knows that the server is away as well.
+    /// Lets agents work for that long, until herder knows as well that the server is away.
     async fn goes_on(&mut self, how_long: Duration) {
         for _ in 0..WHILE {
             self.gives().await;

@@ -54,7 +54,7 @@ fn accounted(heard: &[String], count: usize, repeats: usize) {
     assert!(twice <= repeats, "{twice} repeats: {heard:#?}");
 }
 
-/// Everything of the agent in `#spark` until its session is said to have ended, including what was heard before.
+/// Returns all lines of the agent in `#spark` until its session is said to have ended, including earlier ones.
 async fn to_the_end(person: &mut Person) -> Vec<String> {
     person.hears_in_any_order("#spark", "✅").await;
     person.heard_in("#spark")
@@ -177,7 +177,7 @@ async fn a_server_that_stays_away_is_told_on_the_other_network_and_joined_anew_w
     alice.listens_to_the_end().await;
     let alert = bob.hears_in_any_order("#alerts", "cannot be reached").await;
     assert!(alert.contains("real") && alert.contains("after 5 attempts"), "{alert}");
-    // Agents go on meanwhile, and the network that is there hears it.
+    // Agents continue meanwhile, and the network that is up receives their posts.
     bob.say("#spark", "go on").await;
     bob.hears("#spark", "✅ spark completed").await;
     server.restart();

@@ -44,7 +44,7 @@ pub(super) async fn failures_of_the_account(alice: &mut Person) {
     assert_eq!(alerts, failures.len());
 }
 
-/// A limit is waited out to its reset; one of turns is nothing that people hear of.
+/// An agent waits for the reset of a usage limit; a limit of turns is not reported to people.
 pub(super) async fn a_usage_limit_and_a_turn_limit(alice: &mut Person) {
     alice.say("#flint", "limit").await;
     alice.hears("#flint", "⏳ flint has reached the usage limit of account claude.").await;

@@ -40,7 +40,7 @@ pub(crate) struct Scenario {
 /// One transcript.
 pub(crate) struct Transcript {
     pub(crate) turns: Vec<Turn>,
-    /// From which turn on a finding is right.
+    /// The turn from which on a finding is right.
     pub(crate) stuck: Option<usize>,
 }
 

@@ -329,7 +329,7 @@ async fn what_was_said_where_herder_could_not_read_is_worked_on_when_it_can() {
         rig.sim.message_in("alerts", |post| post.content.contains("lacks the permission")).await;
         rig.alice.says("#spark", "unseen");
         if taken == permission::READ_MESSAGE_HISTORY {
-            // It is heard again, but not what was said before.
+            // The channel is visible again, but not its earlier messages.
             rig.sim.overwrites("spark", role, permission::VIEW_CHANNEL, taken);
             rig.alice.says("#spark", "seen");
             assert_eq!(rig.has_done(2).await, ["zero", "seen"]);

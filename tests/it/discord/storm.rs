@@ -71,8 +71,8 @@ async fn a_link_that_flaps_is_taken_up_ever_slower() {
     rig.stop().await;
 }
 
-/// Sessions are invalid, one after the other, until so many logins are used up. The simulator tells of one too many, after
-/// which Discord would take the token away.
+/// Answers logins with invalid sessions until that many are used up. The simulator reports one too many, after which
+/// Discord would revoke the token.
 async fn storms_until_no_login_is_left(left: u32) {
     let sim = Discord::start().await;
     sim.gateway().starts_left(left);

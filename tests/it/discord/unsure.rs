@@ -79,7 +79,7 @@ async fn heard_up_to(rig: &Rig, at: Timestamp) {
     journal.close().await;
 }
 
-/// Also if it is followed before all that was missed is fetched.
+/// The same if the channel is followed before all missed messages are fetched.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_said_while_herder_was_away_in_a_channel_that_it_has_only_found_now_is_heard() {
     // It was said a while ago.

@@ -15,8 +15,7 @@ use crate::stage::PATIENCE;
 const ORIGINAL: &str = "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original";
 const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
 
-/// herder is asked for something, and killed before it learns that its answer reached anybody, which it did or did not.
-/// Answers the next one.
+/// Gives herder a command, and kills it before it learns whether its answer arrived. Returns the next herder.
 async fn is_killed_over(
     herder: Running,
     field: &Field,

@@ -132,7 +132,7 @@ impl Trouble {
         }
     }
 
-    /// It is over, whatever of it has not struck.
+    /// Ends the trouble, even if parts of it have not struck.
     fn is_over(self, sim: &Discord) {
         let link = sim.gateway();
         if matches!(self, Self::Deaf) {
@@ -216,7 +216,7 @@ async fn whatever_goes_wrong_under_load_nothing_is_lost_or_done_twice() {
     everything_was_done_once(&field, seed).await;
 }
 
-/// Waits until something is done that was said after the trouble: herder hears again.
+/// Waits until a job that was given after the trouble is done: herder receives messages again.
 async fn works_on(field: &Field) {
     let said = WORKERS.map(|worker| field.said.lock().unwrap().get(worker).map_or(0, Vec::len));
     for (worker, said) in WORKERS.into_iter().zip(said) {

@@ -21,7 +21,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("escalation::clis", name, test);
 }
 
-/// It fails the same way each time.
+/// A command that fails the same way each time.
 const SPIRAL: Scenario = Scenario::Spiral { command: "ls /no/such/benchmark" };
 
 pub(super) fn full(mut spec: AgentSpec) -> AgentSpec {

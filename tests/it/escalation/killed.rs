@@ -50,7 +50,7 @@ struct Plot {
 }
 
 impl Plot {
-    /// On IRC alone, without a model.
+    /// Returns a plot on IRC alone, without a model.
     fn plain() -> Self {
         Self {
             evaluator: "kind = \"builtin\"\n".to_owned(),
@@ -211,7 +211,7 @@ impl Story {
 
 /// The results of a story.
 struct Ended {
-    /// With their times.
+    /// Events with their times.
     events: Vec<(Timestamp, Event)>,
     agent: Agent,
     told: String,

@@ -66,7 +66,7 @@ async fn a_role_may_what_it_may_in_chat_and_is_audited_by_its_name() {
     let (status, done) = ask(house.command(Role::Operator, &pause)).await;
     assert_eq!(status, 200, "{done}");
     insta::assert_snapshot!(done["lines"][0].as_str().expect("words"), @"⏸️ spark is paused. `herder resume spark` lets it go on.");
-    // The agent's channel hears who it was.
+    // The agent's channel shows the operator's name.
     house.scene.person.hears_in_any_order("#spark", "the-operator").await;
     let (status, spark) = ask(house.by(Role::Viewer, "/agents/spark")).await;
     assert_eq!((status, spark["phase"].as_str()), (200, Some("paused")));

@@ -420,7 +420,7 @@ async fn what_is_said_in_private_is_for_who_asked_and_not_for_who_has_the_nick_l
         assert_eq!(rig.hear().await.place, Place::Direct("alice".to_owned()));
         rig.say(&alice, Lane::Urgent, "at once");
         assert_eq!(server.said("alice").await, "at once");
-        // She leaves, and the name is anybody's.
+        // She leaves, and the name is free.
         server.send(":alice!a@h QUIT :bye").await;
         server.quiet().await;
         for broken in [false, true] {

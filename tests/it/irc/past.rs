@@ -22,7 +22,7 @@ fn unlabelled() -> String {
     all().replace("labeled-response", "draft/unknown")
 }
 
-/// A time of the server's, so many minutes ago.
+/// Returns the server's time of that many minutes ago.
 fn minutes_ago(minutes: i64) -> String {
     time(clock::now().as_millis() - minutes * 60_000)
 }
@@ -98,7 +98,7 @@ fn start(marks: &Marks) -> (Rig, super::script::Listener) {
     (Rig::start(settings, connector, &["spark"]), listener)
 }
 
-/// The next line that is heard, which is worked on at once.
+/// Returns the next line that herder receives, which is finished at once.
 async fn hear(rig: &mut Rig, marks: &Marks) -> Inbound {
     let heard = rig.hear().await;
     if let Some(id) = &heard.message {
@@ -183,7 +183,7 @@ async fn what_is_said_while_the_past_is_told_is_worked_on_once_however_long_that
     for (text, id) in [("one", "m1"), ("now", "m2"), ("later", "m3")] {
         assert_eq!(summary(&hear(&mut rig, &marks).await), (text, Some("alice"), Some(id)));
     }
-    // They are done, and so long ago that their ids need not be remembered.
+    // They are done, and so old that their ids are not needed.
     let second = asked(&mut server).await;
     tell(&mut server, &second, &[]).await;
     live(&mut server, "m4", "after that").await;
@@ -416,7 +416,7 @@ async fn a_herder_that_was_killed_right_after_it_came_knows_that_it_was_there() 
     for channel in join.trim_start_matches("JOIN ").split(',') {
         server.send(&format!("@time={came} :herder!h@host JOIN {channel}")).await;
     }
-    // It is to be noted at once, and not when other things are.
+    // It is recorded at once, not together with other records.
     marks.begun().await;
     server.writes(":s NOTICE herder :read").await;
     let noted: Vec<(String, String)> =

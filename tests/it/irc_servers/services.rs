@@ -67,7 +67,7 @@ async fn with_another_nick_nickserv_is_told_whose_password_it_is_and_the_nick_is
     rig.stop().await;
 }
 
-/// On a network without services anybody can be called so.
+/// On a network without services any client can have that nick.
 #[tokio::test]
 async fn who_only_bears_the_name_of_the_services_is_not_told_the_password() {
     let server = Ngircd::start("");

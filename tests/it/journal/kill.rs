@@ -106,7 +106,7 @@ impl Said {
     }
 }
 
-/// When a child is killed.
+/// The time of a kill.
 enum Kill {
     /// At this time after it was spawned: also before it opens the journal, or while it does.
     After(Duration),

@@ -131,7 +131,7 @@ async fn behind_a_damaged_page_every_task_is_brought_out_by_the_line_that_the_re
     assert!(refused > 0);
 }
 
-/// Nothing of the pages can be read, and the newest events are not there a second time.
+/// No page can be read, and there is no second copy of the newest events.
 #[tokio::test]
 async fn what_only_the_newest_daily_export_has_is_brought_out() {
     let dir = left().await;

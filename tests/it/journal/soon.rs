@@ -19,7 +19,7 @@ fn trail(journal: &Journal) -> Vec<Recorded> {
     journal.history(&Stream::Audit, 100, None).expect("reads")
 }
 
-/// Is told of the first post.
+/// Signals the first post.
 struct Told(Mutex<Option<oneshot::Sender<()>>>);
 
 impl PostSink for Told {

@@ -29,7 +29,7 @@ pub(super) struct Ledger {
     pub(super) acknowledged: Mutex<BTreeMap<String, u64>>,
     /// The lines that were said, in order.
     pub(super) heard: Mutex<Vec<Line>>,
-    /// Jobs that take up room until they are heard to be done.
+    /// Jobs that take up room until they are reported as done.
     pub(super) owed: Mutex<BTreeSet<String>>,
     pub(super) over: watch::Sender<bool>,
 }

@@ -105,7 +105,7 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
             }
             continue;
         }
-        // herder was killed before it answered, or before it heard.
+        // herder was killed before it answered, or before it received the command.
         *told.unanswered.entry(kind).or_default() += 1;
         let paused = is_paused(&field).await;
         told.course.push(format!("{line}: not answered; paused is now {paused}"));
@@ -147,7 +147,7 @@ async fn until_a_question_is_answered(
     }
 }
 
-/// The answer to a command, `None` if herder goes away first or never heard it.
+/// Returns the answer to a command, `None` if herder goes away first or never received it.
 async fn answered(
     boss: &mut Person,
     ledger: &Ledger,

@@ -16,7 +16,7 @@ const WINDOW: usize = 4;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A post of so many lines.
+    /// A post with that many lines.
     Push { target: usize, urgent: bool, lines: usize },
     /// The next window, of which the first `arrived` lines are confirmed and the others put back.
     Send { arrived: usize, room: usize, only: Option<usize> },

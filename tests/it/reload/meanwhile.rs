@@ -14,7 +14,7 @@ on_each_network!(
     what_is_under_way_with_agents_that_change_goes_on,
 );
 
-/// Has to be killed, and says so when it is asked to end.
+/// A program that ignores the signal to end, records it, and has to be killed.
 const STUBBORN: &str = r#"["sh", "-c", "trap 'echo x >> asked' TERM INT; echo first $$ >> spark.runs; while :; do sleep 0.05; done"]"#;
 
 async fn a_section_that_is_back_before_its_agent_is_gone_has_its_agent_again(on: On) {
@@ -113,7 +113,7 @@ async fn what_is_under_way_with_agents_that_change_goes_on(on: On) {
          while [ ! -e {dir}/go ]; do sleep 0.05; done; echo '[\\\"left\\\", \\\"right\\\"]'\"]\n",
         dir = dir.display()
     );
-    // Takes parts alone, and notes how it was told of them.
+    // This agent takes parts alone, and records its prompt.
     let small = |name: &str, words: &str| {
         let command = format!(
             r#"["sh", "-c", "work=$(cat); case $work in *'This is part'*) echo \"$work\" >> {name}.parts;; *) echo full >&2; exit 1;; esac"]"#

@@ -425,7 +425,7 @@ fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
     assert_eq!(stalled(also), Some(Category::RateLimit));
     assert_eq!(stalled("Attempt 1 failed with status 500. Retrying with backoff..."), None);
     assert_eq!(acp.stalled(&Tail::default()), None);
-    // Something else was heard since.
+    // Another output has come since.
     let mut tail = Tail::default();
     tail.push(TRIES_AGAIN.as_bytes());
     tail.outdated();

@@ -165,7 +165,7 @@ async fn git_sends_no_token_of_the_users_unless_it_is_named_and_no_password_of_a
     assert!(named.contains("x-token: hunter2") && named.contains("cookie: o=hunter2"), "{named}");
 }
 
-/// It does as it likes with its own HOME, and herder, which is in no sandbox, follows it nowhere.
+/// An agent can change its own HOME at will; herder, which is in no sandbox, follows no link in it.
 #[tokio::test]
 async fn links_that_an_agent_leaves_in_its_folder_lead_nowhere() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -63,7 +63,7 @@ impl Daemon {
         }
     }
 
-    /// It stops where it is, with its sockets open.
+    /// Stops the server where it is, with its sockets open.
     pub(crate) fn freeze(&self) {
         self.signal(Signal::STOP);
     }
@@ -78,7 +78,7 @@ impl Daemon {
         kill_process(pid, signal).expect("our own child");
     }
 
-    /// It is gone, without a word.
+    /// Kills the server without a goodbye.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("our own child");
         self.child.wait().expect("our own child");

@@ -12,12 +12,13 @@ pub(crate) struct Ngircd {
 }
 
 impl Ngircd {
-    /// With its own penalties for who sends too much, and `limits` in its section `[Limits]`.
+    /// Starts a server with its default penalties for clients that send too much, and `limits` in its section
+    /// `[Limits]`.
     pub(crate) fn start(limits: &str) -> Self {
         Self::start_with("", &format!("MaxNickLength = 16\n{limits}"))
     }
 
-    /// With `global` in its first section, too.
+    /// Starts a server with `global` in its first section, too.
     pub(crate) fn start_with(global: &str, limits: &str) -> Self {
         let port = free_port();
         let folder = tempfile::tempdir().expect("a folder");

@@ -136,7 +136,7 @@ async fn an_account_stays_open_when_the_supervisor_of_whoever_had_closed_it_pani
     house.close().await;
 }
 
-/// herder is killed when it is on disk that the account is open, and before any of its agents has heard of it.
+/// herder is killed when it is on disk that the account is open, and before any of its agents was told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_was_not_told_before_a_kill_that_its_account_is_open_goes_on_after_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
@@ -148,7 +148,8 @@ async fn whoever_was_not_told_before_a_kill_that_its_account_is_open_goes_on_aft
     let write = |stream, entries| Write { stream, expected_rev: None, entries };
     let mut writes = Vec::new();
     let mut fleet = Vec::new();
-    // It met the failure; it was told of it; it met it as well when it was of another account already.
+    // The first met the failure; the second was told of it; the third met it too, when it had another account
+    // already.
     for (id, agent) in [(1, "spark"), (2, "flint"), (3, "newt")] {
         let spec = shell(agent, dir.path(), "cat");
         let (kind, text, by) = (WorkKind::Message, "count".to_owned(), by.clone());
@@ -270,7 +271,7 @@ async fn a_resume_that_was_on_disk_before_a_kill_opens_the_account_after_the_nex
     house.close().await;
 }
 
-/// It is on disk that spark resumes, and its supervisor panics before it passes that on.
+/// spark's `resume` is on disk, and its supervisor panics before it passes that on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resume_opens_the_account_also_when_the_supervisor_panics_before_it_says_so() {
     let dir = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::*;
 use crate::runtime::hangs::Unreadable;
 
-/// Drivers that take nothing, say nothing and never end; `begun` is told of each.
+/// Drivers that take nothing, say nothing and never end; `begun` is called for each.
 fn hung(begun: impl Fn(&Launch) + Send + Sync + 'static) -> Simulated {
     hung_with(&[], begun)
 }

@@ -17,7 +17,7 @@ fn ordered() -> Asked {
     Asked { answer: Some(answer), ..asked("stop-all") }
 }
 
-/// Waits until it is said that so many agents are stopped, and nothing is left of them.
+/// Waits for the answer that this number of agents is stopped, with no processes left.
 async fn answered(house: &House, agents: u32) {
     let all = (Target::Control, Body::Notice(Notice::StoppedAll { agents, processes: 0 }));
     let answered = async {

@@ -74,7 +74,7 @@ async fn an_agent_whose_stream_cannot_be_read_keeps_nobody_else_and_people_are_t
     house.close().await;
 }
 
-/// The journal alone, with so many events beside its archives.
+/// Opens the journal alone, with that many events beside its archives.
 async fn archive(dir: &Path, keep_events: u64) {
     let history = History { keep_events, daily_export: false, ..History::default() };
     let settings = journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), history) };
@@ -105,7 +105,7 @@ async fn an_agent_that_has_lost_an_entry_stands_still_also_when_what_is_left_of_
             house.control("spark", Control::Resume).await,
             Err(Refusal::Deserted { agent: name("spark") })
         );
-        // The root has been told of it before it is asked this.
+        // The root processes that before this request.
         let again = house.fleet.add(shell("spark", dir.path(), "cat"), asked("agent add")).await;
         assert!(matches!(again, Err(Refusal::HistoryUnreadable { .. })), "{again:?}");
         let told = given_up(&house, "spark");

@@ -37,7 +37,7 @@ impl Told {
 pub(crate) enum Reply {
     /// A status with headers.
     Status(u16, Vec<(&'static str, String)>),
-    /// Nothing, on a connection that stays open.
+    /// No answer, on a connection that stays open.
     Silence,
 }
 

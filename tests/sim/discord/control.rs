@@ -434,7 +434,7 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.invalid = (tries, resumable));
     }
 
-    /// When connections were taken, in order.
+    /// Returns the times of accepted connections, in order.
     pub(crate) fn connected_at(&self) -> Vec<std::time::Instant> {
         self.shared.look(|state| state.gateway.connected_at.clone())
     }
@@ -459,7 +459,8 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.skip = (event.to_owned(), count));
     }
 
-    /// Every connection is closed because of a wrong number (4007), and who resumes hears everything of the session again.
+    /// Closes every connection because of a wrong sequence number (4007); a resume then replays all events of the
+    /// session.
     pub(crate) fn tells_all_again(&self) {
         self.shared.with(|state| state.gateway.keeps_sessions = true);
         self.closes(4007);
@@ -512,12 +513,12 @@ impl GatewayControl {
         self.shared.wait("the connections to end", |state| is_silent(state).then_some(())).await;
     }
 
-    /// Waits for so many resumes altogether.
+    /// Waits until that many resumes were accepted in total.
     pub(crate) async fn resumed(&self, count: u32) {
         self.shared.wait("a resume", |state| (state.gateway.resumes >= count).then_some(())).await;
     }
 
-    /// Waits for so many identifies altogether.
+    /// Waits until that many identifies were accepted in total.
     pub(crate) async fn identified(&self, count: u32) {
         self.shared.wait("an identify", |state| (state.gateway.identifies >= count).then_some(())).await;
     }

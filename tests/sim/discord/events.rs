@@ -90,7 +90,7 @@ impl State {
     pub(crate) fn tell_member(&mut self, event: &str, id: Id) {
         let mut data = self.member_json(id).unwrap_or_else(|| json!({ "user": self.user_json(id) }));
         data["guild_id"] = json!(self.guild.id.to_string());
-        // A bot always hears of itself.
+        // A bot always receives events about itself.
         let intents = if id == self.bot.id { GUILDS } else { MEMBERS };
         self.tell_guild(event, intents, &data);
     }

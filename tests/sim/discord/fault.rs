@@ -9,9 +9,9 @@ use super::refusal::Refusal;
 /// The point at which a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// It does nothing.
+    /// The request has no effect.
     Before,
-    /// It has been done, and the bot does not learn that.
+    /// The request has its effect, and the bot does not learn that.
     After,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Fault {
 pub(crate) struct Gate(CancellationToken);
 
 impl Gate {
-    /// From now on nothing is kept back.
+    /// Opens the gate: nothing is held back any more.
     pub(crate) fn opens(&self) {
         self.0.cancel();
     }

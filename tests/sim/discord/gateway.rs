@@ -55,7 +55,7 @@ pub(crate) struct Gateway {
     pub(crate) forget: u32,
     /// Number of logins and resumes to answer with an invalid session, and whether that session can be resumed.
     pub(crate) invalid: (u32, bool),
-    /// When connections were taken.
+    /// Times of accepted connections.
     pub(crate) connected_at: Vec<Instant>,
     /// Connections stay open, but nothing is acknowledged, answered or dispatched.
     pub(crate) zombie: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Gateway {
     pub(crate) lose: (String, u32),
     /// Number of events of this name that are numbered, then dropped.
     pub(crate) skip: (String, u32),
-    /// No code ends a session: it can be resumed from whatever was heard.
+    /// True if no close code ends a session: it can be resumed at any sequence number.
     pub(crate) keeps_sessions: bool,
     /// Number of events of this name in a form that no client can parse.
     pub(crate) garble: (String, u32),
@@ -172,7 +172,7 @@ pub(crate) struct Hearing<'a> {
 }
 
 impl State {
-    /// Sends an event to every session that is to hear it; `true` when one of them is connected.
+    /// Sends an event to every session that receives it; returns `true` if one of them is connected.
     pub(crate) fn dispatch(&mut self, hearing: &Hearing<'_>, data: impl Fn(&State, u64) -> Value) -> bool {
         if !hearing.is_direct && !self.is_bot_there() {
             return false;

@@ -12,7 +12,7 @@ const GLOBAL: (usize, Duration) = (50, Duration::from_secs(1));
 pub(crate) struct Limits {
     /// The limits of routes and the global one are in force, and answers carry their headers.
     pub(crate) are_real: bool,
-    /// There is no limit to channels.
+    /// True if the number of channels is unlimited.
     pub(crate) is_roomy: bool,
     /// Topics may be changed as often as one likes.
     pub(crate) topics_are_free: bool,
@@ -29,12 +29,13 @@ pub(crate) struct Standing {
     pub(crate) limit: usize,
     pub(crate) remaining: usize,
     pub(crate) reset_after: Duration,
-    /// To be refused: so long to wait.
+    /// The time to wait, if the request is refused.
     pub(crate) retry_after: Option<Duration>,
     pub(crate) is_global: bool,
 }
 
-/// The bucket of a route: so many in so long. These are what the service is seen to answer, not a promise.
+/// Returns the bucket of a route: a number of requests per time. The numbers are those that the service was seen to
+/// use, not documented ones.
 fn bucket(route: &str) -> (usize, Duration) {
     match route {
         "POST /channels/{channel_id}/messages" | "PATCH /channels/{channel_id}/messages/{message_id}" => {

@@ -92,7 +92,7 @@ impl Shared {
         done
     }
 
-    /// Looks at the state without waking anybody.
+    /// Reads the state without a wakeup of waiting tasks.
     fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -197,7 +197,7 @@ impl Builder {
         self
     }
 
-    /// Discord recommends so many shards.
+    /// Sets the number of shards that Discord recommends.
     pub(crate) fn shards(mut self, count: u64) -> Self {
         self.shards = count;
         self
@@ -244,7 +244,7 @@ pub(crate) struct Discord {
 }
 
 impl Discord {
-    /// With everything as a careful administrator would set it up.
+    /// Starts a Discord with the settings of a careful administrator.
     pub(crate) async fn start() -> Self {
         Self::builder().start().await
     }

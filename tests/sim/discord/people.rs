@@ -28,7 +28,8 @@ impl User {
         Self { shared, id, name: name.to_owned(), locale: "en-US".to_owned() }
     }
 
-    /// Has these roles and no others; roles that do not exist yet are made, without permissions of their own.
+    /// Gives the person these roles and no others; roles that do not exist yet are made, without permissions of their
+    /// own.
     pub(crate) fn roles<'a>(self, roles: impl IntoIterator<Item = &'a str>) -> Self {
         self.shared.with(|state| {
             let roles: Vec<Id> = roles.into_iter().map(|role| state.role(role, 0)).collect();
@@ -40,7 +41,7 @@ impl User {
         self
     }
 
-    /// Has set the client to this language.
+    /// Sets the language of the person's client.
     pub(crate) fn locale(mut self, locale: &str) -> Self {
         locale.clone_into(&mut self.locale);
         self
@@ -104,7 +105,7 @@ impl User {
         self.shared.with(|state| state.tell_message("MESSAGE_UPDATE", message));
     }
 
-    /// Deletes a message, of anybody's.
+    /// Deletes a message of any author.
     pub(crate) fn deletes(&self, message: Id) {
         self.shared.with(|state| state.remove_message(message));
     }
@@ -354,7 +355,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// With a field that only some messages have.
+    /// Adds a field that only some messages have.
     pub(crate) fn with(mut self, field: &str, value: Value) -> Self {
         self.extra.insert(field.to_owned(), value);
         self

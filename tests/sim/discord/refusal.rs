@@ -76,7 +76,7 @@ impl Refusal {
         body
     }
 
-    /// In one line, for the list of violations.
+    /// Returns the refusal in one line, for the list of violations.
     pub(crate) fn line(&self) -> String {
         let mut line = format!("{} {} {}", self.status, self.code, self.message);
         for problem in &self.problems {

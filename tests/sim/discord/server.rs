@@ -247,7 +247,7 @@ pub(crate) struct Call {
     pub(crate) query: BTreeMap<String, String>,
     pub(crate) body: Value,
     pub(crate) files: Vec<File>,
-    /// When its first byte was read.
+    /// The time at which its first byte was read.
     pub(crate) at: Instant,
 }
 

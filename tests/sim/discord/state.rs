@@ -67,7 +67,7 @@ pub(crate) struct Bot {
     pub(crate) privileged: u64,
     /// The bot's own role on the server.
     pub(crate) role: Id,
-    /// It is not herder.
+    /// True for another bot than herder.
     pub(crate) is_any: bool,
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct Channel {
     pub(crate) position: u64,
     /// By id of the role or member.
     pub(crate) overwrites: BTreeMap<Id, Overwrite>,
-    /// With whom the bot talks alone here.
+    /// The person of a private channel.
     pub(crate) recipient: Option<Id>,
     pub(crate) deleted: bool,
     /// The newest message in it.
@@ -184,7 +184,7 @@ pub(crate) struct Message {
     pub(crate) flags: u64,
     /// 0 default, 19 a reply, 20 the answer to a command.
     pub(crate) kind: u64,
-    /// In milliseconds of Unix time, by Discord's clock.
+    /// Time in milliseconds of Unix time, by Discord's clock.
     pub(crate) at: u64,
     pub(crate) edited: Option<u64>,
     pub(crate) deleted: bool,
@@ -301,7 +301,7 @@ impl Command {
 pub(crate) struct Ack {
     /// 4 message, 5 deferred message, 6 deferred update, 7 update, 8 choices, 9 modal.
     pub(crate) kind: u64,
-    /// From the event on the wire to the arrival of the callback.
+    /// The time from the event on the wire to the arrival of the callback.
     pub(crate) latency: Duration,
     pub(crate) ephemeral: bool,
     /// The callback's `data`.
@@ -322,7 +322,7 @@ pub(crate) struct Interaction {
     pub(crate) message: Option<Id>,
     /// The request in words, for the message of a failing test.
     pub(crate) asked: String,
-    /// When it was asked: from then on Discord waits.
+    /// The time of the request, from which on Discord waits.
     pub(crate) created: Instant,
     /// The time at which it was sent on a connection; `None`: no connection was open.
     pub(crate) delivered: Option<Instant>,

@@ -58,7 +58,7 @@ pub(crate) struct Books {
     open: BTreeMap<AgentName, (SessionId, WorkId)>,
     works: Works,
     gates: Gates,
-    /// Whether webhooks are told of events.
+    /// True if webhooks receive events.
     told: bool,
     /// Escalations that are not answered yet.
     calls: HashMap<WorkId, AgentName>,
@@ -95,7 +95,7 @@ impl Books {
         }
     }
 
-    /// These are the limits from now on.
+    /// Sets the limits from now on.
     pub(crate) fn limits(&mut self, policy: &Policy, now: Timestamp) {
         // An agent that was given a place just before keeps it.
         self.before = (self.max_active, now.after(Duration::from_secs(1)));
@@ -257,7 +257,7 @@ impl Books {
         self.ends.arrived(network, lines)
     }
 
-    /// It is on disk what became of posts.
+    /// Records that the deliveries of posts are on disk.
     pub(crate) fn settled(&mut self, settled: &[Settled]) -> Result<(), String> {
         self.ends.settled(settled);
         self.posts.settled(settled)
@@ -268,7 +268,7 @@ impl Books {
         self.open.keys().filter(|agent| self.is_supervised(agent)).count()
     }
 
-    /// Nothing that was accepted is nowhere.
+    /// Every accepted work has a place.
     pub(crate) fn every_work_is_somewhere(&self, board: &Board) -> Result<(), String> {
         self.works.every_one_is_somewhere(&self.agents, board)
     }

@@ -14,7 +14,7 @@ use super::world::Sim;
 /// A supervisor is given up with its sixth panic in a minute.
 const GIVEN_UP_AT: u32 = 6;
 
-/// One that has panicked so often of late may be given up at any panic: it breaks over everything.
+/// Number of recent panics from which on a supervisor may be given up at any panic: it panics at every input.
 const OFTEN: usize = 3;
 
 /// The time within which panics count as recent: a hanging process that is ended between two of them takes a while.
@@ -34,7 +34,7 @@ struct Lost {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Breaks {
-    /// When supervisors have panicked of late.
+    /// The times of recent panics.
     panics: BTreeMap<AgentName, VecDeque<Timestamp>>,
     lost: BTreeMap<AgentName, Lost>,
 }

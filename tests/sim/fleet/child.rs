@@ -66,13 +66,13 @@ fn report(end: TaskEnd, denied: bool) -> TaskReport {
 /// The course of a session.
 #[derive(Debug)]
 struct Script {
-    /// It never becomes ready; the reason.
+    /// The reason for which it never becomes ready.
     stillborn: Option<Own>,
     manner: Manner,
     turns: u64,
     /// Its reports, later ones possibly different.
     says: Vec<Said>,
-    /// It stops to answer after its turns.
+    /// True if it stops answering after its turns.
     hangs: bool,
     ends: Category,
 }
@@ -391,7 +391,7 @@ impl Child {
         }
     }
 
-    /// Lives on for so long, and beats meanwhile.
+    /// Lives on for that long, with heartbeats.
     async fn pass(&mut self, time: Duration) -> Result<(), Over> {
         let until = Instant::now() + time;
         let beat = self.launch.clocks.beat;
@@ -451,7 +451,7 @@ impl Child {
     }
 
     async fn say(&mut self, signal: Signal) {
-        // A supervisor that is gone hears nothing.
+        // A supervisor that is gone receives nothing.
         let _ = self.reports.send(Report::Signal(signal)).await;
     }
 }

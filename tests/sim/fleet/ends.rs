@@ -21,9 +21,9 @@ use super::life::NETWORKS;
 /// The meaning of a line in the work channel for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// It is over.
+    /// The task is over.
     Over(WorkId, TaskEnd),
-    /// It waits to be done, for the first time or once more.
+    /// The task waits to be done, for the first time or once more.
     Waits(WorkId),
     /// Something else that machines are told.
     Else,
@@ -65,7 +65,7 @@ impl Says {
 struct Reader {
     /// Tasks that are over.
     over: BTreeMap<WorkId, TaskEnd>,
-    /// Tasks of which it was not told everything: its network was away for so long that lines were left out.
+    /// Tasks with missing lines: their network was away for so long that lines were left out.
     missed: BTreeSet<WorkId>,
 }
 
@@ -166,7 +166,7 @@ impl Ends {
         Ok(())
     }
 
-    /// It is on disk what became of posts.
+    /// Records that the deliveries of posts are on disk.
     pub(crate) fn settled(&mut self, settled: &[Settled]) {
         for settled in settled {
             match settled {

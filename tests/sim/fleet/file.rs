@@ -49,7 +49,7 @@ impl File {
         }
     }
 
-    /// Nothing holds anybody up any more, and everybody is there.
+    /// Resets the policy, removes every cap and adds every missing agent, for the calm end of the simulation.
     pub(crate) fn calm(&mut self, plan: &Plan) {
         self.version += 1;
         self.policy = policy(plan);
@@ -148,7 +148,7 @@ fn quota(dice: &mut Random) -> QuotaRules {
     }
 }
 
-/// Writes the file and has it read again, sometimes by several at once, until it is to be calm.
+/// Writes the file and reloads it, sometimes by several people at once, until the calm end.
 pub(crate) async fn keep(sim: Sim, fleet: Fleet, mut dice: Random) {
     let every = sim.world().plan.reload_every;
     loop {

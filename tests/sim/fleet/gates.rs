@@ -17,11 +17,11 @@ const TRIES_EVERY: Duration = Duration::from_secs(5 * 60);
 struct Gate {
     /// No agent passes before a person allows it.
     blocked: bool,
-    /// From when on one agent may go through, where that has to show whether the account works; `None`: when a person says so.
+    /// The time from which on one agent may try whether the account works; `None`: when a person says so.
     half: Option<Option<Timestamp>>,
     /// A person has said that one may, at any hour.
     said: bool,
-    /// It was closed by a usage limit.
+    /// True if a usage limit closed it.
     limit: bool,
     /// The agent that passed to try whether the account works, and has no result yet.
     tries: Option<AgentName>,

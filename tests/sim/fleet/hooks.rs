@@ -97,7 +97,7 @@ pub(crate) async fn keep(sim: Sim, fleet: Fleet, queue: Arc<NetworkQueue>, mut d
     }
 }
 
-/// One in so many is refused, as often as it is tried.
+/// Returns whether the webhook refuses this event at every try; it does so for one post in 97.
 fn is_unwanted(window: &Window) -> bool {
     window.lines.iter().any(|line| line.post.0 % 97 == 5)
 }
@@ -132,7 +132,7 @@ pub(crate) fn each_transition_is_told_once(
     }
 }
 
-/// The event that programs are to be told of, as far as that is looked at: what follows from one event alone.
+/// Returns the event that webhooks receive, for events that decide it alone.
 fn of(event: &Event) -> Option<HookEvent> {
     match event {
         Event::Escalated { .. } => Some(HookEvent::Escalation),

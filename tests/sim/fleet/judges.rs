@@ -11,7 +11,7 @@ use herder::evaluator::{Asked, Divided, Evaluated, Whole};
 use super::random::Random;
 use super::world::Sim;
 
-/// Longer than anybody waits for a split.
+/// Longer than any wait for a split.
 const AGES: Duration = Duration::from_secs(3600);
 
 /// Draws the reason of a missing answer.
@@ -44,7 +44,7 @@ fn usage(dice: &mut Random) -> Option<Usage> {
     dice.is(9, 10).then_some(Usage { input_tokens: tokens, cost_usd, ..Usage::default() })
 }
 
-/// Waits until there would be an answer. Answers whether anybody still wants it.
+/// Waits until there would be an answer. Returns whether it is still wanted.
 async fn thinks<B>(dice: &mut Random, asked: &Asked<B>) -> bool {
     let takes = if dice.is(1, 50) { AGES } else { dice.around(Duration::from_secs(15)) };
     tokio::select! {

@@ -27,7 +27,7 @@ struct Ladder {
     given_up: BTreeSet<u32>,
     /// The last work that it was busy with.
     subject: Option<WorkId>,
-    /// Something was found that it is to be told of, or a person.
+    /// True if a finding must still be passed on to the agent, or to a person.
     owes: bool,
 }
 

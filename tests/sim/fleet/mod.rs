@@ -56,7 +56,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A fleet of so many agents.
+    /// Returns the plan of a fleet with that many agents.
     pub(crate) fn of(agents: usize, seed: u64, days: u32) -> Self {
         let plan = match agents {
             0..=20 => Self::few(seed, days),

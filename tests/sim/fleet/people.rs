@@ -65,7 +65,7 @@ async fn go_on(sim: &Sim, fleet: &Fleet, agent: &AgentName, verb: &str, how: Con
     control(fleet, agent, verb, how).await;
 }
 
-/// Gives work, and everything else that people ask for, until it is to be calm.
+/// Gives work, and every other command of people, until the calm end.
 pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
     let (agents, every) = {
         let world = sim.world();

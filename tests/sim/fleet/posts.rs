@@ -89,7 +89,7 @@ impl Posts {
         }
     }
 
-    /// It is on disk what became of posts.
+    /// Records that the deliveries of posts are on disk.
     pub(crate) fn settled(&mut self, settled: &[Settled]) -> Result<(), String> {
         for settled in settled {
             match settled {

@@ -34,7 +34,7 @@ enum Whose {
 struct Sum {
     hour: (i64, Usage),
     day: (i64, Usage),
-    /// When something was used last.
+    /// The time of the last usage.
     last: Timestamp,
     waived: Vec<Waived>,
 }

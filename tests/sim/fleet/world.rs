@@ -73,7 +73,7 @@ pub(crate) enum Ending {
 pub(crate) struct Account {
     /// Its usage limit is reached until then.
     pub(crate) limited: Option<Timestamp>,
-    /// Whether the service says until when.
+    /// True if the service says until when.
     pub(crate) says: bool,
     /// It refuses everything until a person has seen to it.
     pub(crate) refused: Option<Category>,

@@ -65,7 +65,7 @@ struct Harried {
     olga: User,
     moments: Moments,
     seed: u64,
-    /// When herder was killed.
+    /// Times of kills.
     kills: Vec<Timestamp>,
     /// Logins on Discord of those that were killed.
     logins: u32,
@@ -90,7 +90,7 @@ impl Harried {
         self.story.starts();
     }
 
-    /// Waits until the herder that lives now hears what is said and pressed.
+    /// Waits until the current herder receives messages and presses.
     async fn listens(&self) {
         self.story.until("its start", |_, _| true).await;
         self.sim.gateway().identified(self.logins + 1).await;

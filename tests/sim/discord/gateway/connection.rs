@@ -18,7 +18,7 @@ use super::super::server::Link;
 use super::super::state::State;
 use super::{Hearing, Push};
 
-/// From this size on a payload is compressed for who asked for that.
+/// Size in bytes from which a payload is compressed for a client that asked for that.
 const COMPRESS_FROM: usize = 1024;
 
 /// The next step after a payload of the client.
@@ -83,7 +83,7 @@ impl Connection {
                         self.send(&json!({ "op": 9, "d": resumable }));
                     }
                     Some(Push::Close(code)) => {
-                        // Before the client hears of it: it may be back at once.
+                        // Done before the client learns of it: it may be back at once.
                         let keeps = self.shared.with(|state| state.gateway.keeps_sessions);
                         self.leaves(matches!(code, Some(4004 | 4007 | 4009..=4014)) && !keeps);
                         return close(socket, code).await;

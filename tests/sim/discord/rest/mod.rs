@@ -20,7 +20,7 @@ use super::state::{Channel, Id, State};
 #[derive(Debug)]
 pub(crate) enum No {
     Refused(Refusal),
-    /// 429, so long.
+    /// 429, with the time to wait.
     Wait(Duration),
 }
 
