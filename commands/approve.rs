@@ -107,7 +107,7 @@ async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// True if the answer denies a plan in a protocol that has no room for words: these follow as a message.
+/// Returns true if the answer denies a plan in a protocol that has no room for words: these follow as a message.
 fn is_sent_back_mute(agent: &Agent, ask: AskId) -> bool {
     let is_plan = agent.open_ask(ask).is_some_and(|ask| matches!(ask.about, About::Plan { .. }));
     is_plan && agent.spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Acp)

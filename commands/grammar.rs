@@ -13,11 +13,11 @@ pub(super) const AUTO: &str = "auto";
 
 /// The agents that exist, as far as a line's meaning depends on them.
 pub trait Roster {
-    /// True if an agent of this name exists.
+    /// Returns true if an agent of this name exists.
     fn knows(&self, agent: &AgentName) -> bool;
     /// Returns all names, to find the one nearest to a mistyped name.
     fn names(&self) -> Vec<AgentName>;
-    /// True if an agent of this name existed and was removed.
+    /// Returns true if an agent of this name existed and was removed.
     fn remembers(&self, agent: &AgentName) -> bool;
 }
 
@@ -55,8 +55,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// True if it answers an unnamed question in words: such a line may be talk among people, and to an agent it is
-    /// work.
+    /// Returns true if it answers an unnamed question in words: such a line may be talk among people, and to an agent
+    /// it is work.
     pub(super) fn is_loose_answer(&self) -> bool {
         self.command.verb == Verb::Answer && self.ask.is_none()
     }
@@ -403,13 +403,13 @@ impl Call {
     }
 }
 
-/// True if a name can be meant for this argument.
+/// Returns true if a name can be meant for this argument.
 pub(super) fn is_meant(arg: Arg, agent: &AgentName, roster: &dyn Roster) -> bool {
     roster.knows(agent) || (matches!(arg, Arg::PastAgent | Arg::PastAgentOrAll) && roster.remembers(agent))
 }
 
 impl Command {
-    /// True if no free text follows the agent, so that a repeated name there is no text.
+    /// Returns true if no free text follows the agent, so that a repeated name there is no text.
     fn takes_no_text(&self) -> bool {
         !self.args.contains(&Arg::Text)
     }
@@ -422,7 +422,7 @@ pub(super) fn choice(word: &str, words: &'static [&'static str]) -> Result<&'sta
     known.copied().ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: words.join("|") })
 }
 
-/// True if a word means the next free agent. An agent of that name takes precedence.
+/// Returns true if a word means the next free agent. An agent of that name takes precedence.
 pub(super) fn is_auto(word: &str, roster: &dyn Roster) -> bool {
     fold_end(word) == AUTO && agent_of(word).is_none_or(|agent| !roster.knows(&agent))
 }

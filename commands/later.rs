@@ -50,7 +50,7 @@ fn changed(mut asked: Asked) -> Asked {
 }
 
 impl Dispatcher {
-    /// True if a line is work, so that its attachments go with it.
+    /// Returns true if a line is work, so that its attachments go with it.
     #[must_use]
     pub fn is_work(&self, inbound: &Inbound) -> bool {
         match self.inner().read(inbound).0 {

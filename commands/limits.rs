@@ -23,7 +23,7 @@ impl Rate {
         Self { window, each, together, by_key: HashMap::new(), all: VecDeque::new() }
     }
 
-    /// True if one more is within the rate, which is then counted.
+    /// Returns true if one more is within the rate, which is then counted.
     pub(super) fn allows(&mut self, key: &str, now: Timestamp) -> bool {
         let window = self.window;
         trim(&mut self.all, now, window);
@@ -49,7 +49,7 @@ impl Rate {
         true
     }
 
-    /// True if one more would be within the rate, without counting it.
+    /// Returns true if one more would be within the rate, without counting it.
     pub(super) fn has_room(&mut self, key: &str, now: Timestamp) -> bool {
         trim(&mut self.all, now, self.window);
         let room = self.by_key.get_mut(key).is_none_or(|times| {

@@ -92,7 +92,7 @@ impl Command {
         options
     }
 
-    /// True if its reply is for the author with `role` alone: operators see whispers in a history.
+    /// Returns true if its reply is for the author with `role` alone: operators see whispers in a history.
     #[must_use]
     pub fn is_private(&self, role: Role) -> bool {
         match self.verb {
@@ -240,7 +240,7 @@ impl Command {
         self.args.iter().any(|arg| matches!(arg, Arg::Settings { .. }))
     }
 
-    /// True if this command has an option.
+    /// Returns true if this command has an option.
     fn knows_option(&self, name: &str) -> bool {
         self.options().iter().any(|option| option.name == name)
             || (self.has_settings() && KEYS.contains(&name))

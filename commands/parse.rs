@@ -118,7 +118,7 @@ pub enum Problem {
 }
 
 impl Heard {
-    /// True if it changes nothing: it is answered from state, and its author repeats it if herder was killed.
+    /// Returns true if it changes nothing: it is answered from state, and its author repeats it if herder was killed.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         match self {
@@ -486,7 +486,7 @@ fn nearest_command(word: &str) -> Option<&'static str> {
     whole.or_else(|| words::nearest(word, first_words()))
 }
 
-/// True if the words are a command by themselves: then a name before them was meant as an agent.
+/// Returns true if the words are a command by themselves: then a name before them was meant as an agent.
 fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     let line = Words::of_line(said);
     let Some(found) = grammar::find(&line) else { return false };
@@ -494,7 +494,7 @@ fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     matches!(fitted, Ok(_) | Err(Misfit::Missing("agent"))) || line.len() == found.used
 }
 
-/// True if a text after `@` can be a person's name, unlike `@types/node` or `@param`'s braces.
+/// Returns true if a text after `@` can be a person's name, unlike `@types/node` or `@param`'s braces.
 fn looks_like_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= 64

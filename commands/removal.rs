@@ -83,7 +83,7 @@ fn key(agent: &AgentName) -> String {
 }
 
 impl Dispatcher {
-    /// True if the removal of an agent with that code can still be confirmed.
+    /// Returns true if the removal of an agent with that code can still be confirmed.
     pub async fn removal_waits(&self, agent: &AgentName, code: &str) -> bool {
         let inner = self.inner();
         inner.recall(agent).await;

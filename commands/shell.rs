@@ -60,7 +60,7 @@ fn quoted(command: &Command, rest: &str) -> String {
     }
 }
 
-/// True if a shell gives a character a special meaning.
+/// Returns true if a shell gives a character a special meaning.
 fn is_special(c: char) -> bool {
     ";|&$()'\"\\*?#~!{}".contains(c)
 }

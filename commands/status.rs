@@ -63,7 +63,7 @@ fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
     std::iter::once(summary).chain(links.iter().map(|link| voice.link(link))).collect::<Vec<_>>().join(DOT)
 }
 
-/// True if only a person can make it continue.
+/// Returns true if only a person can make it continue.
 fn is_stopped(phase: &Phase) -> bool {
     match phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => true,

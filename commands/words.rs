@@ -36,7 +36,7 @@ impl Words {
         self.items.len()
     }
 
-    /// True if there are none.
+    /// Returns true if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -142,7 +142,7 @@ fn quoted(
     Err(Unclosed(open))
 }
 
-/// True if a character is invisible: it must not decide whether a line is a command.
+/// Returns true if a character is invisible: it must not decide whether a line is a command.
 fn unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

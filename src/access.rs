@@ -111,7 +111,7 @@ impl Access {
         self.named.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if a rule names services accounts of an IRC network.
+    /// Returns true if a rule names services accounts of an IRC network.
     #[must_use]
     pub fn names_accounts_of(&self, network: &NetworkName) -> bool {
         let is_of =

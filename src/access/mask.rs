@@ -33,7 +33,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// True if `shown`, a full `nick!user@host` from the network, matches `mask` with its `*` and `?`.
+/// Returns true if `shown`, a full `nick!user@host` from the network, matches `mask` with its `*` and `?`.
 pub(super) fn mask_matches(mask: &str, shown: &str) -> bool {
     let (Some(mask), Some(shown)) = (Mask::of(mask), Mask::of(shown)) else { return false };
     glob(mask.nick, shown.nick) && glob(mask.user, shown.user) && glob(mask.host, shown.host)

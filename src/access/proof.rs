@@ -29,8 +29,8 @@ pub(super) fn proof(subject: &Subject, author: &Author) -> Option<Option<String>
     }
 }
 
-/// True if the author speaks on Discord. Ids are valid only there: an account of that name elsewhere is another
-/// person.
+/// Returns true if the author speaks on Discord. Ids are valid only there: an account of that name elsewhere is
+/// another person.
 pub(super) fn on_discord(author: &Author) -> bool {
     author.network.as_str() == DISCORD_NETWORK
 }
@@ -57,7 +57,7 @@ pub(super) fn known_as(author: &Author) -> Option<String> {
     })
 }
 
-/// True if a text can be a services account. Servers write `*` and `0` for "not logged in".
+/// Returns true if a text can be a services account. Servers write `*` and `0` for "not logged in".
 pub(super) fn is_account(text: &str) -> bool {
     !matches!(text, "" | "*" | "0") && !text.contains(|c: char| c.is_whitespace() || c.is_control())
 }

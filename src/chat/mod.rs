@@ -17,8 +17,8 @@ use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::outbox::Target;
 
-/// True if the network acknowledges a line only together with its answer, and delivers an unacknowledged line again.
-/// On such a network a record of the line does not prove that it was answered.
+/// Returns true if the network acknowledges a line only together with its answer, and delivers an unacknowledged line
+/// again. On such a network a record of the line does not prove that it was answered.
 #[must_use]
 pub fn notes_lines_with_answers(network: &NetworkName) -> bool {
     network.as_str() == DISCORD_NETWORK

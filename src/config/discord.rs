@@ -195,7 +195,7 @@ fn reach(section: &Section<'_>) -> Reach {
     }
 }
 
-/// True if a text has the form of a Discord id.
+/// Returns true if a text has the form of a Discord id.
 pub(super) fn is_id(text: &str) -> bool {
     (15..=20).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit())
 }

@@ -149,14 +149,14 @@ impl Evaluator {
         Self { judge: Judge::Builtin, command: Vec::new(), model: String::new(), ..Self::default() }
     }
 
-    /// True if no judge is configured: a missing program is no mistake then.
+    /// Returns true if no judge is configured: a missing program is no mistake then.
     #[must_use]
     pub fn is_default(&self) -> bool {
         let default = Self::default();
         self.judge == default.judge && self.command == default.command
     }
 
-    /// True if an evaluation starts a process.
+    /// Returns true if an evaluation starts a process.
     #[must_use]
     pub fn asks(&self) -> bool {
         matches!(self.judge, Judge::Codex | Judge::Claude | Judge::Command)

@@ -114,7 +114,7 @@ impl<'a> Section<'a> {
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// True if a key is present, with any value.
+    /// Returns true if a key is present, with any value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.iter().any(|(name, _)| name.get_ref() == key)
     }

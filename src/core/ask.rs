@@ -154,7 +154,7 @@ pub enum About {
 }
 
 impl About {
-    /// True if two requests are the same, so that one answer is valid for both.
+    /// Returns true if two requests are the same, so that one answer is valid for both.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -169,7 +169,8 @@ impl About {
         }
     }
 
-    /// True if the words stand for exactly one action, so that a decision about them is valid when they come again.
+    /// Returns true if the words stand for exactly one action, so that a decision about them is valid when they come
+    /// again.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match self {
@@ -178,7 +179,7 @@ impl About {
         }
     }
 
-    /// True if the request is a question that is answered in words.
+    /// Returns true if the request is a question that is answered in words.
     #[must_use]
     pub fn is_question(&self) -> bool {
         match self {
@@ -235,8 +236,8 @@ impl About {
     }
 }
 
-/// True if a text contains characters that a reader cannot see, or that change how the text is displayed. A line
-/// break of any system is no such character.
+/// Returns true if a text contains characters that a reader cannot see, or that change how the text is displayed. A
+/// line break of any system is no such character.
 #[must_use]
 pub fn hides(text: &str) -> bool {
     let mut rest = text.chars().peekable();
@@ -248,8 +249,8 @@ pub fn hides(text: &str) -> bool {
     false
 }
 
-/// True if a character acts instead of being shown: control characters, bidirectional controls and characters of zero
-/// width. Joiners are exempt, as emoji and several scripts need them.
+/// Returns true if a character acts instead of being shown: control characters, bidirectional controls and characters
+/// of zero width. Joiners are exempt, as emoji and several scripts need them.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     match c {
@@ -341,7 +342,7 @@ pub enum Told {
 }
 
 impl AskAnswer {
-    /// True if it grants permission.
+    /// Returns true if it grants permission.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {
@@ -379,7 +380,7 @@ pub enum AskEnd {
 }
 
 impl AskEnd {
-    /// True if the agent may do what it asked for.
+    /// Returns true if the agent may do what it asked for.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {

@@ -358,7 +358,7 @@ impl Board {
         self.heard.get(agent).copied().unwrap_or_default()
     }
 
-    /// True if any task waits to be handed to an agent.
+    /// Returns true if any task waits to be handed to an agent.
     #[must_use]
     pub fn has_queued(&self) -> bool {
         self.tasks.values().any(|boarded| matches!(boarded.place, Place::Queued { .. }))

@@ -162,7 +162,7 @@ fn word_start(text: &str, limit: usize) -> usize {
     })
 }
 
-/// True if `c` ends a sentence, or a part of one, in a language without spaces.
+/// Returns true if `c` ends a sentence, or a part of one, in a language without spaces.
 fn is_stop(c: char) -> bool {
     matches!(c, '。' | '、' | '！' | '？' | '，' | '；' | '」' | '）')
 }

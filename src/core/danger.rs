@@ -262,7 +262,7 @@ impl Reader {
     }
 }
 
-/// True if tree-sitter-bash 0.25.1 may read out of bounds: its scanner passes the character after `{` to C's
+/// Returns true if tree-sitter-bash 0.25.1 may read out of bounds: its scanner passes the character after `{` to C's
 /// `isdigit`, whose table ends at 255 (tree-sitter/tree-sitter-bash#337).
 fn crashes_the_grammar(text: &str) -> bool {
     let is_of_a_range = |letter: char| letter.is_ascii_digit() || letter == '.';

@@ -81,7 +81,7 @@ pub struct Dealings {
 }
 
 impl Dealings {
-    /// True if agent and board never exchanged anything.
+    /// Returns true if agent and board never exchanged anything.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -104,7 +104,7 @@ impl Dealings {
         })
     }
 
-    /// True if a task is on its way to the board.
+    /// Returns true if a task is on its way to the board.
     #[must_use]
     pub fn hands_back(&self, task: WorkId) -> bool {
         self.handed_back().any(|work| work.id == task)

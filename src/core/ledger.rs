@@ -77,7 +77,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// True if the index is for the hour of `now`.
+    /// Returns true if the index is for the hour of `now`.
     #[must_use]
     pub fn is_of(&self, now: Timestamp) -> bool {
         self.of == Some((hour(now), day(now)))
@@ -142,7 +142,7 @@ impl Ledger {
         self.warned.push((scope.clone(), warned));
     }
 
-    /// True if a warning of this level or a higher one was posted.
+    /// Returns true if a warning of this level or a higher one was posted.
     #[must_use]
     pub fn knows(&self, scope: &Scope, warned: Warned) -> bool {
         self.warned.iter().any(|(of, before)| {

@@ -397,7 +397,7 @@ impl Notice {
         )
     }
 
-    /// True if it only confirms that a message was accepted and is worked on now or soon.
+    /// Returns true if it only confirms that a message was accepted and is worked on now or soon.
     #[must_use]
     pub fn is_taken_up(&self) -> bool {
         match self {

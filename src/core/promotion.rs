@@ -208,8 +208,8 @@ impl Promotion {
         probed
     }
 
-    /// True if the agent is the one that probes an account on which its session started. It stays so even if the
-    /// agent's next session has started on another account with the same decision.
+    /// Returns true if the agent is the one that probes an account on which its session started. It stays so even if
+    /// the agent's next session has started on another account with the same decision.
     #[must_use]
     pub fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
         self.probes.get(account).is_some_and(|probe| probe.agent == *agent)

@@ -83,16 +83,16 @@ impl QuotaRules {
         Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
-    /// True if a limit that an agent met while the gate was closed is new information: the agent was probing, or was
-    /// told a later reset.
+    /// Returns true if a limit that an agent met while the gate was closed is new information: the agent was probing,
+    /// or was told a later reset.
     #[must_use]
     pub fn says_more(gate: &Gate, probed: bool, resets_at: Option<Timestamp>, now: Timestamp) -> bool {
         let later = |reset: &Timestamp| *reset > now && gate.resets_at.is_none_or(|known| *reset > known);
         probed || resets_at.is_some_and(|reset| later(&reset))
     }
 
-    /// True if a limit that an agent `met` is not recorded and still counts, because herder was killed in between. A
-    /// recorded gate would have allowed no probe before it was met.
+    /// Returns true if a limit that an agent `met` is not recorded and still counts, because herder was killed in
+    /// between. A recorded gate would have allowed no probe before it was met.
     #[must_use]
     pub fn is_unheard(
         &self,

@@ -129,7 +129,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     }
 }
 
-/// True if it continues as soon as its account is open.
+/// Returns true if it continues as soon as its account is open.
 fn waits_for_account(agent: &Agent) -> bool {
     matches!(
         agent.phase,
@@ -195,13 +195,13 @@ fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
     Some(Effect::Answer { session, key, told })
 }
 
-/// True if a message that arrives now is written into the running turn.
+/// Returns true if a message that arrives now is written into the running turn.
 #[must_use]
 pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
     offered(agent, kind) && matches!(agent.phase, Phase::Running { .. })
 }
 
-/// True if such work can be written into a running turn at all.
+/// Returns true if such work can be written into a running turn at all.
 #[must_use]
 pub(super) fn offered(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {

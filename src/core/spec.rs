@@ -53,7 +53,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// True if it is the default.
+    /// Returns true if it is the default.
     #[must_use]
     pub fn is_text(&self) -> bool {
         *self == Self::Text
@@ -226,8 +226,8 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
-    /// True if an agent that was configured as `old` can resume its conversation. A conversation depends on runtime
-    /// and folder, and with Claude Code, which keeps its first instructions, also on those.
+    /// Returns true if an agent that was configured as `old` can resume its conversation. A conversation depends on
+    /// runtime and folder, and with Claude Code, which keeps its first instructions, also on those.
     #[must_use]
     pub fn goes_on_with(&self, old: &Self) -> bool {
         let told = match self.runtime {
@@ -238,7 +238,7 @@ impl AgentSpec {
         told && self.runtime == old.runtime && self.workspace == old.workspace
     }
 
-    /// True if its usage is reported as by Claude Code: tokens at any time, and dollars at the end of a turn.
+    /// Returns true if its usage is reported as by Claude Code: tokens at any time, and dollars at the end of a turn.
     #[must_use]
     pub fn counts_as_claude(&self) -> bool {
         match self.runtime {
@@ -248,8 +248,8 @@ impl AgentSpec {
         }
     }
 
-    /// True if a process that was started for this spec also fits `other`: the same program with the same model,
-    /// folder and permissions. Other settings take effect at once or from the next session on.
+    /// Returns true if a process that was started for this spec also fits `other`: the same program with the same
+    /// model, folder and permissions. Other settings take effect at once or from the next session on.
     #[must_use]
     pub fn runs_as(&self, other: &Self) -> bool {
         // Fields are listed by name, so that a new setting has to be classified here.

@@ -152,19 +152,19 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// True if no cap is set.
+    /// Returns true if no cap is set.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.list().next().is_none()
     }
 
-    /// True if a cap in dollars is set.
+    /// Returns true if a cap in dollars is set.
     #[must_use]
     pub fn in_dollars(&self) -> bool {
         self.list().any(|(cap, _)| cap.unit == Unit::Usd)
     }
 
-    /// True if a cap in tokens is set.
+    /// Returns true if a cap in tokens is set.
     #[must_use]
     pub fn in_tokens(&self) -> bool {
         self.list().any(|(cap, _)| cap.unit == Unit::Tokens)
@@ -197,13 +197,13 @@ pub struct SharedCaps {
 }
 
 impl SharedCaps {
-    /// True if the usage of `account` is capped in dollars.
+    /// Returns true if the usage of `account` is capped in dollars.
     #[must_use]
     pub fn in_dollars(&self, account: &AccountName) -> bool {
         self.fleet.in_dollars() || self.accounts.get(account).is_some_and(Caps::in_dollars)
     }
 
-    /// True if the usage of `account` is capped in tokens.
+    /// Returns true if the usage of `account` is capped in tokens.
     #[must_use]
     pub fn in_tokens(&self, account: &AccountName) -> bool {
         self.fleet.in_tokens() || self.accounts.get(account).is_some_and(Caps::in_tokens)
@@ -239,7 +239,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// True if nothing was used.
+    /// Returns true if nothing was used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.days.is_empty()
@@ -385,7 +385,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// True if it is reached.
+    /// Returns true if it is reached.
     #[must_use]
     pub fn is_reached(self) -> bool {
         self.used >= self.limit * AS_GOOD_AS

@@ -72,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// True if something was found.
+    /// Returns true if something was found.
     #[must_use]
     pub fn is_finding(&self) -> bool {
         self.message().is_some()
@@ -151,9 +151,9 @@ impl Lapse {
         Self::Unparsable { said: one_line(said, REASON_MAX) }
     }
 
-    /// True if it counts as an OK. An unreadable answer does (contract, section 7); if no evaluator can be asked,
-    /// herder's detector judges alone, and its finding `nothing` is an OK. A limit passes, and counts as such only
-    /// from [`LAPSES_SAID_AT`] lapses `in_a_row` on.
+    /// Returns true if it counts as an OK. An unreadable answer does (contract, section 7); if no evaluator can be
+    /// asked, herder's detector judges alone, and its finding `nothing` is an OK. A limit passes, and counts as such
+    /// only from [`LAPSES_SAID_AT`] lapses `in_a_row` on.
     #[must_use]
     pub fn is_ok(&self, nothing: bool, in_a_row: u32) -> bool {
         match self {

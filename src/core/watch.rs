@@ -258,7 +258,7 @@ pub(super) enum Heard {
 }
 
 impl Watch {
-    /// True if nothing was ever recorded.
+    /// Returns true if nothing was ever recorded.
     #[must_use]
     pub fn is_new(&self) -> bool {
         *self == Self::default()
@@ -437,7 +437,8 @@ impl Watch {
 }
 
 impl Agent {
-    /// True if it can be told of a finding, now or in its next session: it is neither paused nor without work.
+    /// Returns true if it can be told of a finding, now or in its next session: it is neither paused nor without
+    /// work.
     pub(super) fn is_at_work(&self) -> bool {
         let loops = || self.spec.as_ref().is_some_and(|spec| spec.looping);
         match self.phase {
@@ -460,7 +461,7 @@ impl Agent {
         said.map(|said| said.text.as_str())
     }
 
-    /// True if a whisper about a finding is undelivered.
+    /// Returns true if a whisper about a finding is undelivered.
     pub(super) fn is_untold(&self) -> bool {
         self.whispers.iter().any(|whisper| whisper.tone.is_finding())
     }

@@ -94,13 +94,13 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// True if it is a person's.
+    /// Returns true if it is a person's.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to it")]
     fn is_person(&self) -> bool {
         *self == Self::Person
     }
 
-    /// True if it is a finding of the evaluator.
+    /// Returns true if it is a finding of the evaluator.
     #[must_use]
     pub fn is_finding(self) -> bool {
         match self {

@@ -30,7 +30,7 @@ impl Actor {
         Self { network: NetworkName::from(HERDER), name: HERDER.to_owned(), identity: None }
     }
 
-    /// True if it is herder itself.
+    /// Returns true if it is herder itself.
     #[must_use]
     pub fn is_herder(&self) -> bool {
         self.network.as_str() == HERDER

@@ -98,7 +98,7 @@ fn sweep(folders: &Path) {
     }
 }
 
-/// True if a folder is this user's, and the demo that created it is gone.
+/// Returns true if a folder is this user's, and the demo that created it is gone.
 fn is_left(folder: &Path) -> bool {
     let own = |path: &Path| {
         let found = fs::symlink_metadata(path).ok()?;

@@ -40,7 +40,7 @@ struct Linked {
     seen: u64,
 }
 
-/// True if an earlier herder left something in `parent`.
+/// Returns true if an earlier herder left something in `parent`.
 pub(super) fn is_littered(parent: &Path) -> bool {
     fs::read_dir(parent).is_ok_and(|mut entries| entries.next().is_some())
 }

@@ -180,7 +180,7 @@ impl Evaluator {
         Self { inner: Arc::new(inner) }
     }
 
-    /// True if a killed herder left homes.
+    /// Returns true if a killed herder left homes.
     #[must_use]
     pub fn is_littered(&self) -> bool {
         home::is_littered(&self.inner.homes)
@@ -196,7 +196,7 @@ impl Evaluator {
         }
     }
 
-    /// True if a judge is configured.
+    /// Returns true if a judge is configured.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.inner.setup.settings.asks()

@@ -31,7 +31,7 @@ pub(super) struct Acked {
 }
 
 impl Acked {
-    /// True if a journal was ever acknowledged in this folder.
+    /// Returns true if a journal was ever acknowledged in this folder.
     pub(super) fn exists(path: &Path) -> bool {
         path.metadata().is_ok_and(|file| file.len() > 0)
     }

@@ -41,7 +41,7 @@ pub(super) fn free(path: &Path) -> io::Result<u64> {
 /// Space that a start needs, in bytes: sled's snapshot, a few of its segments, the first commits.
 const ROOM: u64 = 16 << 20;
 
-/// True if there is less space than a start needs; false if the system does not tell.
+/// Returns true if there is less space than a start needs; false if the system does not tell.
 pub(super) fn is_short(dir: &Path) -> bool {
     free(dir).is_ok_and(|free| free < ROOM)
 }
@@ -94,7 +94,7 @@ pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// True if the error is that of a full disk, quota or size limit.
+/// Returns true if the error is that of a full disk, quota or size limit.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -116,7 +116,7 @@ pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, Str
     Ok(events)
 }
 
-/// True if some of these events have a second copy in the folder, which a salvage finds.
+/// Returns true if some of these events have a second copy in the folder, which a salvage finds.
 #[must_use]
 pub fn stand_twice(dir: &Path, journal: &str, events: &[Span]) -> bool {
     let found = read(&Paths::new(dir), journal).unwrap_or_default();

@@ -176,7 +176,7 @@ impl Locale {
         Ok(Self(other.0, self.1))
     }
 
-    /// True if its language is the one that `name` asks for, in any region.
+    /// Returns true if its language is the one that `name` asks for, in any region.
     #[must_use]
     pub fn speaks(&self, name: &str) -> bool {
         let asked = name.parse::<LanguageIdentifier>();
@@ -259,7 +259,7 @@ impl Locale {
         }
     }
 
-    /// True if the message `id` exists, here or in the source.
+    /// Returns true if the message `id` exists, here or in the source.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.0.bundle.has_message(id) || self.0.fallback.as_ref().is_some_and(|source| source.has_message(id))

@@ -126,7 +126,7 @@ fn overtaken(items: &VecDeque<Item>) -> HashSet<u64> {
     items.iter().rev().filter(|item| is_old(item)).map(Item::key).collect()
 }
 
-/// True if an alert requires no action by anybody.
+/// Returns true if an alert requires no action by anybody.
 fn is_news(item: &Item) -> bool {
     let Body::Notice(notice) = &item.post.body else { return false };
     matches!(

@@ -49,7 +49,7 @@ impl Line {
         self.key
     }
 
-    /// True if it answers a person who only looked something up, and who asks again if it is lost.
+    /// Returns true if it answers a person who only looked something up, and who asks again if it is lost.
     #[must_use]
     pub fn is_look(&self) -> bool {
         matches!(self.source.body, Body::Looked(_))
@@ -109,7 +109,7 @@ impl Item {
         self.key
     }
 
-    /// True if none of its lines was ever handed out.
+    /// Returns true if none of its lines was ever handed out.
     pub(super) fn untouched(&self) -> bool {
         let waits = |unit: &Unit| unit.state == UnitState::Waiting && !unit.resent;
         let owed = |units: &Vec<Unit>| units.iter().filter(|unit| unit.index >= self.trimmed).all(waits);
@@ -126,7 +126,7 @@ impl Item {
         }
     }
 
-    /// True if its first lines were left out.
+    /// Returns true if its first lines were left out.
     pub(super) fn is_trimmed(&self) -> bool {
         self.trimmed > 0
     }

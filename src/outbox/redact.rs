@@ -172,7 +172,7 @@ impl Shape {
     }
 }
 
-/// True if a character is invisible, so that a secret can be read around it.
+/// Returns true if a character is invisible, so that a secret can be read around it.
 fn is_unseen(c: char) -> bool {
     !is_break(c) && (is_hidden(c) || is_joiner(c))
 }

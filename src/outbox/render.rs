@@ -76,7 +76,7 @@ impl Renderer {
         }
     }
 
-    /// True if the network shows a session's state in one message that is edited.
+    /// Returns true if the network shows a session's state in one message that is edited.
     pub(super) fn changes_statuses(&self) -> bool {
         self.markup == Markup::Discord
     }

@@ -47,7 +47,7 @@ impl<L, A> Default for Order<L, A> {
 }
 
 impl<L, A> Order<L, A> {
-    /// True if there is room for another line.
+    /// Returns true if there is room for another line.
     pub(super) fn have_room(&self) -> bool {
         self.held < HELD
     }

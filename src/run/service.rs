@@ -26,7 +26,7 @@ const EXTEND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_se
 /// Key of the memo that a sign of life writes.
 const PROBE: &str = "service/probe";
 
-/// True if there is a service manager to notify.
+/// Returns true if there is a service manager to notify.
 pub(super) fn is_wanted() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some()
 }

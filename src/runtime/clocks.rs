@@ -125,7 +125,7 @@ impl Vitals {
         (self.ready && self.tools.is_empty()).then(|| self.last_sign().saturating_add(clocks.silence / 2))
     }
 
-    /// True if there was no sign of life for long enough to say that the session waits for something.
+    /// Returns true if there was no sign of life for long enough to say that the session waits for something.
     #[must_use]
     pub fn is_quiet(&self, clocks: &Clocks, now: Duration) -> bool {
         self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence.min(clocks.task) / 2

@@ -30,7 +30,7 @@ pub const PUSH: [&str; 3] = ["git", "ssh", "gh"];
 const SSH_WITHOUT_KEYS: &str =
     "ssh -F /dev/null -o IdentityFile=none -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes";
 
-/// True if an entry of `credentials` is one of [`PUSH`] or a file below a HOME.
+/// Returns true if an entry of `credentials` is one of [`PUSH`] or a file below a HOME.
 #[must_use]
 pub fn is_credential(entry: &str) -> bool {
     PUSH.contains(&entry)

@@ -77,7 +77,7 @@ impl Scalar<'_> {
         }
     }
 
-    /// True if it is `true`.
+    /// Returns true if it is `true`.
     #[must_use]
     pub fn is_true(&self) -> bool {
         *self == Self::Bool(true)

@@ -159,12 +159,12 @@ impl Outgoing {
         gathered.chain(self.used.as_ref().map(|(_, due)| *due)).min()
     }
 
-    /// True if more may be read from the agent.
+    /// Returns true if more may be read from the agent.
     pub(super) fn has_room(&self) -> bool {
         self.queue.len() < WAITING_MAX
     }
 
-    /// True if nothing can be sent now.
+    /// Returns true if nothing can be sent now.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && !self.beat
     }

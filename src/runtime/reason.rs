@@ -43,7 +43,7 @@ pub fn reason<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<Str
     Some(lines[last].to_owned())
 }
 
-/// True if a line is the message of an uncaught error: `Error: …`, `TypeError: …`, `Error [ERR_X]: …`.
+/// Returns true if a line is the message of an uncaught error: `Error: …`, `TypeError: …`, `Error [ERR_X]: …`.
 fn is_error_head(line: &str) -> bool {
     let line = line.strip_prefix("Uncaught ").unwrap_or(line);
     let name = line.split([':', ' ', '[']).next().unwrap_or_default();
@@ -61,7 +61,7 @@ fn is_runtime_version(line: &str) -> bool {
     })
 }
 
-/// True if a line belongs to a crash or a warning and does not tell its reason.
+/// Returns true if a line belongs to a crash or a warning and does not tell its reason.
 fn is_noise(line: &str) -> bool {
     // Rules, brackets and the caret below a line of source.
     if !line.chars().any(char::is_alphanumeric) {

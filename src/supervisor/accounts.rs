@@ -216,7 +216,7 @@ impl Root {
         Some(opened.map_or_else(Actor::herder, |opened| opened.by.clone()))
     }
 
-    /// True if an account was opened after an agent was paused.
+    /// Returns true if an account was opened after an agent was paused.
     fn outlived(&self, agent: &Agent, account: &AccountName) -> bool {
         self.fleet.opened.get(account).is_some_and(|opened| opened.at > agent.since)
     }

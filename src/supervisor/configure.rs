@@ -111,12 +111,12 @@ pub(super) fn bot_toml() -> Actor {
     Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
 }
 
-/// True if an agent is removed, or will be when its session ends: a file that contains it adds it again.
+/// Returns true if an agent is removed, or will be when its session ends: a file that contains it adds it again.
 pub(super) fn is_going(agent: &Agent) -> bool {
     matches!(agent.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
 }
 
-/// True if an agent was removed because it is not in the file any more.
+/// Returns true if an agent was removed because it is not in the file any more.
 pub(super) fn was_left_out(agent: &Agent) -> bool {
     agent.phase == Phase::Removed && agent.stopped_by.as_ref() == Some(&bot_toml())
 }
@@ -208,7 +208,7 @@ impl Configured {
 }
 
 impl Fleet {
-    /// True if herder goes down: nothing new is started.
+    /// Returns true if herder goes down: nothing new is started.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.shared.draining.is_cancelled()

@@ -54,7 +54,7 @@ impl Fleet {
         views
     }
 
-    /// True if the agent's supervisor is given up: nothing reaches the agent until herder is restarted.
+    /// Returns true if the agent's supervisor is given up: nothing reaches the agent until herder is restarted.
     #[must_use]
     pub fn is_deserted(&self, agent: &AgentName) -> bool {
         self.shared.is_deserted(agent)
@@ -364,7 +364,7 @@ impl Fleet {
         }
     }
 
-    /// True if the root supervisor answers within `patience`.
+    /// Returns true if the root supervisor answers within `patience`.
     pub async fn root_answers(&self, patience: Duration) -> bool {
         let (ticket, answer) = oneshot::channel();
         self.shared.tell_root(ToRoot::Ping { ticket });

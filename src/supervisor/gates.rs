@@ -29,7 +29,7 @@ pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
     fleet.gates.clone().into_iter().chain(blocked).collect()
 }
 
-/// True if an event changes a gate.
+/// Returns true if an event changes a gate.
 pub(super) fn moves(event: &FleetEvent) -> bool {
     matches!(
         event,

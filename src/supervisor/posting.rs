@@ -134,12 +134,12 @@ impl Posting {
         posts
     }
 
-    /// True if a command came from a network to which its reply can be posted.
+    /// Returns true if a command came from a network to which its reply can be posted.
     pub(super) fn is_of_network(&self, asked: &Asked) -> bool {
         self.has(&asked.audit.by.network)
     }
 
-    /// True if posts for a network reach it.
+    /// Returns true if posts for a network reach it.
     pub(super) fn has(&self, network: &NetworkName) -> bool {
         self.networks.contains(network)
     }
@@ -190,7 +190,7 @@ fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
     }
 }
 
-/// True if an agent waits for its answer.
+/// Returns true if an agent waits for its answer.
 fn is_question(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice::PermissionAsked { .. } | Notice::QuestionAsked { .. }))
 }
@@ -231,7 +231,7 @@ pub(super) fn said(control: &Control, asked: &Asked) -> String {
     }
 }
 
-/// True if the reply is mirrored as well, because the decision posts nothing equal.
+/// Returns true if the reply is mirrored as well, because the decision posts nothing equal.
 pub(super) fn owes_answer(reply: &Notice, owed: &[Post]) -> bool {
     let again = |post: &Post| matches!(&post.body, Body::Notice(notice) if notice == reply);
     // Work that starts at once is posted as started.

@@ -83,7 +83,7 @@ pub(super) enum ToRoot {
 }
 
 impl ToRoot {
-    /// True if agents come or go, or views change otherwise: usage is summed again.
+    /// Returns true if agents come or go, or views change otherwise: usage is summed again.
     fn changes_who_is_there(&self) -> bool {
         !matches!(
             self,

@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// True if a call of herder's tools is open: whispers are delivered with its result.
+    /// Returns true if a call of herder's tools is open: whispers are delivered with its result.
     pub(super) fn call_is_open(&self) -> bool {
         self.pass.as_ref().is_some_and(Pass::call_is_open)
     }

@@ -107,7 +107,7 @@ impl Unfinished {
         Self { key, order, belated: false, stopped, left, ahead: BTreeMap::new() }
     }
 
-    /// True if an agent's stop may not be recorded.
+    /// Returns true if an agent's stop may not be recorded.
     fn concerns(&self, agent: &AgentName) -> bool {
         (!self.order.decided || self.left.contains(agent)) && !self.stopped.contains(agent)
     }
@@ -196,7 +196,7 @@ impl Fleet {
         Ok(Resumed { agents, others: others.into_iter().filter_map(stays).collect() })
     }
 
-    /// True if an agent decides to continue. The audit record is one for all agents.
+    /// Returns true if an agent decides to continue. The audit record is one for all agents.
     async fn lets_on(&self, agent: &AgentName, asked: Asked) -> bool {
         let Some(handle) = self.shared.handle(agent) else { return false };
         let (ticket, decided) = oneshot::channel();
@@ -369,7 +369,8 @@ impl Fleet {
         self.shared.trees.count_marked_but(&format!("{id}/"), at_work).await
     }
 
-    /// True if an agent has been resumed; one whose supervisor is given up has not, whatever its last view says.
+    /// Returns true if an agent has been resumed; one whose supervisor is given up has not, whatever its last view
+    /// says.
     fn is_at_work(&self, view: &View) -> bool {
         matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. })
             && !self.is_deserted(&view.name)

@@ -134,7 +134,7 @@ impl Tool {
         }
     }
 
-    /// True if it changes nothing.
+    /// Returns true if it changes nothing.
     #[must_use]
     pub const fn only_looks(self) -> bool {
         match self {

@@ -247,13 +247,13 @@ impl Drop for Admitted {
     }
 }
 
-/// True if two tokens are equal; the duration does not reveal where they differ.
+/// Returns true if two tokens are equal; the duration does not reveal where they differ.
 fn same(known: &str, given: &str) -> bool {
     let differ = known.bytes().zip(given.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     known.len() == given.len() && std::hint::black_box(differ) == 0
 }
 
-/// True if process `pid` is `ancestor` or its descendant; false if it is gone.
+/// Returns true if process `pid` is `ancestor` or its descendant; false if it is gone.
 #[must_use]
 pub fn is_below(pid: u32, ancestor: u32) -> bool {
     /// Maximum depth of a process tree; parents could change during the walk.

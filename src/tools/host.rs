@@ -224,7 +224,7 @@ impl Host {
         Ok(self.shown(&places, &[], after))
     }
 
-    /// True if a whisper for the agent waits that would go with an answer.
+    /// Returns true if a whisper for the agent waits that would go with an answer.
     fn is_whispered_to(&self, caller: Caller<'_>) -> bool {
         let view = self.fleet().view(caller.agent);
         let mut waiting = view.iter().flat_map(|view| &view.agent.whispers);

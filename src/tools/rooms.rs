@@ -150,7 +150,7 @@ impl Rooms {
         (room.members.iter().cloned().collect(), true)
     }
 
-    /// True if herder is in a channel.
+    /// Returns true if herder is in a channel.
     #[must_use]
     pub fn is_inside(&self, place: &Place) -> bool {
         self.known().rooms.get(&key(&place.network, &place.name)).is_some_and(|room| room.inside)
@@ -180,7 +180,7 @@ impl Rooms {
         left
     }
 
-    /// True if an agent has joined a channel of its list.
+    /// Returns true if an agent has joined a channel of its list.
     #[must_use]
     pub fn has_joined(&self, agent: &AgentName, place: &Place) -> bool {
         let key = key(&place.network, &place.name);

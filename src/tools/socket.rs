@@ -120,7 +120,7 @@ async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<
     written
 }
 
-/// True if the caller is a process of that session: other processes of the same user can read keys too.
+/// Returns true if the caller is a process of that session: other processes of the same user can read keys too.
 fn is_of_session(pid: Option<i32>, call: &Call, host: &Host) -> bool {
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else { return false };
     let Some(view) = host.fleet().view(&call.agent) else { return false };

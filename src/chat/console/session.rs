@@ -76,7 +76,7 @@ impl Session {
         Does { send, ..Does::default() }
     }
 
-    /// True if typed lines can be sent: all initial channels are joined or refused.
+    /// Returns true if typed lines can be sent: all initial channels are joined or refused.
     pub(super) fn is_ready(&self) -> bool {
         self.owed == 0
     }

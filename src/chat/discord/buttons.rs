@@ -43,12 +43,13 @@ pub(super) fn called_for(answered: &Answered) -> Option<AgentName> {
     Notice::deserialize(told).ok()?.calls_for().cloned()
 }
 
-/// True if a post calls a person for an account: it does while the account is closed, whether the agent has work or not.
+/// Returns true if a post calls a person for an account: it does while the account is closed, whether the agent has
+/// work or not.
 fn is_of_account(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice::AccountExhausted { .. } | Notice::AccountAsked { .. }))
 }
 
-/// True if a post of time `at` still calls for a person.
+/// Returns true if a post of time `at` still calls for a person.
 fn is_open(view: &View, at: Timestamp) -> bool {
     view.agent.calls_for_somebody(at, view.closed)
 }

@@ -329,7 +329,8 @@ impl Sender {
         }
     }
 
-    /// True if the post says no more than the reaction on the message that it answers: that the agent works on it.
+    /// Returns true if the post says no more than the reaction on the message that it answers: that the agent works
+    /// on it.
     fn is_said_by_a_mark(&self, channel: ChannelId) -> bool {
         let source = &self.line.source;
         let Body::Notice(notice) = &source.body else { return false };
@@ -525,7 +526,7 @@ impl Sender {
     }
 }
 
-/// True if the target is one of herder's own channels, which are created again when deleted.
+/// Returns true if the target is one of herder's own channels, which are created again when deleted.
 fn is_made_again(target: &Target) -> bool {
     match target {
         Target::Agent(_) | Target::Alerts | Target::Work | Target::Control => true,

@@ -168,8 +168,8 @@ impl Directory {
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if an unknown channel may be one that was just created or is still to be found: people can write there
-    /// before Discord answers, and before it lists the channels.
+    /// Returns true if an unknown channel may be one that was just created or is still to be found: people can write
+    /// there before Discord answers, and before it lists the channels.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         self.outlook() != Outlook::Settled && self.purpose(channel).is_none()
     }

@@ -286,7 +286,7 @@ async fn command(bot: &Arc<Bot>, asker: &Asker, command: &CommandInteraction) {
     carry_out(bot, asker, &name, given).await;
 }
 
-/// True if the command has a form and none of its fields was given.
+/// Returns true if the command has a form and none of its fields was given.
 fn lacks_form(command: &Command, given: &Given) -> bool {
     let form = command.form();
     !form.is_empty() && form.iter().all(|field| given.get(field.name).is_none())
@@ -319,7 +319,8 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
 }
 
 impl Bot {
-    /// True if a public answer can be edited later: a command can be given in a channel that herder cannot read.
+    /// Returns true if a public answer can be edited later: a command can be given in a channel that herder cannot
+    /// read.
     fn may_change(&self, asker: &Asker) -> bool {
         self.readable.borrow().get(&asker.channel) != Some(&false)
     }

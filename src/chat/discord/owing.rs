@@ -34,8 +34,8 @@ pub(super) async fn make_up_for(bot: Arc<Bot>) {
     }
 }
 
-/// True if the interaction has the first message of its answer. If that cannot be found out it counts as missing: a
-/// duplicate is better than a loss.
+/// Returns true if the interaction has the first message of its answer. If that cannot be found out it counts as
+/// missing: a duplicate is better than a loss.
 async fn is_there(bot: &Bot, owed: &Ungiven) -> bool {
     loop {
         let error = match bot.rest.is_answered(bot.application, &owed.token).await {

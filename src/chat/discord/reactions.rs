@@ -285,7 +285,7 @@ fn since_taken<E>(
     Ok(kept.into())
 }
 
-/// True if the entry gives the task to the agent, or returns it.
+/// Returns true if the entry gives the task to the agent, or returns it.
 fn takes(entry: &Entry, work: WorkId) -> bool {
     let Entry::Agent(event) = entry else { return false };
     match event {
@@ -297,7 +297,7 @@ fn takes(entry: &Entry, work: WorkId) -> bool {
     }
 }
 
-/// True if [`fate`] uses the entry.
+/// Returns true if [`fate`] uses the entry.
 fn decides(entry: &Entry) -> bool {
     matches!(
         entry,

@@ -274,8 +274,8 @@ async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: u
     None
 }
 
-/// True if a message of an answer is visible in its channel: then only its acknowledgement was lost. Waits once,
-/// since Discord may still be working on it.
+/// Returns true if a message of an answer is visible in its channel: then only its acknowledgement was lost. Waits
+/// once, since Discord may still be working on it.
 async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> bool {
     // A private message is in no channel.
     if reply.private {

@@ -65,7 +65,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// True if the session is not over, according to the message.
+    /// Returns true if the session is not over, according to the message.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.says, Says::Started(_) | Says::AtWork)
     }

@@ -82,7 +82,7 @@ impl Threads {
         self.known().get(&thread).copied().flatten().map(|thread| thread.parent)
     }
 
-    /// True if it is a thread that is not archived, as far as is known.
+    /// Returns true if it is a thread that is not archived, as far as is known.
     pub(super) fn is_in_use(&self, thread: ChannelId) -> bool {
         self.known().get(&thread).copied().flatten().is_some_and(|thread| thread.in_use)
     }

@@ -82,14 +82,14 @@ impl Channel {
     }
 }
 
-/// True if the name is valid for a channel.
+/// Returns true if the name is valid for a channel.
 pub(super) fn is_channel_name(name: &str) -> bool {
     (2..=super::state::CHANNEL_LEN).contains(&name.len())
         && name.starts_with('#')
         && !name.chars().any(|c| c.is_control() || c.is_whitespace() || c == ',' || c == ':')
 }
 
-/// True if the nick is valid.
+/// Returns true if the nick is valid.
 pub(super) fn is_nick(nick: &str) -> bool {
     let special = |c: u8| matches!(c, b'[' | b']' | b'\\' | b'`' | b'_' | b'^' | b'{' | b'|' | b'}');
     let first = |c: u8| c.is_ascii_alphabetic() || special(c);

@@ -116,12 +116,12 @@ impl Client {
         Prefix::Nickname(self.nick().to_owned(), self.user().to_owned(), self.host.to_owned())
     }
 
-    /// True if the capability was negotiated.
+    /// Returns true if the capability was negotiated.
     pub(super) fn has(&self, cap: Cap) -> bool {
         self.caps.contains(&cap)
     }
 
-    /// True if it is an operator of every channel: all clients with an account are, except onlookers.
+    /// Returns true if it is an operator of every channel: all clients with an account are, except onlookers.
     pub(super) fn is_op(&self) -> bool {
         self.op
     }

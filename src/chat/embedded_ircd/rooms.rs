@@ -125,7 +125,7 @@ impl Ircd {
         self.leave(id, key);
     }
 
-    /// True if the client is in the channel; otherwise it is sent the error.
+    /// Returns true if the client is in the channel; otherwise it is sent the error.
     fn member_of(&mut self, id: ClientId, name: &str) -> bool {
         let Some(channel) = self.channels.get(&fold(name)) else {
             self.numeric(id, n::ERR_NOSUCHCHANNEL, &[name, "No such channel"]);
@@ -138,7 +138,7 @@ impl Ircd {
         inside
     }
 
-    /// True if the client is an operator in a channel it is in; otherwise it is sent the error.
+    /// Returns true if the client is an operator in a channel it is in; otherwise it is sent the error.
     fn op_of(&mut self, id: ClientId, name: &str) -> bool {
         if !self.member_of(id, name) {
             return false;

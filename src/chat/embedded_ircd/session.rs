@@ -81,7 +81,7 @@ const VERBS: [(Verb, &str, usize); 29] = [
 ];
 
 impl Verb {
-    /// True if a client may send it before registration.
+    /// Returns true if a client may send it before registration.
     fn before_registration(self) -> bool {
         matches!(
             self,

@@ -374,7 +374,7 @@ impl Ircd {
 
 #[cfg(test)]
 impl Ircd {
-    /// True if clients, nicks and channels agree with each other.
+    /// Returns true if clients, nicks and channels agree with each other.
     pub(super) fn is_consistent(&self) -> bool {
         let nicks = self
             .nicks

@@ -180,22 +180,22 @@ impl Channels {
         self.find(name, server).map(|channel| channel.name.as_str())
     }
 
-    /// True if this is the alerts channel.
+    /// Returns true if this is the alerts channel.
     pub(crate) fn is_alerts(&self, name: &str, server: &ISupport) -> bool {
         self.find(name, server).is_some_and(|channel| channel.name == self.alerts)
     }
 
-    /// True if this is the control channel, where a command needs no mark.
+    /// Returns true if this is the control channel, where a command needs no mark.
     pub(crate) fn is_control(&self, name: &str, server: &ISupport) -> bool {
         server.case.same(&self.control, name)
     }
 
-    /// True if this is one of the fleet's own channels, where talk is not addressed to one agent.
+    /// Returns true if this is one of the fleet's own channels, where talk is not addressed to one agent.
     pub(crate) fn is_fleet(&self, name: &str, server: &ISupport) -> bool {
         [&self.alerts, &self.work, &self.control].into_iter().any(|own| server.case.same(own, name))
     }
 
-    /// True if every channel is live or has refused us.
+    /// Returns true if every channel is live or has refused us.
     pub(crate) fn settled(&self) -> bool {
         self.list.iter().all(|channel| match channel.state {
             State::In { live, .. } => live == Live::Yes,

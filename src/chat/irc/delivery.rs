@@ -126,7 +126,7 @@ impl Flight {
         self.deadline
     }
 
-    /// True if this is the window's fence.
+    /// Returns true if this is the window's fence.
     pub(crate) fn is_fence(&self, fence: u64) -> bool {
         self.fence == fence
     }

@@ -142,12 +142,12 @@ impl History {
         self.fetches.insert(channel.to_owned(), fetch);
     }
 
-    /// True if the server may answer such requests, as far as is known.
+    /// Returns true if the server may answer such requests, as far as is known.
     pub(crate) fn is_known(&self) -> bool {
         !self.unknown
     }
 
-    /// True if a request for the channel is open.
+    /// Returns true if a request for the channel is open.
     pub(crate) fn covers(&self, channel: &str) -> bool {
         self.fetches.contains_key(channel)
     }

@@ -140,7 +140,7 @@ impl Lookups {
         self.waiting.remove(strangers.unwrap_or(last)).map(|waiting| waiting.heard)
     }
 
-    /// True if a line of this nick waits: its next line must not overtake it.
+    /// Returns true if a line of this nick waits: its next line must not overtake it.
     pub(crate) fn holds(&self, nick: &str, server: &ISupport) -> bool {
         self.waiting.iter().any(|waiting| server.case.same(&waiting.heard.source.name, nick))
     }

@@ -21,7 +21,7 @@ impl CaseMapping {
         }
     }
 
-    /// True if the server considers both names equal.
+    /// Returns true if the server considers both names equal.
     pub(crate) fn same(self, a: &str, b: &str) -> bool {
         a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| self.fold(a) == self.fold(b))
     }

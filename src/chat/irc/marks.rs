@@ -192,7 +192,7 @@ impl Marks {
         true
     }
 
-    /// True if a line is handled or in progress.
+    /// Returns true if a line is handled or in progress.
     pub(crate) fn knows(&self, channel: &str, id: &str) -> bool {
         self.channels().known.get(channel).is_some_and(|channel| channel.knows(id))
     }

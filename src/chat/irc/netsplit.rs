@@ -41,7 +41,7 @@ impl Netsplits {
         }
     }
 
-    /// True if this person was seen to be an operator and has not left since.
+    /// Returns true if this person was seen to be an operator and has not left since.
     pub(crate) fn knows(&self, source: &Source) -> bool {
         self.operators.contains(source)
     }

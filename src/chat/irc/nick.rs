@@ -118,8 +118,8 @@ impl OwnNick {
         &self.wanted
     }
 
-    /// True if our nick is not the configured one. A server's own `<server>-nick` counts as ours, and so does the
-    /// name cut to nine characters.
+    /// Returns true if our nick is not the configured one. A server's own `<server>-nick` counts as ours, and so does
+    /// the name cut to nine characters.
     pub(crate) fn is_foreign(&self) -> bool {
         let (current, wanted) = (self.current.to_ascii_lowercase(), self.wanted.to_ascii_lowercase());
         let clipped = current.len() == SHORT && wanted.starts_with(&current);

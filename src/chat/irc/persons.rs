@@ -113,12 +113,12 @@ impl Persons {
         self.0.iter().filter_map(until).min()
     }
 
-    /// True if a request for the holder of the person's nick is open.
+    /// Returns true if a request for the holder of the person's nick is open.
     pub(crate) fn is_asked(&self, person: &str, server: &ISupport) -> bool {
         matches!(self.find(nick_of(person), server), Some(Standing::Asked { .. }))
     }
 
-    /// True if the person is known to hold the nick now: [`Verdict::Send`].
+    /// Returns true if the person is known to hold the nick now: [`Verdict::Send`].
     pub(crate) fn is_seen(&self, person: &str, server: &ISupport, now: Instant) -> bool {
         let Some((nick, (user, host))) =
             person.split_once('!').and_then(|(nick, rest)| Some((nick, rest.split_once('@')?)))

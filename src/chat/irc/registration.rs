@@ -55,12 +55,12 @@ const WANTED: [&str; 12] = [
 pub(crate) struct Caps(BTreeSet<String>);
 
 impl Caps {
-    /// True if the capability was granted and not withdrawn since.
+    /// Returns true if the capability was granted and not withdrawn since.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
-    /// True if the server can be asked for earlier messages, and returns them with time and account.
+    /// Returns true if the server can be asked for earlier messages, and returns them with time and account.
     pub(crate) fn tell_the_past(&self) -> bool {
         [CHATHISTORY, "batch", "server-time", "message-tags", "account-tag"].iter().all(|name| self.has(name))
     }

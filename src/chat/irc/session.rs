@@ -208,12 +208,12 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.effects)
     }
 
-    /// True if the next window can be sent.
+    /// Returns true if the next window can be sent.
     pub(crate) fn wants_window(&self) -> bool {
         self.phase == Phase::Up && self.flight.is_none()
     }
 
-    /// True if a window is in flight.
+    /// Returns true if a window is in flight.
     pub(crate) fn in_flight(&self) -> bool {
         self.flight.is_some()
     }
@@ -398,7 +398,7 @@ impl<'a> Session<'a> {
         self.effects.push(Effect::Close(closing));
     }
 
-    /// True if this is our own nick.
+    /// Returns true if this is our own nick.
     fn is_us(&self, nick: &str) -> bool {
         self.server.case.same(nick, self.nick.current())
     }

@@ -183,13 +183,13 @@ impl Board {
         errands
     }
 
-    /// True if the agent is able to do a task, idle or not.
+    /// Returns true if the agent is able to do a task, idle or not.
     #[must_use]
     pub fn would_do(agent: &Agent, work: &Work) -> bool {
         takes_more(agent) && suffices(agent, work)
     }
 
-    /// True if the agent is able to do a task, has more than `permissions`, and needs no person to continue.
+    /// Returns true if the agent is able to do a task, has more than `permissions`, and needs no person to continue.
     #[must_use]
     pub fn would_do_more(agent: &Agent, work: &Work, permissions: Permissions) -> bool {
         let more = agent.spec.as_ref().is_some_and(|spec| spec.permissions > permissions);

@@ -116,7 +116,7 @@ impl Board {
         }
     }
 
-    /// True if the task is a cancelled part of a split task that is still open.
+    /// Returns true if the task is a cancelled part of a split task that is still open.
     fn can_be_reopened(&self, task: WorkId) -> bool {
         let mut over = self.finished.iter().filter(|finished| finished.end == TaskEnd::Cancelled);
         let ended = over.find(|finished| finished.work.id == task);

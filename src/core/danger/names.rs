@@ -87,7 +87,7 @@ impl Names {
         std::mem::replace(&mut self.choice, choice)
     }
 
-    /// True if the variable's current value is its default.
+    /// Returns true if the variable's current value is its default.
     pub(super) fn is_spare(&self, name: &str) -> bool {
         let positional = name.bytes().all(|c| c.is_ascii_digit()) && name != "0";
         let key = if positional { ARGUMENTS } else { name };

@@ -44,7 +44,7 @@ pub(super) const PRINTS_PLACES: &str =
 /// Placeholders for an argument.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
-/// True if a list of programs contains this one.
+/// Returns true if a list of programs contains this one.
 pub(super) fn names(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
@@ -53,7 +53,7 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     names(WRAPPERS, name)
 }
 
-/// True if a wrapper may read a script from a single word.
+/// Returns true if a wrapper may read a script from a single word.
 pub(super) fn is_script_reader(name: &str) -> bool {
     is_wrapper(name) && !names(WORD_BY_WORD, name)
 }
@@ -66,7 +66,7 @@ pub(super) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.split(' ').any(|known| is_version_of(name, known))
 }
 
-/// True if a program's arguments are examined.
+/// Returns true if a program's arguments are examined.
 pub(super) fn is_read(name: &str) -> bool {
     names(LOOKED_INTO, name) || is_wrapper(name) || is_shell(name) || is_interpreter(name)
 }
@@ -93,8 +93,8 @@ fn is_search(word: &Word) -> bool {
     is_one_of(SEARCHES, word)
 }
 
-/// True if a word names one of these programs. A script whose text ends with a path does not, nor does a path outside
-/// of a `bin` folder.
+/// Returns true if a word names one of these programs. A script whose text ends with a path does not, nor does a path
+/// outside of a `bin` folder.
 fn is_one_of(programs: &[&str], word: &Word) -> bool {
     let folder = word.text.rsplit('/').nth(1).unwrap_or("bin");
     let program = matches!(folder, "bin" | ".bin") && !word.text.contains(char::is_whitespace);
@@ -120,12 +120,13 @@ pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     acts.map(|(word, _)| word.text.as_str()).collect()
 }
 
-/// True if a wrapper passes on a command word by word.
+/// Returns true if a wrapper passes on a command word by word.
 pub(super) fn is_word_by_word(name: &str) -> bool {
     names(WORD_BY_WORD, name)
 }
 
-/// True if the file that an operand names holds another command's output; `piped` tells whether standard input does.
+/// Returns true if the file that an operand names holds another command's output; `piped` tells whether standard
+/// input does.
 pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     match operand.map_or("-", |word| word.text.as_str()) {
         "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => piped,
@@ -177,7 +178,7 @@ pub(super) fn editor_commands<'a>(name: &str, argument: &'a str) -> Option<&'a s
     }
 }
 
-/// True if an interpreter runs another command's output; `piped` tells whether its standard input is that.
+/// Returns true if an interpreter runs another command's output; `piped` tells whether its standard input is that.
 pub(super) fn interprets_pipe(name: &str, arguments: &[Word], piped: bool) -> bool {
     // The program of an `awk` is always an argument.
     if name.contains("awk") {
@@ -195,12 +196,13 @@ pub(super) fn interprets_pipe(name: &str, arguments: &[Word], piped: bool) -> bo
     piped
 }
 
-/// True if a script for an interpreter may run commands. A script for `awk` mostly searches a text.
+/// Returns true if a script for an interpreter may run commands. A script for `awk` mostly searches a text.
 pub(super) fn may_run(name: &str, program: &str) -> bool {
     !name.contains("awk") || program.contains("system") || program.contains('|')
 }
 
-/// True if an option contains a script, or the name of one, in the same word: `-mjson.tool`, `-pes/a/b/`, `--eval=…`.
+/// Returns true if an option contains a script, or the name of one, in the same word: `-mjson.tool`, `-pes/a/b/`,
+/// `--eval=…`.
 fn has_program(option: &str) -> bool {
     let long = ["--eval=", "--print=", "--execute="].iter().any(|long| option.starts_with(long));
     let Some(letters) = option.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
@@ -215,7 +217,7 @@ pub(super) fn basename(program: &str) -> String {
     name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase()
 }
 
-/// True if `name` is a version of `known`, as `python3.12` is of `python`.
+/// Returns true if `name` is a version of `known`, as `python3.12` is of `python`.
 fn is_version_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
 }

@@ -71,7 +71,7 @@ fn next_after(next: &Next, word: &str) -> Next {
     }
 }
 
-/// True if the next word is the option's value.
+/// Returns true if the next word is the option's value.
 fn has_value(option: &str, flags: &str) -> bool {
     match option.strip_prefix('-') {
         Some(long) => !long.contains('=') && !names(FLAGS, long),

@@ -19,7 +19,7 @@ pub(super) const DOCUMENT: char = '\u{fdd4}';
 /// A file that holds another command's output, as a shell names it.
 pub(super) const PRINTED_FILE: &str = "/dev/fd/63";
 
-/// True if a text contains one of the marks itself.
+/// Returns true if a text contains one of the marks itself.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains([HOLE, PLACE, ARGUMENT, BOUNDARY, DOCUMENT])
 }
@@ -40,7 +40,7 @@ impl Word {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// True if the word is only known at run time.
+    /// Returns true if the word is only known at run time.
     pub(super) fn is_unknown(&self) -> bool {
         self.glob || self.text.contains([HOLE, PLACE])
     }

@@ -105,8 +105,8 @@ fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Op
     Some(id)
 }
 
-/// True if an open question can be taken over by this asker. Two equal requests of one session stay two: each is
-/// answered.
+/// Returns true if an open question can be taken over by this asker. Two equal requests of one session stay two: each
+/// is answered.
 fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
     ask.asker.is_none_or(|before| before.key.is_none() && asker.key.is_none())
 }

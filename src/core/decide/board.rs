@@ -89,7 +89,7 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     }
 }
 
-/// True if a finished task can be assigned again: it failed, or its whole task cannot be done without it.
+/// Returns true if a finished task can be assigned again: it failed, or its whole task cannot be done without it.
 fn can_be_tried_anew(finished: &FinishedTask) -> bool {
     match finished.end {
         TaskEnd::Failed | TaskEnd::Blocked => true,
@@ -165,13 +165,13 @@ impl Agent {
         self.releases(policy, closed).map(|(_, at)| at).min()
     }
 
-    /// True if it is removed, or will be when its session ends.
+    /// Returns true if it is removed, or will be when its session ends.
     #[must_use]
     pub fn leaves(&self) -> bool {
         matches!(self.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
     }
 
-    /// True if it would start a task from the board at once.
+    /// Returns true if it would start a task from the board at once.
     #[must_use]
     pub fn is_free(&self, now: Timestamp) -> bool {
         self.rests() && self.capped(now).is_none()

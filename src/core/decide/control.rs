@@ -133,7 +133,7 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
     }
 }
 
-/// True if there is a halt that `resume` can end.
+/// Returns true if there is a halt that `resume` can end.
 fn halted(draft: &Draft<'_>) -> bool {
     match &draft.agent().phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,

@@ -82,8 +82,8 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     queued.ok_or_else(|| Refusal::WorkOver { agent: agent.clone() })
 }
 
-/// True if a message was handed to the running session, which may have read it already. A session that is being
-/// stopped reads no more.
+/// Returns true if a message was handed to the running session, which may have read it already. A session that is
+/// being stopped reads no more.
 fn handed(draft: &Draft<'_>, id: WorkId) -> bool {
     let running = matches!(draft.agent().phase, Phase::Running { .. });
     running && draft.context.handed.is_some_and(|handed| handed.contains(&id))

@@ -313,7 +313,7 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     }
 }
 
-/// True if an outcome concerns the work and not the agent.
+/// Returns true if an outcome concerns the work and not the agent.
 fn is_of_work(category: Category) -> bool {
     match category {
         Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
@@ -430,7 +430,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
     }
 }
 
-/// True if the outcome was a failure that the breaker counts. Call it after the outcome was recorded.
+/// Returns true if the outcome was a failure that the breaker counts. Call it after the outcome was recorded.
 fn counts(agent: &Agent, category: Category) -> bool {
     match category {
         Category::Transient
@@ -452,7 +452,7 @@ fn counts(agent: &Agent, category: Category) -> bool {
     }
 }
 
-/// True if a rate limit counts as a failure: no reset was named, or too many in a row were past already.
+/// Returns true if a rate limit counts as a failure: no reset was named, or too many in a row were past already.
 fn limit_counts(agent: &Agent) -> bool {
     let named = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
     named.is_none() || agent.past_resets > PAST_RESETS_BELIEVED
@@ -570,7 +570,7 @@ pub(super) fn back_off(draft: &mut Draft<'_>, category: Category) {
     draft.back_off(wait, WaitReason::Backoff(category));
 }
 
-/// True if the session could not start because its workspace cannot be used.
+/// Returns true if the session could not start because its workspace cannot be used.
 fn of_workspace(agent: &Agent) -> bool {
     let own = agent.last_outcome.as_ref().and_then(|outcome| outcome.detail.own.as_ref());
     own.is_some_and(Own::is_of_workspace)

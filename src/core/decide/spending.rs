@@ -138,7 +138,7 @@ pub(super) fn waive(draft: &mut Draft<'_>, by: &Actor) {
     }
 }
 
-/// True if a cap decides what follows a session, instead of its outcome.
+/// Returns true if a cap decides what follows a session, instead of its outcome.
 pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     if matches!(category, Category::Billing | Category::Auth | Category::DoNotRestart) {
         return false;
@@ -154,8 +154,8 @@ pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     of_a_window_that_is_over
 }
 
-/// True if a runtime stopped at the rest of an hour's or a day's cap, and that window has ended since the session
-/// began. Any other limit would stop the next session just as soon.
+/// Returns true if a runtime stopped at the rest of an hour's or a day's cap, and that window has ended since the
+/// session began. Any other limit would stop the next session just as soon.
 fn was_told_less(draft: &Draft<'_>) -> bool {
     let (agent, now) = (draft.agent(), draft.context.now);
     let began = now.before(agent.last_outcome.as_ref().map(|outcome| outcome.duration).unwrap_or_default());

@@ -46,12 +46,13 @@ impl Command {
     }
 }
 
-/// True if a call lets time pass.
+/// Returns true if a call lets time pass.
 fn pauses(call: &Call<'_>) -> bool {
     call.words.first().is_some_and(|word| matches!(*word, "sleep" | "until" | "while"))
 }
 
-/// True if a line waits, or only asks for the state of something: at least one call does, and all others only look.
+/// Returns true if a line waits, or only asks for the state of something: at least one call does, and all others only
+/// look.
 fn is_waiting(calls: &[Call<'_>]) -> bool {
     let pausing = calls.iter().any(pauses);
     let asks = |call: &Call<'_>| {
@@ -111,7 +112,7 @@ fn program<'c, 'a>(words: &'c [&'a str]) -> &'c [&'a str] {
     words
 }
 
-/// True if the call writes to a file that matters: neither a log nor temporary.
+/// Returns true if the call writes to a file that matters: neither a log nor temporary.
 fn writes(call: &Call<'_>) -> bool {
     call.into.is_some_and(matters)
 }
@@ -162,7 +163,7 @@ const LOOKS: [&str; 58] = [
     "wait", "man", "bat", "readlink", "tr",
 ];
 
-/// True if a script is given in the call itself.
+/// Returns true if a script is given in the call itself.
 fn inline(call: &Call<'_>, arguments: &[&str]) -> bool {
     !call.fed.is_empty()
         || arguments.first().is_some_and(|word| matches!(*word, "-c" | "-e" | "-" | "-r" | "-p"))
@@ -198,7 +199,7 @@ const WRITES: [&str; 26] = [
     "git-apply",
 ];
 
-/// True if a program's arguments make it change something.
+/// Returns true if a program's arguments make it change something.
 fn changes(name: &str, arguments: &[&str]) -> bool {
     let first = arguments.iter().copied().find(|word| !word.starts_with(['-', '+'])).unwrap_or_default();
     let has = |wanted: &[&str]| arguments.iter().any(|word| wanted.contains(word));
@@ -324,7 +325,7 @@ fn changes(name: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// True if a script's text writes files.
+/// Returns true if a script's text writes files.
 fn writes_inside(script: &str) -> bool {
     [
         "write_text",
@@ -372,7 +373,7 @@ fn git(subcommand: &str) -> bool {
     )
 }
 
-/// True if the call waits, or asks for the state of something elsewhere.
+/// Returns true if the call waits, or asks for the state of something elsewhere.
 fn waits(call: &Call<'_>) -> bool {
     let words = program(&call.words);
     let [name, arguments @ ..] = words else { return false };
@@ -415,7 +416,7 @@ fn waits(call: &Call<'_>) -> bool {
     }
 }
 
-/// True if a tool, by its name, changes something.
+/// Returns true if a tool, by its name, changes something.
 pub(super) fn tool_writes(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [
@@ -426,7 +427,7 @@ pub(super) fn tool_writes(tool: &str) -> bool {
     .any(|sign| tool.contains(sign))
 }
 
-/// True if a tool, by its name, waits or asks for the state of something.
+/// Returns true if a tool, by its name, waits or asks for the state of something.
 pub(super) fn tool_waits(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [

@@ -51,7 +51,7 @@ const PAIRS: &[(&str, &str)] = &[
 /// Prefixes of lines that report a failure.
 const MARKS: &[&str] = &["-->", "E  ", "✗", "✕", "×", "✘", "--- FAIL", "FAIL", "ld:", "caused by"];
 
-/// True if a line reports an error.
+/// Returns true if a line reports an error.
 pub(super) fn is_error(line: &str) -> bool {
     let mut before = "";
     let says = words(line).any(|word| {
@@ -71,7 +71,7 @@ fn is_one_of(word: &str, list: &[&str]) -> bool {
     list.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
-/// True if a text has one of the phrases at the start of a word, in any case.
+/// Returns true if a text has one of the phrases at the start of a word, in any case.
 pub(super) fn has_one_of(text: &str, phrases: &[&str]) -> bool {
     let bytes = text.as_bytes();
     let mut inside = false;
@@ -97,14 +97,14 @@ fn starts(line: &str, start: &str) -> bool {
     line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// True if a line after an error belongs to it: its place, the expected and the actual value.
+/// Returns true if a line after an error belongs to it: its place, the expected and the actual value.
 pub(super) fn is_detail(line: &str) -> bool {
     ["-->", "at ", "left:", "right:", "got", "actual", "received", "E  ", "in "]
         .iter()
         .any(|start| starts(line, start))
 }
 
-/// True if a line only says that something failed, as it does for any error.
+/// Returns true if a line only says that something failed, as it does for any error.
 pub(super) fn is_summary(line: &str) -> bool {
     const SUMMARIES: &[&str] = &[
         "could not compile",
@@ -145,7 +145,8 @@ pub(super) fn is_summary(line: &str) -> bool {
         || line.strip_suffix(':').is_some_and(|head| !head.contains([' ', '/']))
 }
 
-/// True if a line counts results: `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7 passed`, `2 errors generated`.
+/// Returns true if a line counts results: `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7 passed`, `2 errors
+/// generated`.
 pub(super) fn counts(line: &str) -> bool {
     const COUNTED: &[&str] = &[
         "failed",
@@ -173,7 +174,7 @@ pub(super) fn counts(line: &str) -> bool {
     })
 }
 
-/// True if an output tells of trouble that passes by itself: networks, locks, limits.
+/// Returns true if an output tells of trouble that passes by itself: networks, locks, limits.
 pub(super) fn passes(said: &str) -> bool {
     const SIGNS: &[&str] = &[
         "timed out",

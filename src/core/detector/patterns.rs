@@ -94,7 +94,7 @@ impl Returns {
         self.last - self.first + 1
     }
 
-    /// True if it came in every turn of its span.
+    /// Returns true if it came in every turn of its span.
     fn each(&self) -> bool {
         self.span() == self.times
     }
@@ -144,7 +144,7 @@ impl<'a> Window<'a> {
             .or_else(|| self.long_gaps())
     }
 
-    /// True if the repetition lasts: it is not overdue, or nothing new has come since.
+    /// Returns true if the repetition lasts: it is not overdue, or nothing new has come since.
     fn goes_on(&self, returns: &Returns) -> bool {
         let ago = self.turns.len() - 1 - returns.last;
         let pace = returns.pace();
@@ -252,7 +252,8 @@ impl<'a> Window<'a> {
             .then(|| Finding::SameWords { words: evidence(&self.turns[*last].words), times: returns.count() })
     }
 
-    /// True if a turn finds something new, searches, waits, or meets trouble that passes by itself or comes and goes.
+    /// Returns true if a turn finds something new, searches, waits, or meets trouble that passes by itself or comes
+    /// and goes.
     fn is_getting_on(&self, turn: usize) -> bool {
         let steps = self
             .seen
@@ -289,7 +290,7 @@ impl<'a> Window<'a> {
         tries
     }
 
-    /// True if in most cases something new is done before the next try.
+    /// Returns true if in most cases something new is done before the next try.
     fn brings_news(&self, of: &Seen<'_>, tries: &[usize]) -> bool {
         let is_news = |at: usize| {
             let seen = &self.seen[at];
@@ -304,8 +305,8 @@ impl<'a> Window<'a> {
         2 * between > tries.len().saturating_sub(1)
     }
 
-    /// True if most of the failures show lines that earlier ones did not, beside their error: output of a probe,
-    /// another part of a long output.
+    /// Returns true if most of the failures show lines that earlier ones did not, beside their error: output of a
+    /// probe, another part of a long output.
     fn reads_on(&self, tries: &[usize]) -> bool {
         let mut known: Vec<u64> = Vec::new();
         let mut anew = 0;
@@ -326,14 +327,14 @@ impl<'a> Window<'a> {
         2 * anew.saturating_sub(1) > tries.len().saturating_sub(1)
     }
 
-    /// True if something waits between most of the tries.
+    /// Returns true if something waits between most of the tries.
     fn pauses(&self, tries: &[usize]) -> bool {
         let waits = |at: usize| self.seen[at].waits;
         let between = tries.windows(2).filter(|pair| (pair[0] + 1..pair[1]).any(waits)).count();
         tries.len() > 1 && 2 * between >= tries.len() - 1
     }
 
-    /// True if something came back often and densely enough for a finding.
+    /// Returns true if something came back often and densely enough for a finding.
     fn is_enough(&self, seen: &Seen<'_>, tries: &[usize], returns: &Returns) -> bool {
         let passing = seen.trouble.is_some_and(|trouble| trouble.passes());
         let long = |at: &usize| Duration::from_millis(self.turns[self.seen[*at].turn].took_ms) >= PAUSE;
@@ -377,7 +378,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// True if a turn tried something, and all of it failed or was a repetition.
+    /// Returns true if a turn tried something, and all of it failed or was a repetition.
     fn is_idle(&self, turn: usize) -> bool {
         let mut tried = false;
         for (seen, novel) in self.of_turn(turn) {
@@ -389,7 +390,7 @@ impl<'a> Window<'a> {
         tried
     }
 
-    /// True if a failure is a new report: counted tests are a result.
+    /// Returns true if a failure is a new report: counted tests are a result.
     fn reports(&self, seen: &Seen<'_>) -> bool {
         seen.trouble.is_some_and(|trouble| trouble.is_report())
             && self.seen.iter().filter(|other| other.repeats(seen)).count() == 1

@@ -77,12 +77,12 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// True if its result says hardly more than that something was done.
+    /// Returns true if its result says hardly more than that something was done.
     pub(super) fn is_terse(&self) -> bool {
         self.step.kind != Kind::Read && self.step.end.as_ref().is_none_or(|end| end.said.trim().len() < TERSE)
     }
 
-    /// True if it is the same call with the same result as `other`.
+    /// Returns true if it is the same call with the same result as `other`.
     pub(super) fn repeats(&self, other: &Seen<'_>) -> bool {
         self.step.kind == other.step.kind && self.call == other.call && self.result == other.result
     }
@@ -123,7 +123,7 @@ fn exactly(step: &Step) -> u64 {
     step.end.as_ref().map_or(0, |end| end.digest)
 }
 
-/// True if a result says that something is still under way.
+/// Returns true if a result says that something is still under way.
 fn is_under_way(step: &Step) -> bool {
     const SIGNS: &[&str] =
         &["pending", "queued", "in progress", "in_progress", "still ", "not finished", "not ready"];
@@ -136,7 +136,7 @@ fn is_under_way(step: &Step) -> bool {
     step.kind != Kind::Read && said.len() <= 200 && signs
 }
 
-/// True if an output reports a failure although the exit code does not, as is usual for pipes.
+/// Returns true if an output reports a failure although the exit code does not, as is usual for pipes.
 fn confesses(said: &str) -> bool {
     const SIGNS: &[&str] = &[
         "error[e",

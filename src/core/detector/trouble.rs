@@ -82,7 +82,8 @@ impl<'a> Trouble<'a> {
         self
     }
 
-    /// True if it is the same error as `other`. Edits move places by a few lines; a larger distance is another place.
+    /// Returns true if it is the same error as `other`. Edits move places by a few lines; a larger distance is
+    /// another place.
     pub(super) fn is(&self, other: &Trouble<'_>) -> bool {
         let near = match (self.line, other.line) {
             (Some(a), Some(b)) => a.abs_diff(b) <= LINES_SHIFTED,
@@ -92,7 +93,7 @@ impl<'a> Trouble<'a> {
         self.hash == other.hash && near
     }
 
-    /// True if it is trouble that passes by itself.
+    /// Returns true if it is trouble that passes by itself.
     pub(super) fn passes(&self) -> bool {
         line::passes(self.said)
     }
@@ -110,7 +111,7 @@ impl<'a> Trouble<'a> {
         })
     }
 
-    /// True if the output counts successes and failures: a report.
+    /// Returns true if the output counts successes and failures: a report.
     pub(super) fn is_report(&self) -> bool {
         self.said.lines().any(line::counts)
     }

@@ -203,7 +203,7 @@ fn is_mark(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// True if a reader sees the character. Discord accepts no message without a visible one.
+/// Returns true if a reader sees the character. Discord accepts no message without a visible one.
 pub(super) fn is_visible(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -73,7 +73,7 @@ fn block(text: &str) -> String {
     if sent.starts_with(">>>") || sent.starts_with("-#") { format!("{indent}\\{sent}") } else { shown }
 }
 
-/// True if a line begins like one of herder's own, after any marks.
+/// Returns true if a line begins like one of herder's own, after any marks.
 fn looks_like_status(text: &str) -> bool {
     let mark = |c: char| c.is_ascii_punctuation() || c.is_ascii_digit() || !is_visible(c);
     let bare = text.trim_start_matches(mark);

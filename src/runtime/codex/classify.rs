@@ -123,7 +123,7 @@ impl Failure {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// True if the field has the value; `small` is the text in lower case.
+    /// Returns true if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Reached => self.reached == value,

@@ -62,7 +62,7 @@ impl Limits {
         }
     }
 
-    /// True if any window is known.
+    /// Returns true if any window is known.
     pub(super) fn has_window(&self) -> bool {
         self.known.values().any(|limit| limit.primary.is_some() || limit.secondary.is_some())
     }

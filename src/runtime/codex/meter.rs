@@ -32,7 +32,7 @@ impl Meter {
         self.threads.insert(bounded(thread, LINE_MAX).to_owned(), Counted { before: total, total });
     }
 
-    /// True if the conversation is known.
+    /// Returns true if the conversation is known.
     pub(super) fn knows(&self, thread: &str) -> bool {
         self.threads.contains_key(bounded(thread, LINE_MAX))
     }

@@ -83,7 +83,7 @@ pub(super) fn pids(group: &Path) -> Vec<u32> {
     pids
 }
 
-/// True if a group has no living process.
+/// Returns true if a group has no living process.
 pub(super) fn is_empty(group: &Path) -> bool {
     fs::read_to_string(group.join("cgroup.events")).map_or(true, |events| !events.contains("populated 1"))
 }

@@ -85,7 +85,7 @@ impl Record {
         })
     }
 
-    /// True if `earlier` is of the same boot and PID namespace.
+    /// Returns true if `earlier` is of the same boot and PID namespace.
     #[must_use]
     pub fn follows(&self, earlier: &Self) -> bool {
         self.boot == earlier.boot && self.space == earlier.space
@@ -178,7 +178,7 @@ fn group(cgroups: &str) -> String {
     of(":").or_else(|| of("name=systemd:")).unwrap_or_else(|| "/".to_owned())
 }
 
-/// True if a cgroup is `outer` or inside it.
+/// Returns true if a cgroup is `outer` or inside it.
 fn within(group: &str, outer: &str) -> bool {
     outer == "/" || group.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -205,7 +205,7 @@ pub fn judge(pid: u32, past: Option<&Record>) -> Descent {
     judge_by(pid, &Judge { own, as_root, past, facts: &facts })
 }
 
-/// True if `ancestor` is among the parents of `pid`. A process that has ended counts as a descendant.
+/// Returns true if `ancestor` is among the parents of `pid`. A process that has ended counts as a descendant.
 fn descends_from(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {
@@ -261,7 +261,7 @@ fn judge_by(peer: u32, judge: &Judge<'_>) -> Descent {
     Descent::Agents
 }
 
-/// True if a process was started by a separate login or service. `young` is the chain of its parents up to a
+/// Returns true if a process was started by a separate login or service. `young` is the chain of its parents up to a
 /// subreaper, starting with the process itself.
 fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     let past = judge.past;
@@ -273,8 +273,8 @@ fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     elsewhere || logged_in || by_root
 }
 
-/// True if no process that could connect is unproven. It is reported only if no process was started meanwhile,
-/// because a process that forks and exits all the time is in no list.
+/// Returns true if no process that could connect is unproven. It is reported only if no process was started
+/// meanwhile, because a process that forks and exits all the time is in no list.
 #[must_use]
 pub fn nobody_left(past: &Record) -> bool {
     /// Maximum number of attempts. On a machine that starts processes all the time, the question remains open.

@@ -178,7 +178,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if this process can create a cgroup for each session.
+/// Returns true if this process can create a cgroup for each session.
 #[must_use]
 pub fn can_group() -> bool {
     Cgroups::find().is_some()
@@ -229,7 +229,7 @@ impl ProcessTrees {
         &self.inner.running
     }
 
-    /// True if each session has a cgroup.
+    /// Returns true if each session has a cgroup.
     #[must_use]
     pub fn has_cgroups(&self) -> bool {
         self.inner.cgroups.is_some()
@@ -276,7 +276,8 @@ impl ProcessTrees {
         lock(&self.inner.inherited).clone()
     }
 
-    /// True if no started or adopted process of this herder lives; false if the kernel does not list children.
+    /// Returns true if no started or adopted process of this herder lives; false if the kernel does not list
+    /// children.
     #[must_use]
     pub fn is_childless(&self) -> bool {
         let living = |pid: &u32| look(*pid).is_some_and(|entry| !entry.zombie && entry.group != own_group());
@@ -310,7 +311,8 @@ impl ProcessTrees {
         table.ticks(&members)
     }
 
-    /// True if it is certain, without examining every process, that nothing of `tree` is left after its root was waited for.
+    /// Returns true if it is certain, without examining every process, that nothing of `tree` is left after its root
+    /// was waited for.
     ///
     /// Orphans of the tree are this process's children by then: the kernel reassigns them before it reports the end
     /// of their parent. The list is read twice, because one read may miss a child while another child ends.
@@ -344,7 +346,7 @@ impl ProcessTrees {
         strays.map(|entry| entry.identity).collect()
     }
 
-    /// True if a child of this process without a marker was adopted from `tree`.
+    /// Returns true if a child of this process without a marker was adopted from `tree`.
     ///
     /// Agents are never in this process's own group, and its own helper processes are. Among the sessions that may
     /// have started it, by their start time, the child belongs to the one in whose workspace it works; or to `tree`,

@@ -142,8 +142,8 @@ impl Climb<'_> {
         if members.is_empty() { self.members().await } else { members }
     }
 
-    /// True if nothing lives, according to the result of two looks. A process that forks and exits all the time is
-    /// never seen alive, but its cgroup shows it.
+    /// Returns true if nothing lives, according to the result of two looks. A process that forks and exits all the
+    /// time is never seen alive, but its cgroup shows it.
     fn is_over(&self, members: &[Identity]) -> bool {
         members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
     }

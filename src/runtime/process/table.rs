@@ -63,7 +63,7 @@ fn parse(pid: u32, stat: &str) -> Option<Entry> {
     })
 }
 
-/// True if the process still runs (a zombie does not).
+/// Returns true if the process still runs (a zombie does not).
 #[must_use]
 pub fn lives(identity: Identity) -> bool {
     look(identity.pid).is_some_and(|entry| entry.identity == identity && !entry.zombie)
@@ -85,7 +85,7 @@ pub(in crate::runtime) fn workspace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// True if a process runs the same program as this process.
+/// Returns true if a process runs the same program as this process.
 pub(super) fn is_this_program(pid: u32) -> bool {
     let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
     program("self").is_some_and(|this| program(&pid.to_string()) == Some(this))

@@ -7,7 +7,7 @@ use crate::core::event::Event;
 use crate::core::input::{Input, Signal};
 use crate::core::notice::Refusal;
 
-/// True if deciding an input may need a number for a question.
+/// Returns true if deciding an input may need a number for a question.
 pub(super) fn may_be_asked(input: &Input) -> bool {
     match input {
         Input::Question { .. }

@@ -37,8 +37,8 @@ impl Supervisor<'_> {
         });
     }
 
-    /// True if another agent has more permissions and is able to do the current task. It searches only if the input's
-    /// decision depends on that.
+    /// Returns true if another agent has more permissions and is able to do the current task. It searches only if the
+    /// input's decision depends on that.
     pub(super) fn broader(&self, input: &Input) -> bool {
         let (Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. }) = input

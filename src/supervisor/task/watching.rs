@@ -20,7 +20,7 @@ use crate::core::verdict::Lapse;
 use crate::core::watch::{Judgement, Told};
 use crate::evaluator::{Asked, Brief, Whispered};
 
-/// True if deciding an input may need a number for a whisper or a call for a person.
+/// Returns true if deciding an input may need a number for a whisper or a call for a person.
 pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
         // A running evaluation is started again, and the built-in detector judges at once.

@@ -305,7 +305,7 @@ impl Plan {
         self.orphans.extend(ours);
     }
 
-    /// True if the category of a channel was deleted while the channel was being created.
+    /// Returns true if the category of a channel was deleted while the channel was being created.
     fn lost_its_category(&self, id: ChannelId, parent: Option<ChannelId>) -> bool {
         let (Some(there), Some(parent)) = (&self.there, parent) else { return false };
         !there.contains_key(&parent) || there.get(&id).is_some_and(|channel| channel.parent != Some(parent))
@@ -381,7 +381,8 @@ impl Plan {
         step
     }
 
-    /// True if Discord may still be creating a channel without having answered: a second one of its name would stay.
+    /// Returns true if Discord may still be creating a channel without having answered: a second one of its name
+    /// would stay.
     pub(super) fn may_be_made_yet(&self, now: Instant) -> bool {
         self.unsure.as_ref().is_some_and(|(_, until)| *until > now)
     }

@@ -150,7 +150,7 @@ pub(super) fn contents(line: &Line) -> [String; 2] {
     [line.text.clone(), shortened(&line.text)]
 }
 
-/// True if the line is the first of an alert that calls people.
+/// Returns true if the line is the first of an alert that calls people.
 fn is_call(line: &Line) -> bool {
     let is_alert = line.target == Target::Alerts && line.index == 0;
     is_alert && matches!(&line.source.body, Body::Notice(notice) if notice.calls_people())

@@ -71,7 +71,7 @@ impl Traffic {
         Self { silence, is_back, ..Self::default() }
     }
 
-    /// True if a message can be sent there now.
+    /// Returns true if a message can be sent there now.
     pub(super) fn is_free(&self, place: Place, now: Instant) -> bool {
         let held = self.held.get(&place).is_some_and(|held| held.until > now);
         !self.busy.contains(&place) && !held

@@ -122,7 +122,7 @@ impl Fanout {
     }
 }
 
-/// True if events of this kind concern the server's channels or permissions.
+/// Returns true if events of this kind concern the server's channels or permissions.
 fn is_of_the_guild(kind: &str) -> bool {
     matches!(
         kind,

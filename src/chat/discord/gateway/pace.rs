@@ -45,7 +45,7 @@ impl Pace {
         self.first = shards;
     }
 
-    /// True if serenity may make an attempt now.
+    /// Returns true if serenity may make an attempt now.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         self.opens.is_none_or(|opens| opens <= now)
     }

@@ -117,7 +117,7 @@ impl Session {
         }
     }
 
-    /// True if the thread still runs other tasks within [`ANSWER`].
+    /// Returns true if the thread still runs other tasks within [`ANSWER`].
     pub(super) async fn answers(&self) -> bool {
         tokio::time::timeout(ANSWER, self.runtime.spawn(async {})).await.is_ok()
     }

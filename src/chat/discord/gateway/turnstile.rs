@@ -43,7 +43,7 @@ impl Turnstile {
         self.look();
     }
 
-    /// True if the next task will be let through.
+    /// Returns true if the next task will be let through.
     pub(super) fn is_open(&self) -> bool {
         self.bar().is_open
     }

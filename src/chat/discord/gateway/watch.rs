@@ -60,12 +60,12 @@ impl Watch {
         all
     }
 
-    /// True if all shards are connected, as far as is known.
+    /// Returns true if all shards are connected, as far as is known.
     pub(super) fn is_up(&self) -> bool {
         self.trying.is_none()
     }
 
-    /// True if all shards are connected and serenity lists all of them.
+    /// Returns true if all shards are connected and serenity lists all of them.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && self.gone.is_none()
     }

@@ -23,7 +23,7 @@ const ENDINGS: [&str; 46] = [
     "zig",
 ];
 
-/// True if the file is text.
+/// Returns true if the file is text.
 pub(super) fn is_text(file: &File) -> bool {
     let kind = file.kind.split(';').next().unwrap_or_default().trim();
     let ending = file.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());

@@ -74,7 +74,7 @@ impl<M> Channel<M> {
         }
     }
 
-    /// True if a message was received before.
+    /// Returns true if a message was received before.
     fn knows(&self, id: Id) -> bool {
         let done = id <= self.since || self.recent.contains(&id);
         self.open.contains_key(&id) || (id <= self.seen && done)
@@ -142,7 +142,7 @@ impl<M> Intake<M> {
         new
     }
 
-    /// True if a channel is tracked.
+    /// Returns true if a channel is tracked.
     pub(super) fn follows(&self, channel: Id) -> bool {
         self.channels.contains_key(&channel)
     }
@@ -288,13 +288,13 @@ impl<M> Intake<M> {
         true
     }
 
-    /// True if a message was received, or the channel's watermark is beyond it.
+    /// Returns true if a message was received, or the channel's watermark is beyond it.
     pub(super) fn has(&self, channel: Id, id: Id) -> bool {
         let state = self.channels.get(&channel);
         state.is_some_and(|state| id <= state.seen || state.open.contains_key(&id))
     }
 
-    /// True if a message is in progress.
+    /// Returns true if a message is in progress.
     pub(super) fn is_under_way(&self, channel: Id, id: Id) -> bool {
         let open = self.channels.get(&channel).and_then(|state| state.open.get(&id));
         matches!(open, Some(Open::UnderWay | Open::Late))

@@ -156,7 +156,7 @@ impl Memory {
         self.seen.iter().map(|(channel, seen)| (*channel, seen.id, seen.floor)).collect()
     }
 
-    /// True if a channel's watermark is stored.
+    /// Returns true if a channel's watermark is stored.
     pub(super) fn notes(&self, channel: Id) -> bool {
         self.seen.contains_key(&channel)
     }
@@ -169,14 +169,14 @@ impl Memory {
         floor
     }
 
-    /// True if a message of `channel` was decided before.
+    /// Returns true if a message of `channel` was decided before.
     pub(super) fn knows(&mut self, channel: Id, id: Id) -> bool {
         let Some(decided) = self.decided.get_mut(&id) else { return false };
         decided.channel = Some(channel);
         true
     }
 
-    /// True if a message was decided before, in any channel.
+    /// Returns true if a message was decided before, in any channel.
     pub(super) fn has_decided(&self, id: Id) -> bool {
         self.decided.contains_key(&id)
     }
@@ -241,7 +241,7 @@ impl Memory {
         self.seen.remove(&channel).map(|_| Memo { key: format!("{SEEN}{channel}"), value: None })
     }
 
-    /// True if a channel is private.
+    /// Returns true if a channel is private.
     pub(super) fn direct(&self, channel: Id) -> bool {
         self.direct.contains(&channel)
     }

@@ -106,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// True if no missed messages are left to be fetched.
+    /// Returns true if no missed messages are left to be fetched.
     pub(super) fn has_heard_all(&self) -> bool {
         // Channels that are always tracked have their watermarks stored one by one.
         let is_thread = |channel: Id| self.bot.threads.parent(ChannelId::new(channel.max(1))).is_some();
@@ -117,7 +117,7 @@ impl Reader {
         self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing && !asking
     }
 
-    /// True if the message addresses herder or an agent, in a channel in which no one has before.
+    /// Returns true if the message addresses herder or an agent, in a channel in which no one has before.
     fn is_called(&self, said: &Said, agents: &[String]) -> bool {
         let words = self.names.words(said, self.bot.me).text;
         let own = [format!("{OWN_NAME}:"), format!("@{OWN_NAME}")];

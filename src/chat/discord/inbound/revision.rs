@@ -122,7 +122,7 @@ fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
 pub(super) struct Edits(HashMap<Id, i64>);
 
 impl Edits {
-    /// True if the text is newer than the last known one; an unedited message is news only the first time.
+    /// Returns true if the text is newer than the last known one; an unedited message is news only the first time.
     pub(super) fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
         let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else {
             return !self.0.contains_key(&id);

@@ -50,7 +50,8 @@ impl Roles {
         }
     }
 
-    /// True if somebody has no permission at all. A person whose roles are unknown because intake closes does not count.
+    /// Returns true if somebody has no permission at all. A person whose roles are unknown because intake closes does
+    /// not count.
     pub(super) async fn is_stranger(&self, bot: &Bot, user: UserId) -> bool {
         let Some(roles) = self.of(bot, user).await else { return false };
         let author = Author {

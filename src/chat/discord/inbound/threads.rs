@@ -130,7 +130,7 @@ impl Reader {
         memos
     }
 
-    /// True if no one has addressed herder in the channel, and it is only an inactive thread.
+    /// Returns true if no one has addressed herder in the channel, and it is only an inactive thread.
     fn is_talk_of_the_past(&self, channel: Id) -> bool {
         let id = ChannelId::new(channel.max(1));
         let is_kept = self.memory.notes(channel) || self.memory.direct(channel);

@@ -15,7 +15,8 @@ use crate::clock;
 const YOUNG: Duration = Duration::from_secs(300);
 
 impl Reader {
-    /// True if an unknown channel may be one of herder's: any channel until the server was read, later only a new one.
+    /// Returns true if an unknown channel may be one of herder's: any channel until the server was read, later only a
+    /// new one.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         let directory = &self.bot.directory;
         directory.may_be_ours(channel)
@@ -65,7 +66,7 @@ impl Reader {
     }
 }
 
-/// True if a channel was created recently.
+/// Returns true if a channel was created recently.
 fn is_young(bot: &Bot, channel: Id) -> bool {
     clock::now().since(bot.said_at(channel)) < YOUNG
 }

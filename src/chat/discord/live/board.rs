@@ -122,7 +122,7 @@ impl Board {
         steps
     }
 
-    /// True if a message is shown, or an edit is in flight.
+    /// Returns true if a message is shown, or an edit is in flight.
     pub(super) fn is_shown(&self) -> bool {
         !self.under_way.is_empty() || self.entries.values().any(|entry| entry.message.is_some())
     }

@@ -66,7 +66,7 @@ pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told
     }
 }
 
-/// True if Discord counts an answer of this status towards a ban of the address.
+/// Returns true if Discord counts an answer of this status towards a ban of the address.
 fn is_counted(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }

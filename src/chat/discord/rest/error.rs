@@ -120,23 +120,23 @@ impl RestError {
         }
     }
 
-    /// True if Discord itself rejects the bot's token.
+    /// Returns true if Discord itself rejects the bot's token.
     pub(in super::super) fn is_unknown_token(&self) -> bool {
         matches!(self, Self::Refused { status: 401, code: 0, .. })
     }
 
-    /// True if Discord itself says that the channel does not exist.
+    /// Returns true if Discord itself says that the channel does not exist.
     pub(in super::super) fn is_channel_gone(&self) -> bool {
         self.code() == Some(code::UNKNOWN_CHANNEL)
     }
 
-    /// True if Discord itself says that the bot's roles do not allow it.
+    /// Returns true if Discord itself says that the bot's roles do not allow it.
     pub(in super::super) fn is_denied(&self) -> bool {
         matches!(self.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
     }
 
-    /// True if Discord itself refused the request for a lasting reason: not because of a token or permission that may
-    /// return, and not an answer from something in between.
+    /// Returns true if Discord itself refused the request for a lasting reason: not because of a token or permission
+    /// that may return, and not an answer from something in between.
     pub(in super::super) fn is_final(&self) -> bool {
         match self {
             Self::Refused { status: 401, .. }
@@ -148,13 +148,13 @@ impl RestError {
         }
     }
 
-    /// True if another attempt may succeed. A missing permission does not count: it is announced elsewhere, and
-    /// repeated requests would count towards a ban.
+    /// Returns true if another attempt may succeed. A missing permission does not count: it is announced elsewhere,
+    /// and repeated requests would count towards a ban.
     pub(in super::super) fn is_worth_another_try(&self) -> bool {
         !self.is_final() && !self.is_denied()
     }
 
-    /// True if the request may have been carried out although it failed.
+    /// Returns true if the request may have been carried out although it failed.
     pub(in super::super) fn maybe_done(&self) -> bool {
         match self {
             Self::Unanswered { maybe_done, .. } => *maybe_done,

@@ -74,8 +74,8 @@ impl Rest {
         Ok(found.id)
     }
 
-    /// True if an interaction has its first response, not only an announcement. Discord does not know one that was
-    /// never acknowledged.
+    /// Returns true if an interaction has its first response, not only an announcement. Discord does not know one
+    /// that was never acknowledged.
     pub(in super::super) async fn is_answered(
         &self,
         application: ApplicationId,

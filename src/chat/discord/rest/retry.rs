@@ -25,7 +25,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// True if the request may have been carried out.
+    /// Returns true if the request may have been carried out.
     pub(super) fn maybe_done(self) -> bool {
         match self {
             Self::Server(_) | Self::Lost => true,
@@ -66,7 +66,7 @@ impl Retry {
         Some(wait.mul_f64(0.8 + 0.4 * jitter.clamp(0.0, 1.0)))
     }
 
-    /// True if one of the attempts may have succeeded.
+    /// Returns true if one of the attempts may have succeeded.
     pub(super) fn maybe_done(&self) -> bool {
         self.maybe_done
     }

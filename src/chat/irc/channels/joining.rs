@@ -106,7 +106,7 @@ impl Channels {
         }
     }
 
-    /// True if channels wait for a fence and none is in flight; [`Channels::fence`] records the one sent.
+    /// Returns true if channels wait for a fence and none is in flight; [`Channels::fence`] records the one sent.
     pub(crate) fn needs_fence(&self) -> bool {
         let lives = || {
             self.list.iter().filter_map(|channel| match channel.state {

@@ -234,7 +234,8 @@ impl Session<'_> {
         Past::WorkedOn(id.to_owned())
     }
 
-    /// True if we may have said it ourselves, under an earlier nick. It may also be somebody else who shares our account.
+    /// Returns true if we may have said it ourselves, under an earlier nick. It may also be somebody else who shares
+    /// our account.
     fn has_our_account(&self, line: &Received) -> bool {
         let account = match &self.settings.network.sasl {
             Some(Sasl::Plain { account, .. }) => Some(account.as_str()),
@@ -243,7 +244,7 @@ impl Session<'_> {
         account.is_some() && line.tag("account") == account
     }
 
-    /// True if this line would be obeyed if it were said now.
+    /// Returns true if this line would be obeyed if it were said now.
     fn would_command(&self, line: &Received) -> bool {
         (self.settings.is_operator)(&Author {
             network: self.settings.network.name.clone(),
@@ -318,7 +319,7 @@ enum Past {
     Unproven,
 }
 
-/// True if an id can be stored.
+/// Returns true if an id can be stored.
 fn is_usable(id: &str) -> bool {
     (1..=ID_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -88,7 +88,7 @@ impl Session<'_> {
         LINE_MAX.saturating_sub(around)
     }
 
-    /// True if a line for `target` can be sent now.
+    /// Returns true if a line for `target` can be sent now.
     pub(crate) fn joined(&self, target: &Target) -> bool {
         match target {
             Target::Person(person) => !self.persons.is_asked(person, &self.server),
@@ -116,7 +116,7 @@ impl Session<'_> {
         self.fence(fence, now);
     }
 
-    /// True if the whole window may be sent without a fence.
+    /// Returns true if the whole window may be sent without a fence.
     fn goes_unproven(&self, window: &Window, now: Now) -> bool {
         let fits = |line: &Line| match &line.target {
             Target::Person(person) => self.persons.is_seen(person, &self.server, now.mono),
@@ -220,7 +220,7 @@ impl Session<'_> {
         }
     }
 
-    /// True if [`Session::acknowledge`] took this line for the answer to one of ours.
+    /// Returns true if [`Session::acknowledge`] took this line for the answer to one of ours.
     pub(super) fn is_answer(&self, line: &Received) -> bool {
         let batch = line.tag("batch");
         line.tag("label").is_some() || self.answers.iter().any(|answer| batch == Some(answer.id.as_str()))

@@ -62,8 +62,8 @@ impl Session<'_> {
         self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
     }
 
-    /// True if the author has to be identified. Requests are expensive: in the fleet's channels only lines that may
-    /// be addressed to herder need one; in the control channel every line can be a command.
+    /// Returns true if the author has to be identified. Requests are expensive: in the fleet's channels only lines
+    /// that may be addressed to herder need one; in the control channel every line can be a command.
     fn must_be_known(&self, heard: &Heard) -> bool {
         if self.lookups.holds(&heard.source.name, &self.server) {
             return true;
@@ -74,7 +74,7 @@ impl Session<'_> {
         }
     }
 
-    /// True if a line in a channel may be addressed to herder or an agent.
+    /// Returns true if a line in a channel may be addressed to herder or an agent.
     pub(super) fn may_be_addressed(&self, channel: &str, text: &str) -> bool {
         if self.channels.is_control(channel, &self.server) || !self.channels.is_fleet(channel, &self.server) {
             return true;
@@ -83,7 +83,8 @@ impl Session<'_> {
         first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
     }
 
-    /// True if somebody probably may give commands: they did before, or their nick equals the account of an operator.
+    /// Returns true if somebody probably may give commands: they did before, or their nick equals the account of an
+    /// operator.
     fn is_expected(&self, source: &Source) -> bool {
         self.lasting.netsplits.knows(source)
             || (self.settings.is_operator)(&self.author(source, Some(source.name.clone())))

@@ -331,7 +331,7 @@ impl World {
         drop(self.decide(name, input));
     }
 
-    /// True if another agent may do more, and is able to do this agent's current work.
+    /// Returns true if another agent may do more, and is able to do this agent's current work.
     fn broader(&self, name: &AgentName) -> bool {
         let agent = &self.agents[name];
         let (Some(work), Some(spec)) = (&agent.current, &agent.spec) else { return false };

@@ -74,7 +74,7 @@ impl Plan {
         channels.filter(|id| !self.may(Permissions::ADD_REACTIONS, Some(*id))).collect()
     }
 
-    /// True if herder can post in this channel of its own.
+    /// Returns true if herder can post in this channel of its own.
     pub(in super::super) fn can_post(&self, purpose: &Purpose) -> bool {
         self.known.get(purpose).is_some_and(|id| self.may(Permissions::SEND_MESSAGES, Some(*id)))
     }
