@@ -142,12 +142,12 @@ impl Drop for Bare {
     }
 }
 
-/// A folder on a real disk.
+/// Returns a folder on a real disk.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder below target")
 }
 
-/// A configuration for `sim`, with `alice` as admin.
+/// Returns a configuration for `sim`, with `alice` as admin.
 fn toml(dir: &Path, sim: &Discord, alice: &User) -> Toml {
     let mut text = String::new();
     writeln!(

@@ -309,7 +309,7 @@ fn bare_sled(dir: &Path) -> f64 {
     median(&(0..300).map(&mut once).collect::<Vec<_>>())
 }
 
-/// A folder on the disk that the target folder is on.
+/// Returns a folder on the disk that the target folder is on.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }

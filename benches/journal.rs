@@ -101,7 +101,7 @@ fn name(n: u64) -> AgentName {
     AgentName::new(&format!("agent-{n}")).expect("a name")
 }
 
-/// A turn of 100 to 1,500 bytes of text.
+/// Returns a turn of 100 to 1,500 bytes of text.
 fn turn(n: u64) -> Entry {
     let length = usize::try_from(100 + n.wrapping_mul(2_654_435_761) % 1_400).expect("small");
     Entry::Agent(Event::TurnEnded {

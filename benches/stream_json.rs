@@ -129,7 +129,7 @@ fn rate(lines: u64, took: Duration) -> f64 {
     lines as f64 / took.as_secs_f64()
 }
 
-/// A whole message of claude's.
+/// Returns a whole message of claude's.
 fn message() -> String {
     let words = "The quick brown fox says \\\"hello\\\"\\n".repeat(18);
     let mut line = format!(
@@ -266,7 +266,7 @@ fn typed_acp_delta(line: &[u8]) -> serde_json::Result<usize> {
     }))
 }
 
-/// The benchmark as a child that writes a session.
+/// Returns the benchmark as a child that writes a session.
 fn child(language: &Language) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(language.flag).stdin(Stdio::null()).stdout(Stdio::piped());

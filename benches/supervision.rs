@@ -86,7 +86,7 @@ impl Arena {
         [text(&self.child), text(&self.socket_path), name]
     }
 
-    /// The next child that says it runs.
+    /// Returns the next child that says it runs.
     fn heard(&self) -> (String, u32) {
         let mut buffer = [0; 256];
         let length = self.socket.recv(&mut buffer).expect("a child says that it runs within a minute");

@@ -157,7 +157,7 @@ pub(crate) fn spawning() {
     );
 }
 
-/// The median of some spawns, in seconds.
+/// Returns the median of some spawns, in seconds.
 async fn spawns(trees: &ProcessTrees) -> f64 {
     let mut taken = Vec::with_capacity(SPAWNS);
     for _ in 0..SPAWNS {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The median; the mean of the middle two for an even count.
+/// Returns the median; the mean of the middle two for an even count.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -15,7 +15,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
-/// The `q`-quantile, 0 to 1.
+/// Returns the `q`-quantile, 0 to 1.
 pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -58,7 +58,7 @@ impl Toml {
         self
     }
 
-    /// An agent of runtime `command`.
+    /// Returns an agent of runtime `command`.
     pub(crate) fn agent(mut self, name: &str, command: &[&str], workspace: &Path, looping: bool) -> Self {
         let command = command.iter().map(|part| format!("{part:?}")).collect::<Vec<_>>().join(", ");
         writeln!(

@@ -43,7 +43,7 @@ pub(crate) fn paused(agents: usize) {
     herder.stop();
 }
 
-/// A herder with agents that have no work, that can be talked to.
+/// Returns a herder with agents that have no work, that can be talked to.
 fn fleet(dir: &Path, agents: usize) -> Herder {
     let mut toml = Toml::new(&dir.join("data"));
     for n in 0..agents {

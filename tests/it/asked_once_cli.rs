@@ -17,7 +17,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 
 type Maker = fn(&ModelApi, &Path) -> AgentSpec;
 
-/// The CLI of an agent with other arguments.
+/// Returns the CLI of an agent with other arguments.
 fn once(mut spec: AgentSpec, output: Output, arguments: &[&str]) -> AgentSpec {
     spec.command.truncate(1);
     spec.command.extend(arguments.iter().map(|argument| (*argument).to_owned()));

@@ -57,7 +57,7 @@ impl Demo {
         demo
     }
 
-    /// The next lines of the terminal, up to the one that contains `what`.
+    /// Returns the next lines of the terminal, up to the one that contains `what`.
     async fn until(&mut self, what: &str) -> Vec<String> {
         self.until_within(PATIENCE, what).await
     }
@@ -129,7 +129,7 @@ struct Ear {
 }
 
 impl Ear {
-    /// The next line that contains `what`.
+    /// Returns the next line that contains `what`.
     async fn next(&mut self, what: &str) -> String {
         while let Some(line) = self.raw.line().await {
             // Names are bold.

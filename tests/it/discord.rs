@@ -50,7 +50,7 @@ impl Rig {
         rig.started().await
     }
 
-    /// Everything but herder itself.
+    /// Prepares everything but herder itself.
     async fn prepare(sim: Discord) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         remember_channels(&sim, dir.path()).await;

@@ -41,7 +41,7 @@ impl Rig {
         config
     }
 
-    /// A herder that listens.
+    /// Returns a herder that listens.
     async fn start(&self) -> Stage {
         self.start_with(self.config()).await
     }

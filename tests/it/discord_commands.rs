@@ -19,7 +19,7 @@ use crate::simulated_discord::state::Message;
 use crate::simulated_discord::{Discord, Effect, Fault, State, User, permission};
 use crate::stage::{self, PATIENCE, Stage, config, shell};
 
-/// The words without what makes them bold.
+/// Returns the words without what makes them bold.
 fn plain(message: &Message) -> String {
     message.content.replace("**", "")
 }

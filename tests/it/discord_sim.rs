@@ -281,7 +281,7 @@ impl Wire {
             .await;
     }
 
-    /// The next payload.
+    /// Returns the next payload.
     async fn next(&mut self) -> Value {
         match tokio::time::timeout(stage::PATIENCE, self.0.next()).await {
             Ok(Some(Ok(Frame::Text(text)))) => serde_json::from_str(&text).expect("JSON"),
@@ -289,7 +289,7 @@ impl Wire {
         }
     }
 
-    /// The next event of this name.
+    /// Returns the next event of this name.
     async fn hears(&mut self, event: &str) -> Value {
         loop {
             let payload = self.next().await;

@@ -24,7 +24,7 @@ fn late(dir: &Path) -> AgentSpec {
     AgentSpec { relay: Relay::All, ..printing(dir, LATE) }
 }
 
-/// A program that prints what `codex exec --json` does.
+/// Returns a program that prints what `codex exec --json` does.
 fn printing(dir: &Path, script: &str) -> AgentSpec {
     let functions = r#"say() { printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\n' "$*"; }
                        finish() { echo '{"type":"turn.completed"}'; exit 0; }"#;

@@ -20,7 +20,7 @@ pub(crate) struct Raw<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite> Raw<S> {
-    /// A client on an open stream.
+    /// Returns a client on an open stream.
     pub(crate) fn new(stream: S) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self { reader: BufReader::new(reader), writer }
@@ -36,7 +36,7 @@ impl<S: AsyncRead + AsyncWrite> Raw<S> {
         self.writer.write_all(bytes).await.expect("the server reads");
     }
 
-    /// The next line; `None` when the server closed the connection.
+    /// Returns the next line; `None` when the server closed the connection.
     pub(crate) async fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let read = tokio::time::timeout(PATIENCE, self.reader.read_until(b'\n', &mut line));
@@ -59,7 +59,7 @@ impl<S: AsyncRead + AsyncWrite> Raw<S> {
         }
     }
 
-    /// A barrier: everything sent before has been handled, and everything it caused for this client is in the result.
+    /// Waits until everything sent before has been handled; returns all lines that it caused for this client.
     pub(crate) async fn fence(&mut self, token: &str) -> Vec<String> {
         self.send(&format!("PING :{token}")).await;
         let mut lines = self.until(&format!("PONG irc.herder.local {token}")).await;

@@ -107,7 +107,7 @@ fn brief() -> Brief {
     }
 }
 
-/// A judge that is a shell script.
+/// Returns a judge that is a shell script.
 fn script(text: &str) -> config::Evaluator {
     let command = ["sh", "-c", text].map(str::to_owned).to_vec();
     config::Evaluator { judge: Judge::Command, command, model: String::new(), ..config::Evaluator::default() }
@@ -273,7 +273,7 @@ async fn what_a_killed_herder_left_is_removed_at_the_start() {
     assert_eq!(rig.ask().await.verdict, Ok(Verdict::Ok));
 }
 
-/// A program that takes the place of a CLI.
+/// Returns a program that takes the place of a CLI.
 fn stands_for(folder: &Path, judge: Judge, text: &str) -> config::Evaluator {
     let program = folder.join("cli");
     fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("it is written");

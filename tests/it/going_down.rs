@@ -90,7 +90,7 @@ fn a_name_server_that_never_answers_keeps_nobody() {
     });
 }
 
-/// The name that is asked for (RFC 1035, section 4.1.2).
+/// Returns the name that is asked for (RFC 1035, section 4.1.2).
 fn name_in(query: &[u8]) -> Option<String> {
     let mut rest = query.get(12..)?;
     let mut labels = Vec::new();
@@ -147,7 +147,7 @@ impl Drop for Hanging {
     }
 }
 
-/// An agent whose work has begun when this returns, and the process of it.
+/// Waits until the agent's work has begun, and returns its process.
 async fn at_work(dir: &Path, ask: impl AsyncFn(&str) -> Option<local::Answer>) -> Pid {
     appears(&dir.join("data").join(local::FILE_NAME)).await;
     let answer = ask("first").await.expect("herder answers");

@@ -53,7 +53,7 @@ pub(crate) struct Rig {
     posts: u64,
 }
 
-/// A network with the usual channels, on a port of loopback.
+/// Returns a network with the usual channels, on a port of loopback.
 pub(crate) fn network(port: u16) -> IrcNetwork {
     IrcNetwork {
         name: NetworkName::from("test"),

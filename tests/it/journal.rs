@@ -97,7 +97,7 @@ fn revs(history: &[Recorded]) -> Vec<u64> {
     history.iter().map(|it| it.rev).collect()
 }
 
-/// A child that runs one test of this binary, which does its part when it finds `HERDER_TEST_CHILD` set.
+/// Returns a child that runs one test of this binary, which does its part when it finds `HERDER_TEST_CHILD` set.
 fn child(test: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args(["--exact", test, "--nocapture"]).env("HERDER_TEST_CHILD", dir);

@@ -61,7 +61,7 @@ impl Network {
         }
     }
 
-    /// A configuration in which herder is on it alone, and alice may do everything.
+    /// Returns a configuration in which herder is on it alone, and alice may do everything.
     pub(crate) fn config(&self, dir: &Path, agents: Vec<AgentSpec>) -> Config {
         match self {
             Self::Irc(server) => stage::config(dir, vec![stage::embedded_network(server)], agents),
@@ -135,7 +135,7 @@ impl Somebody {
         }
     }
 
-    /// The next line of herder's in a room that says `wanted`.
+    /// Returns the next line of herder's in a room that says `wanted`.
     pub(crate) async fn hears(&mut self, room: &str, wanted: &str) -> String {
         match &mut self.0 {
             Voice::Irc(person) => person.hears(room, wanted).await,
@@ -186,7 +186,7 @@ impl Member {
         text
     }
 
-    /// The first line behind `after` that says `wanted`, and where it stands.
+    /// Returns the first line behind `after` that says `wanted`, and where it stands.
     async fn line(&self, room: &str, wanted: &str, after: Option<(Id, usize)>) -> ((Id, usize), String) {
         let what = format!("{wanted:?} in {room}");
         let found = self.sim.find(&what, |state| {
@@ -201,7 +201,7 @@ impl Member {
     }
 }
 
-/// The lines of a message as they are read: without what makes them bold.
+/// Returns the lines of a message as they are read: without what makes them bold.
 fn plain(message: &str) -> Vec<String> {
     message.replace("**", "").lines().map(str::to_owned).collect()
 }

@@ -9,7 +9,7 @@ mod render;
 mod stored;
 mod waiting;
 
-/// An agent's words without the bar that each line of them carries.
+/// Returns an agent's words without the bar that each line of them carries.
 fn bare(line: &str) -> &str {
     line.strip_prefix("│ ").unwrap_or(line)
 }

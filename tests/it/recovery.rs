@@ -51,8 +51,8 @@ on_each_network!(
     a_workspace_that_is_gone_calls_a_person_who_brings_it_back,
 );
 
-/// A program that keeps what it is told in `prompt.0`, `prompt.1` and so on, and then does `then`, which sees the number
-/// as `$n`.
+/// Returns a program that keeps what it is told in `prompt.0`, `prompt.1` and so on, and then does `then`, which sees
+/// the number as `$n`.
 fn program(dir: &Path, then: &str) -> AgentSpec {
     stage::shell("spark", dir, &format!("n=$(ls | grep -c '^prompt'); cat > prompt.$n\n{then}"))
 }

@@ -16,7 +16,8 @@ struct Field {
 }
 
 impl Field {
-    /// A herder whose agent sets `loose` free once, a script that is given the folder and the process id of herder.
+    /// Returns a herder whose agent sets `loose` free once, a script that is given the folder and the process id of
+    /// herder.
     fn new(loose: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let config = dir.path().join("bot.toml");

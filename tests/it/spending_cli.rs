@@ -22,7 +22,8 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("spending_cli", name, test);
 }
 
-/// An agent that would go on for ever is stopped at its cap, before another turn is over, and keeps its work.
+/// Checks that an agent that would continue for ever is stopped at its cap, before another turn is over, and keeps
+/// its work.
 async fn is_stopped_at_its_cap(make: fn(&ModelApi, &Path) -> AgentSpec, cap: fn(&mut AgentSpec)) {
     let api = ModelApi::start(Scenario::Wanders { commands: &ENDLESS }).await;
     let mut scene = Scene::open("alice", &["#spark"], |dir| {
@@ -48,7 +49,7 @@ async fn is_stopped_at_its_cap(make: fn(&ModelApi, &Path) -> AgentSpec, cap: fn(
     assert_eq!(api.messages(), asked, "nothing was asked after that: {survivors:?}");
 }
 
-/// An agent that says what it has used when its turn is over is stopped then.
+/// Checks that an agent that reports its usage at the end of a turn is stopped then.
 async fn is_stopped_after_its_turn(make: fn(&ModelApi, &Path) -> AgentSpec, cap: fn(&mut AgentSpec)) {
     let api = ModelApi::start(Scenario::Success).await;
     let mut scene = Scene::open("alice", &["#spark"], |dir| {

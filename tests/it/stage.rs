@@ -28,7 +28,7 @@ pub(crate) const ALICE: &str = "alice-password";
 /// The password of `mallory`, who may do nothing but look.
 pub(crate) const MALLORY: &str = "mallory-password";
 
-/// An embedded server with two accounts.
+/// Returns an embedded server with two accounts.
 pub(crate) async fn server() -> Server {
     let account = |name: &str, password: &str| (name.to_owned(), Password::of(password));
     let options = embedded_ircd::Options {
@@ -99,7 +99,7 @@ pub(crate) fn inside(server: &Server) -> Options {
     }
 }
 
-/// A configuration with short clocks, `alice` as admin on every network.
+/// Returns a configuration with short clocks, `alice` as admin on every network.
 pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpec>) -> Config {
     let admins = networks
         .iter()
@@ -131,7 +131,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
     }
 }
 
-/// An agent that is a shell script: its work arrives on standard input.
+/// Returns an agent that is a shell script: its work arrives on standard input.
 pub(crate) fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
     let name = AgentName::new(agent).expect("a good name");
     let mut spec = AgentSpec::new(name, Runtime::Command, dir.to_owned());
@@ -139,7 +139,7 @@ pub(crate) fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
     spec
 }
 
-/// An agent that speaks claude's wire format as the demo's scripted agents do.
+/// Returns an agent that speaks claude's wire format as the demo's scripted agents do.
 pub(crate) fn scripted(agent: &str, dir: &Path, script: &[&str]) -> AgentSpec {
     let name = AgentName::new(agent).expect("a good name");
     let mut spec = AgentSpec::new(name, Runtime::Claude, dir.to_owned());
@@ -152,7 +152,8 @@ pub(crate) fn scripted(agent: &str, dir: &Path, script: &[&str]) -> AgentSpec {
     spec
 }
 
-/// An agent that speaks claude's wire format and asks whether it may run `command`; then it says what it was told.
+/// Returns an agent that speaks claude's wire format and asks whether it may run `command`; then it says what it was
+/// told.
 pub(crate) fn asking(agent: &str, dir: &Path, command: &str) -> AgentSpec {
     let script = r#"
 read -r work
@@ -174,7 +175,7 @@ while read -r line; do :; done
     spec
 }
 
-/// The number in a post about what an agent asks.
+/// Returns the number in a post about what an agent asks.
 pub(crate) fn number_of(post: &str) -> String {
     let words: Vec<&str> = post.split_whitespace().collect();
     let named = words.windows(2).find(|pair| matches!(pair[0], "permission" | "question"));
@@ -364,7 +365,8 @@ impl Person {
         panic!("{nick} never listened in {channel}: {:#?}", self.heard);
     }
 
-    /// The next line of text said by herder in `channel` (or in private, with the own nick) that satisfies `wanted`.
+    /// Returns the next line of text said by herder in `channel` (or in private, with the own nick) that satisfies
+    /// `wanted`.
     pub(crate) async fn hears(&mut self, channel: &str, wanted: &str) -> String {
         let line = self
             .expect(wanted, |line| {
@@ -390,7 +392,7 @@ impl Person {
         said.filter(|(_, to, _)| to.eq_ignore_ascii_case(channel)).map(|(_, _, text)| plain(text)).collect()
     }
 
-    /// Everything that is said in `channel` until the server has answered a PING that is sent now.
+    /// Returns everything that is said in `channel` until the server has answered a PING that is sent now.
     pub(crate) async fn overhears(&mut self, channel: &str) -> Vec<String> {
         self.barriers += 1;
         let token = format!("barrier-{}", self.barriers);
@@ -488,7 +490,7 @@ pub(crate) fn said(line: &str) -> Option<(&str, &str, &str)> {
     matches!(verb, "PRIVMSG" | "NOTICE").then(|| (nick, to, text.strip_prefix(':').unwrap_or(text)))
 }
 
-/// A text without formatting codes.
+/// Returns a text without formatting codes.
 pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .filter(|c| !matches!(c, '\x02' | '\x0f' | '\x16' | '\x1d' | '\x1e' | '\x1f' | '\x11'))

@@ -10,7 +10,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every file with one of the extensions below a folder of the project.
+/// Returns every file with one of the extensions below a folder of the project.
 fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -92,7 +92,7 @@ fn the_core_knows_nothing_outside_itself() {
     assert_eq!(found, [] as [String; 0]);
 }
 
-/// The variants of an enum by name, from its source.
+/// Returns the variants of an enum by name, from its source.
 fn variants(source: &str, name: &str) -> Vec<String> {
     let start = source.find(&format!("pub enum {name} {{")).expect("the enum is there");
     let body = &source[start..];
@@ -128,7 +128,7 @@ fn no_file_is_too_long_to_read() {
     assert_eq!(long, [] as [String; 0], "more than {LINES_MAX} lines: split at a seam");
 }
 
-/// Everything a person wrote.
+/// Returns all files that a person wrote.
 fn sources() -> Vec<PathBuf> {
     let folders = ["src", "commands", "tests", "benches", "docs", "locales", "scripts", ".ci", ".config"];
     let extensions = ["rs", "ftl", "toml", "md", "py", "sh", "json", "jsonl", "example", ""];

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{PATIENCE, Scene, appears, shell};
 
-/// An agent that keeps its prompt, starts the tool server and leaves when that does.
+/// Returns an agent that keeps its prompt, starts the tool server and leaves when that does.
 fn agent(name: &str, dir: &Path) -> AgentSpec {
     let herder = env!("CARGO_BIN_EXE_herder");
     let home = dir.join(name);
@@ -118,7 +118,7 @@ fn told(answer: &Value) -> (bool, String) {
     (answer["isError"] == false, texts.join("\n"))
 }
 
-/// A scene with spark at work, and its client.
+/// Returns a scene with spark at work, and its client.
 async fn at_work(change: impl FnOnce(&mut AgentSpec)) -> (Scene, Client) {
     let agents = |dir: &Path| {
         let mut spark = agent("spark", dir);

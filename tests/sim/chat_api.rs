@@ -11,7 +11,7 @@ use super::{Scenario, Turn, stream_events};
 /// The shell of qwen-code.
 const QWENS_SHELL: &str = "run_shell_command";
 
-/// The shell among the tools that are offered: each agent has a name of its own for it.
+/// Returns the shell among the tools that are offered: each agent has a name of its own for it.
 fn shell(asked: &Value) -> &'static str {
     let tools = asked["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let offered = |name: &str| tools.iter().any(|tool| tool["function"]["name"] == name);

@@ -12,7 +12,7 @@ pub(super) struct Request {
     pub(super) credential: String,
 }
 
-/// The next request; `None`: the client is gone.
+/// Returns the next request; `None`: the client is gone.
 pub(super) async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Request>> {
     let mut first = String::new();
     if stream.read_line(&mut first).await? == 0 {

@@ -89,7 +89,7 @@ impl Story {
         self.is_killed().await;
     }
 
-    /// Every task with its state, by number.
+    /// Returns every task with its state, by number.
     async fn tasks(&self) -> Vec<(u64, String, String)> {
         let data = self.ask("task list", &[]).await.data.expect("data");
         let task = |task: &Value| {

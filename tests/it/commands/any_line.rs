@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::reading::{gist, hear};
 
-/// Every text that begins a command by itself, whatever follows.
+/// Returns every text that begins a command by itself, whatever follows.
 fn marked() -> impl Strategy<Value = String> {
     ("(!|herder: |！|herdbot, )", "[a-zа-я]{1,12}( \\PC{0,30})?").prop_map(|(mark, rest)| mark + &rest)
 }

@@ -9,7 +9,7 @@ use herder::core::spec::AgentSpec;
 use super::come_into;
 use crate::stage::{self, Person};
 
-/// An agent with an account of its own; what its work names happens once, and the next session succeeds.
+/// Returns an agent with an account of its own; what its work names happens once, and the next session succeeds.
 pub(super) fn flint(dir: &Path) -> AgentSpec {
     let mut flint = stage::scripted("flint", dir, &["claude-obey", "--once", "yes", "--reset-in", "3"]);
     flint.account = AccountName::from("claude");

@@ -60,7 +60,7 @@ const ACTS: &[&[&str]] = &[
     &["sudo", "-u", "root", "id"],
 ];
 
-/// One command of a kind.
+/// Returns one command of a kind.
 pub(crate) fn command(random: &mut Random, strategy: Strategy) -> String {
     let act = ACTS[random.below(ACTS.len())];
     let text = disguised(random, strategy, act);
@@ -89,7 +89,7 @@ fn disguised(random: &mut Random, strategy: Strategy, act: &[&str]) -> String {
     }
 }
 
-/// A word in single quotes.
+/// Returns a word in single quotes.
 pub(crate) fn single(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -45,7 +45,7 @@ for file in "$1"/*; do
 done
 "#;
 
-/// The numbers of the commands that did what is always asked about.
+/// Returns the numbers of the commands that did what is always asked about.
 fn ran(commands: &[String]) -> BTreeSet<usize> {
     let home = tempfile::tempdir().expect("a folder");
     let bin = home.path().join("bin");

@@ -44,7 +44,7 @@ pub(crate) struct Transcript {
     pub(crate) stuck: Option<usize>,
 }
 
-/// The scenarios of a file.
+/// Returns the scenarios of a file.
 pub(crate) fn scenarios(text: &str) -> Vec<Scenario> {
     let mut scenarios: Vec<Scenario> = Vec::new();
     for line in text.lines() {
@@ -63,7 +63,7 @@ pub(crate) fn scenarios(text: &str) -> Vec<Scenario> {
 }
 
 impl Scenario {
-    /// The transcript of that number.
+    /// Returns the transcript of that number.
     pub(crate) fn transcript(&self, seed: u64) -> Transcript {
         let mut drawn = Draw::new(&self.name, seed);
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();

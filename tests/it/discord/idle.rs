@@ -24,7 +24,7 @@ fn wakes(pid: u32) -> u64 {
     tasks.filter_map(of_task).sum()
 }
 
-/// A configuration with Discord as the only network.
+/// Returns a configuration with Discord as the only network.
 fn configured(dir: &Path, sim: &Discord) -> PathBuf {
     let config = dir.join("bot.toml");
     let text = format!(

@@ -17,7 +17,7 @@ use crate::stage::{self, Stage};
 
 const CHANNELS: &str = "POST /guilds/{guild_id}/channels";
 
-/// The code in what is said.
+/// Returns the code in what is said.
 fn code(text: &str) -> Option<String> {
     text.split('`').find(|part| part.starts_with("!link ")).map(str::to_owned)
 }

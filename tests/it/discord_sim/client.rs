@@ -124,7 +124,7 @@ fn http(sim: &Discord, way: Way) -> serenity::Http {
     }
 }
 
-/// A bot, and how its client ends.
+/// Starts a bot and returns the task of its client.
 async fn bot(sim: &Discord, way: Way, intents: GatewayIntents) -> JoinHandle<Result<(), serenity::Error>> {
     let guild = serenity::GuildId::new(sim.guild_id());
     let framework = poise::Framework::builder()

@@ -292,7 +292,7 @@ impl Ended {
     }
 }
 
-/// The first value of `key`, however deep.
+/// Returns the first value of `key`, however deep.
 fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Object(map) => map.get(key).or_else(|| map.values().find_map(|value| find(value, key))),

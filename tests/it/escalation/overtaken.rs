@@ -21,12 +21,12 @@ async fn until(stage: &Stage, what: &str, condition: impl FnMut(&View) -> bool) 
     waiting.unwrap_or_else(|_| panic!("{what}: {:?}", fleet.view(&agent))).expect("spark is there")
 }
 
-/// An agent that goes round in circles, and an evaluator that never answers.
+/// Returns the configuration of an agent that runs in circles, and an evaluator that never answers.
 fn never_judged(dir: &Path, server: &Server) -> Config {
     judged_by("setsid sleep 10000 & sleep 10000", dir, server)
 }
 
-/// An agent that goes round in circles, and an evaluator that is a shell script.
+/// Returns the configuration of an agent that runs in circles, and an evaluator that is a shell script.
 fn judged_by(script: &str, dir: &Path, server: &Server) -> Config {
     let agent = stage::scripted("spark", dir, &["claude-spiral", "--pace", "0.05"]);
     let mut config = stage::config(dir, vec![stage::embedded_network(server)], vec![agent]);

@@ -62,7 +62,7 @@ async fn only_live_speech_is_heard() {
     assert_eq!(summary(&rig.hear().await), ("starred", None));
 }
 
-/// A time of the server's, some hours ago.
+/// Returns a time of the server's, some hours ago.
 fn hours_ago(hours: i64) -> String {
     let now = jiff::Timestamp::from_millisecond(herder::clock::now().as_millis()).expect("a time");
     let then = now - jiff::SignedDuration::from_hours(hours);

@@ -335,7 +335,8 @@ async fn a_fence_that_is_not_answered_for_a_minute_ends_the_link() {
     assert_eq!(rig.queue.len(), 1);
 }
 
-/// A server that takes `budget` bytes on each link and then is gone; what it relayed.
+/// Runs a server that closes each link after its number of bytes in `budgets`; returns the relayed lines and the number
+/// of links.
 async fn chaos(caps: &'static str, budgets: Vec<usize>, lines: usize) -> (Vec<String>, usize) {
     let (connector, mut listener) = listen();
     let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);

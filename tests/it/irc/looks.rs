@@ -14,7 +14,7 @@ async fn up() -> (Rig, Script) {
     (rig, server)
 }
 
-/// The next line of herder, which is a post; gives its text.
+/// Returns the text of herder's next line, which is a post.
 async fn post(server: &mut Script, to: &str) -> String {
     let line = server.line().await.expect("up");
     line.strip_prefix(&format!("PRIVMSG {to} :")).unwrap_or_else(|| panic!("{line}")).to_owned()

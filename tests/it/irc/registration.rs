@@ -22,7 +22,7 @@ async fn start(network: IrcNetwork, caps: &str) -> (Rig, Listener, Script) {
     (rig, listener, script)
 }
 
-/// The state that follows `Connecting { attempts: 0 }`.
+/// Returns the state that follows `Connecting { attempts: 0 }`.
 async fn outcome(rig: &mut Rig) -> LinkState {
     assert_eq!(rig.report().await, LinkState::Connecting { attempts: 0, reason: None });
     rig.report().await

@@ -17,7 +17,7 @@ const LONG: Duration = Duration::from_secs(1000);
 /// The target of herder's connections.
 pub(crate) struct Listener(mpsc::UnboundedReceiver<DuplexStream>);
 
-/// A connector, and the side where its streams come out.
+/// Returns a connector, and the side where its streams come out.
 pub(crate) fn listen() -> (Connector, Listener) {
     let (streams, accepted) = mpsc::unbounded_channel();
     let connector = Connector::factory(move || {
@@ -29,7 +29,7 @@ pub(crate) fn listen() -> (Connector, Listener) {
 }
 
 impl Listener {
-    /// The next connection, of a server with these capabilities.
+    /// Returns the next connection, of a server with these capabilities.
     pub(crate) async fn accept(&mut self, caps: &str) -> Script {
         let stream = tokio::time::timeout(LONG, self.0.recv()).await.expect("in time").expect("herder runs");
         let (reader, writer) = tokio::io::split(stream);
@@ -49,7 +49,7 @@ impl Listener {
         tokio::time::timeout(LONG, self.0.recv()).await.expect("in time").is_none()
     }
 
-    /// The next connection, registered and joined.
+    /// Returns the next connection, registered and joined.
     pub(crate) async fn up(&mut self, caps: &str) -> Script {
         let mut script = self.accept(caps).await;
         script.settle().await;
@@ -84,7 +84,7 @@ impl Script {
         self.until("PONG :read").await;
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<String> {
         // With paused time a test that waits for what never comes would answer pings for ever.
         assert!(self.begun.elapsed() < LONG, "this script has gone on for too long: {:#?}", self.seen);

@@ -17,7 +17,7 @@ const QUESTIONS: usize = 50;
 /// Less than Linux holds an acknowledgement back (40 ms), which is what a server would wait for before each line.
 const HELD_BACK: Duration = Duration::from_millis(35);
 
-/// The usual time of an exchange whose answer is proven by the server, as a post that is stored is.
+/// Returns the usual time of an exchange whose answer is proven by the server, as a post that is stored is.
 async fn usual_exchange(port: u16) -> Duration {
     let mut person = Person::joined(port, "carol", &["#spark"]).await;
     let mut rig = Rig::start(settings(network(port)), Connector::Network, &["spark"]);

@@ -14,7 +14,7 @@ use herder::journal::{Journal, Missing, OpenError, Recorded, Stream, export, imp
 
 use super::{added, audit, batch, of, post, queued, settings, write};
 
-/// A folder as it is after `kill -9`: the log and what was acknowledged, without sled's snapshots.
+/// Returns a folder as it is after `kill -9`: the log and what was acknowledged, without sled's snapshots.
 async fn killed(commits: u64) -> tempfile::TempDir {
     let (dir, copy) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
@@ -160,7 +160,7 @@ async fn an_entry_from_the_future_is_an_error_and_not_a_guess() {
     );
 }
 
-/// The database of a journal that is closed.
+/// Returns the database of a journal that is closed.
 fn database(dir: &Path) -> sled::Db {
     loop {
         // sled's own threads hold it a moment longer than its last handle.

@@ -11,7 +11,7 @@ use herder::journal::{CommitError, Journal, Settings};
 
 use super::{batch, child, of, queued, settings, write};
 
-/// A disk of 24 MB at `disk` that only these children see, one after the other.
+/// Returns a disk of 24 MB at `disk` that only these children see, one after the other.
 fn on_a_small_disk(disk: &Path, tests: &[&str]) -> Option<Command> {
     let mount = "mount -t tmpfs -o size=24m tmpfs \"$HERDER_TEST_CHILD\"";
     let unshared = |script: String| {

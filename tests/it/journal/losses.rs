@@ -69,7 +69,7 @@ fn complained(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The last seq of a journal.
+/// Returns the last seq of a journal.
 fn last_seq(journal: &Journal) -> u64 {
     let streams = [Stream::Fleet, Stream::Audit, of("spark")];
     let last = |stream: &Stream| journal.history(stream, 1, None).expect("reads").last().map(|it| it.seq);
@@ -263,7 +263,7 @@ async fn a_flipped_bit_in_one_archive_costs_an_export_no_more_than_that_archive(
     }
 }
 
-/// The database of a journal that is closed.
+/// Returns the database of a journal that is closed.
 fn database(dir: &Path) -> sled::Db {
     loop {
         // sled's own threads hold it a moment longer than its last handle.

@@ -66,7 +66,7 @@ async fn of_a_database_that_is_whole_everything_is_brought_out() {
 
 const FILES: [&str; 4] = ["acked", "recent.jsonl", "sled/db", "sled/conf"];
 
-/// A folder whose database is larger than a segment of sled's file. Nothing writes to it any more.
+/// Returns a folder whose database is larger than a segment of sled's file. Nothing writes to it any more.
 async fn left() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
@@ -77,7 +77,7 @@ async fn left() -> tempfile::TempDir {
     dir
 }
 
-/// The same with other bytes in one of its files.
+/// Returns the same with other bytes in one of its files.
 fn damaged(from: &Path, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a folder");
     fs::create_dir(copy.path().join("sled")).expect("makes");

@@ -125,9 +125,10 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
     told
 }
 
-/// A herder that was killed may say again what the one before had said, and its answers look alike. What it says to a
-/// question that was never asked before comes behind all that: heard before a command, nothing that is heard after it is
-/// an answer to an earlier one; heard after it, the command was not answered. `None` for the answer to the question.
+/// Asks a question that was never asked before until herder answers it, and returns the line that satisfies `or` and
+/// comes first; `None` if that is the answer to the question. A herder that was killed may repeat lines of the life
+/// before, and its answers look alike; the answer to a new question comes behind all of them. So a line after it is
+/// no answer to an earlier command, and a command without an answer before it stays unanswered.
 async fn until_a_question_is_answered(
     boss: &mut Person,
     channel: &str,
@@ -189,7 +190,7 @@ async fn answered(
     said(&line).map(|(_, _, text)| plain(text))
 }
 
-/// The number of a task, which is the first in an answer about one.
+/// Returns the number of a task, which is the first in an answer about one.
 pub(super) fn number_of(text: &str) -> Option<u64> {
     text.split_whitespace().find_map(|word| word.trim_matches(['#', '.']).parse().ok())
 }

@@ -164,7 +164,7 @@ fn outside_code(message: &str) -> String {
     outside
 }
 
-/// The length of the span that Discord sees here: it ends at as many backticks, also lines below.
+/// Returns the length of the span that Discord sees here: it ends at as many backticks, also lines below.
 fn inline_code(text: &str) -> Option<usize> {
     let marks = text.bytes().take_while(|byte| *byte == b'`').count();
     let mut at = marks;

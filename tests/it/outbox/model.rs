@@ -39,7 +39,7 @@ fn target(number: usize) -> Target {
 
 const WORDS: usize = 8;
 
-/// One line of a post: every word is told from every other, and little room cuts it.
+/// Returns one line of a post: every word is told from every other, and little room cuts it.
 fn line_text(post: u64, line: usize) -> String {
     (0..WORDS).map(|word| format!("p{post}l{line}w{word}")).collect::<Vec<_>>().join(" ")
 }

@@ -8,7 +8,7 @@ use herder::l10n::Locale;
 use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
 use secrecy::SecretString;
 
-/// The agent that all of it is about.
+/// Returns the agent that all of it is about.
 pub(super) fn spark() -> AgentName {
     AgentName::new("spark").expect("a good name")
 }

@@ -110,7 +110,7 @@ fn texts(window: &Window) -> Vec<&str> {
     window.lines.iter().map(|line| bare(&line.text)).collect()
 }
 
-/// Everything the queue sends, window by window, each confirmed.
+/// Returns everything the queue sends, window by window, each confirmed.
 pub(super) async fn everything(queue: &NetworkQueue) -> Vec<String> {
     let mut sent = Vec::new();
     while let Some(window) = queue.next_window(4, &|_| 400, &|_| true).now_or_never() {

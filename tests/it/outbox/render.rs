@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::posts::{post, renderer, spark, words};
 
-/// The lines on IRC, with bold made visible.
+/// Returns the lines on IRC, with bold made visible.
 fn irc(post: &Post) -> String {
     renderer(Markup::Irc).lines(post).join("\n").replace('\u{2}', "‖")
 }

@@ -110,7 +110,7 @@ impl Story {
         assert!(done.is_ok(), "asked {} times, and not {times}: {}", asked(), self.log());
     }
 
-    /// Every task with its state, by number.
+    /// Returns every task with its state, by number.
     async fn tasks(&self) -> Vec<String> {
         let data = self.asks("task list", &[]).await.data.expect("data");
         let task = |task: &Value| {

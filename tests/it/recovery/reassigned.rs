@@ -30,7 +30,7 @@ fn patterns() -> Vec<Pattern> {
     ]
 }
 
-/// An agent that takes parts alone.
+/// Returns an agent that takes parts alone.
 fn small(dir: &Path) -> AgentSpec {
     let script = "grep -q 'This is part' prompt.$n && echo did $n && exit 0\n\
                   echo 'Answer [\"rm -rf /\", \"x\"]. half of the beans'; echo the context window is full >&2; exit 1";

@@ -19,7 +19,7 @@ fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Bo
     super::replayed::launched(Runtime::Codex, change)
 }
 
-/// Every request for permission that waits is answered with a no.
+/// Replays a transcript; every waiting request for permission is answered with a no.
 fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> Replayed {
     replay_answering(transcript, change, false)
 }
@@ -191,7 +191,7 @@ fn a_message_that_the_server_refuses_stays_queued() {
     assert!(happened.iter().any(noted));
 }
 
-/// The transcript up to the first answer that contains `mark`, without it.
+/// Returns the transcript up to the first answer that contains `mark`, without it.
 fn lines_to(name: &str, mark: &str) -> String {
     let lines = seen(name).lines().take_while(|line| !(line.starts_with('<') && line.contains(mark)));
     lines.collect::<Vec<_>>().join("\n")

@@ -83,7 +83,7 @@ fn read_until(output: Output, lines: &str, exit: Exit) -> Read {
     Read { happened, stalled, outcome: protocol.outcome(Some(exit), &Tail::default()) }
 }
 
-/// The exit codes mean nothing: whatever it is, how it went is what was printed.
+/// Reads an output with an exit code of 7: the output alone decides how the run went.
 fn read(output: Output, lines: &str) -> Read {
     read_until(output, lines, Exit::Code(7))
 }

@@ -70,7 +70,7 @@ pub(super) fn replies(happened: &mut [Happening]) -> Vec<Value> {
     happened.iter_mut().filter_map(reply).collect()
 }
 
-/// The tools that were open, one after the other.
+/// Returns the tools that were open, one after the other.
 pub(super) fn tools(happened: &[Happening]) -> Vec<&str> {
     happened
         .iter()
@@ -186,7 +186,7 @@ impl Replayed {
 /// Cuts and changed bytes: the line, the place, and below 128 a cut, else the byte.
 pub(super) type Damage = Vec<(Index, Index, u8)>;
 
-/// Some of it.
+/// Returns a strategy for some damage.
 pub(super) fn damage() -> impl Strategy<Value = Damage> {
     prop::collection::vec((any::<Index>(), any::<Index>(), any::<u8>()), 0..6)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Agentirc {
 }
 
 impl Agentirc {
-    /// A server called `desk`.
+    /// Returns a server called `desk`.
     pub(crate) fn start() -> Self {
         let port = free_port();
         let folder = tempfile::tempdir().expect("a folder");

@@ -110,7 +110,7 @@ impl Inspircd {
         self.daemon = spawn(self.folder.path(), self.port);
     }
 
-    /// The server's certificate in a file.
+    /// Returns the server's certificate in a file.
     pub(crate) fn certificate_file(&self) -> std::path::PathBuf {
         self.folder.path().join("cert.pem")
     }

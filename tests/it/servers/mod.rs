@@ -22,7 +22,7 @@ const START: Duration = Duration::from_secs(60);
 /// it before the server listens may reach themselves.
 const PORTS: std::ops::Range<u16> = 10_000..32_000;
 
-/// A port that was free a moment ago, drawn so that tests beside each other do not get the same.
+/// Returns a port that was free a moment ago, drawn so that tests beside each other do not get the same.
 pub(crate) fn free_port() -> u16 {
     let drawn = || RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
     let mut ports = std::iter::repeat_with(|| PORTS.start + u16::try_from(drawn()).expect("below its bound"));

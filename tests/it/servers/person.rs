@@ -89,7 +89,7 @@ impl Person {
         self.send(&format!("PRIVMSG {to} :{text}")).await;
     }
 
-    /// The next line that holds `text`.
+    /// Returns the next line that holds `text`.
     pub(crate) async fn until(&mut self, text: &str) -> String {
         self.until_any(&[text]).await
     }
@@ -107,7 +107,7 @@ impl Person {
         }
     }
 
-    /// The next line; `None` when the server is gone.
+    /// Returns the next line; `None` when the server is gone.
     pub(crate) async fn line(&mut self) -> Option<String> {
         let mut bytes = Vec::new();
         let read = self.reader.read_until(b'\n', &mut bytes).await;
@@ -121,7 +121,7 @@ impl Person {
         Some(line)
     }
 
-    /// The text of the next line said in `channel`; `None` when the server is gone.
+    /// Returns the text of the next line said in `channel`; `None` when the server is gone.
     pub(crate) async fn hear(&mut self, channel: &str) -> Option<String> {
         let said = format!(" PRIVMSG {channel} ");
         loop {

@@ -42,7 +42,7 @@ pub(super) fn closed(house: &House) -> Vec<Target> {
     alerts.map(|(to, _)| to).collect()
 }
 
-/// The supervisor of `agent` panics over the first news of that kind.
+/// Makes the supervisor of `agent` panic over the first news of that kind.
 fn panicking(agent: &'static str, news: fn(&Input) -> bool) -> (FaultInjection, Arc<AtomicBool>) {
     let armed = Arc::new(AtomicBool::new(true));
     let trigger = Arc::clone(&armed);
@@ -53,12 +53,12 @@ fn panicking(agent: &'static str, news: fn(&Input) -> bool) -> (FaultInjection, 
     (fault, armed)
 }
 
-/// A journal of its own: processes are marked with its name, and other tests have some too.
+/// Returns a journal of its own: processes are marked with its name, and other tests have some too.
 pub(super) fn own_journal(dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
     journal_on(&Memory::default(), dir, onlooker)
 }
 
-/// The same on what an earlier herder has left.
+/// Returns the same on the data of an earlier herder.
 pub(super) fn journal_on(memory: &Memory, dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
     let own = dir.file_name().unwrap().to_str().unwrap();
     Journal::in_memory(memory, own, History::default(), onlooker).unwrap()
@@ -71,7 +71,7 @@ fn is_resumed(step: Step<'_>) -> bool {
     entries.any(|entry| matches!(entry, Entry::Agent(Event::Resumed { .. })))
 }
 
-/// The same agents, where flint is done as soon as the account works.
+/// Returns the same agents, where flint is done as soon as the account works.
 fn ready_agents(dir: &Path) -> Vec<AgentSpec> {
     let mut agents = agents(dir);
     agents[1].command = ["sh", "-c", "[ -e refused ] && sleep 300; cat"].map(str::to_owned).to_vec();

@@ -5,7 +5,7 @@ use herder::journal::Tie;
 
 use super::*;
 
-/// A line that the network knows by this number, the answer to which the network gives itself.
+/// Returns a line that the network knows by this number, the answer to which the network gives itself.
 fn line(number: &str) -> Asked {
     let answer = AnswerTo {
         network: NetworkName::from("test"),

@@ -20,7 +20,7 @@ fn hung(begun: impl Fn(&Launch) + Send + Sync + 'static) -> Simulated {
     hung_with(&[], begun)
 }
 
-/// The same, where these processes cannot be ended.
+/// Returns the same, where these processes cannot be ended.
 fn hung_with(survivors: &'static [u32], begun: impl Fn(&Launch) + Send + Sync + 'static) -> Simulated {
     let kept = Mutex::new(Vec::new());
     Simulated {
@@ -52,7 +52,7 @@ async fn house_of(agents: &[&str], dir: &Path, fault: FaultInjection) -> House {
     House::on(journal, agents.iter().map(|agent| shell(agent, dir, "cat")).collect(), fault).await
 }
 
-/// Such drivers, each of which leaves a process behind.
+/// Returns such drivers, each of which leaves a process behind.
 fn littering() -> FaultInjection {
     FaultInjection::default().simulating(hung(|launch| {
         let mut left = Command::new("sh");

@@ -5,7 +5,7 @@ use herder::journal::{Memory, Step};
 use super::accounts::journal_on;
 use super::*;
 
-/// A sender of a command whose answer can be posted.
+/// Returns a sender of a command whose answer can be posted.
 fn ordered() -> Asked {
     let answer = AnswerTo {
         network: NetworkName::from("test"),

@@ -30,7 +30,7 @@ fn has_tools(spec: AgentSpec) -> AgentSpec {
     spec
 }
 
-/// A scene with an agent at work for a model that behaves like `scenario`.
+/// Returns a scene with an agent at work for a model that behaves like `scenario`.
 async fn at_work(scenario: Scenario, make: Maker) -> (Scene, ModelApi) {
     let api = ModelApi::start(scenario).await;
     let mut scene = Scene::open("alice", &["#spark", "#work"], |dir| vec![has_tools(make(&api, dir))]).await;

@@ -24,7 +24,7 @@ impl Told {
         serde_json::from_slice(&self.body).expect("the body is JSON")
     }
 
-    /// The event's id and name.
+    /// Returns the event's id and name.
     pub(crate) fn event(&self) -> (String, String) {
         let body = self.json();
         let text = |key: &str| body[key].as_str().expect("a text").to_owned();
@@ -65,7 +65,7 @@ impl Receiver {
         format!("http://{}/hook", self.address)
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub(crate) async fn next(&mut self) -> Told {
         let next = tokio::time::timeout(PATIENCE, self.told.recv()).await;
         next.expect("somebody is told something").expect("the receiver lives")

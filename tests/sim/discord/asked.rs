@@ -60,7 +60,7 @@ impl Asked {
         self.shared.wait(&what, |state| done(&state.interactions[&self.id])).await
     }
 
-    /// The first thing the bot did about it.
+    /// Returns the first thing the bot did about it.
     pub(crate) async fn acknowledged(&self) -> Ack {
         self.wait("the acknowledgement", |interaction| interaction.ack.clone()).await
     }
@@ -70,8 +70,8 @@ impl Asked {
         self.acknowledged().await.latency
     }
 
-    /// The first answer with words, once they are there: said at once, or in the place of «is thinking…». For a click
-    /// that is the message as it was changed.
+    /// Returns the first answer with words, once they are there: said at once, or in the place of «is thinking…». For
+    /// a click that is the message as it was changed.
     pub(crate) async fn answer(&self) -> Message {
         let what = format!("the answer to {:?}", self.now().asked);
         self.shared
@@ -99,7 +99,7 @@ impl Asked {
             .await
     }
 
-    /// The choices offered, as name and value.
+    /// Returns the choices offered, as name and value.
     pub(crate) async fn choices(&self) -> Vec<(String, serde_json::Value)> {
         let ack = self.acknowledged().await;
         let list = ack.data["choices"].as_array().cloned().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Asked {
         list.iter().map(|choice| (name(choice), choice["value"].clone())).collect()
     }
 
-    /// The modal that was the answer.
+    /// Returns the modal that was the answer.
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ impl Asked {
         }
     }
 
-    /// The buttons below the answer.
+    /// Returns the buttons below the answer.
     pub(crate) async fn buttons(&self) -> Vec<Button> {
         self.answer().await.buttons()
     }

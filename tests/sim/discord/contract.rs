@@ -32,7 +32,7 @@ impl Contract {
         Self { document, compiled: Mutex::default() }
     }
 
-    /// The route of a path below `/api/v10`; of several the one with most words of its own.
+    /// Returns the route of a path below `/api/v10`; of several the one with most words of its own.
     pub(crate) fn route(&self, method: &str, path: &str) -> Option<Match> {
         let parts: Vec<&str> = path.split('/').collect();
         let paths = self.document["paths"].as_object()?;
@@ -102,7 +102,8 @@ impl Contract {
         problems
     }
 
-    /// The schema of a body. Where the document offers several that hardly exclude anything, the one that is meant.
+    /// Returns the schema of a body. Where the document offers several that hardly exclude anything, the one that is
+    /// meant.
     fn body_schema(&self, method: &str, route: &str, body: &Value) -> Option<Value> {
         let named = |name: &str| Some(json!({ "$ref": format!("#/components/schemas/{name}") }));
         match (method, route) {
@@ -184,7 +185,7 @@ impl Contract {
     }
 }
 
-/// The parameters, if a path has the form of a route, and how many parts are the route's own words.
+/// Returns the parameters, if a path has the form of a route, and how many parts are the route's own words.
 fn fits(route: &str, parts: &[&str]) -> Option<(usize, Match)> {
     let wanted: Vec<&str> = route.split('/').collect();
     if wanted.len() != parts.len() {
@@ -227,7 +228,8 @@ pub(crate) fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The problems that lie under one: of several schemas that do not fit, those of the one that was most likely meant.
+/// Returns the problems that lie under one: of several schemas that do not fit, those of the one that was most likely
+/// meant.
 fn leaves(error: &ValidationError<'_>) -> Vec<Problem> {
     let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
         error.kind()

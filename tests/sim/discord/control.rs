@@ -13,7 +13,7 @@ use super::state::{
 };
 use super::{Discord, Shared};
 
-/// One guild with an owner, the bot and a channel `#general`.
+/// Returns one guild with an owner, the bot and a channel `#general`.
 pub(crate) fn fresh(base: String, behind: Duration, token: &str, permissions: u64) -> State {
     let nobody = Bot {
         id: 0,
@@ -208,7 +208,7 @@ impl Discord {
         self.shared.look(|state| state.bot.id)
     }
 
-    /// The role with this name; a new one gets these permissions.
+    /// Returns the role with this name; a new one gets these permissions.
     pub(crate) fn role(&self, name: &str, permissions: u64) -> Id {
         self.shared.with(|state| state.role(name, permissions))
     }
@@ -346,17 +346,17 @@ impl Discord {
             .await;
     }
 
-    /// The contents of the bot's messages in a channel, oldest first.
+    /// Returns the contents of the bot's messages in a channel, oldest first.
     pub(crate) fn posts(&self, channel: &str) -> Vec<String> {
         self.look(|state| state.posts(channel).map(|message| message.content.clone()).collect())
     }
 
-    /// The requests of a route so far: `POST /channels/{channel_id}/messages`.
+    /// Returns the requests of a route so far: `POST /channels/{channel_id}/messages`.
     pub(crate) fn requests(&self, route: &str) -> Vec<Request> {
         self.look(|state| state.requests.iter().filter(|request| request.route == route).cloned().collect())
     }
 
-    /// The gateway and what can be done to it.
+    /// Returns the gateway and what can be done to it.
     pub(crate) fn gateway(&self) -> GatewayControl {
         GatewayControl { shared: Arc::clone(&self.shared) }
     }

@@ -78,7 +78,7 @@ impl Fault {
         Self::new(Kind::RateLimited { retry_after, is_global: true })
     }
 
-    /// An answer such as 500, 502 or 503.
+    /// Returns a fault that answers with a status such as 500, 502 or 503.
     pub(crate) fn status(status: u16, effect: Effect) -> Self {
         Self::new(Kind::Status { status, effect })
     }
@@ -118,7 +118,7 @@ impl Fault {
         Self::new(Kind::Refused(Refusal::circumstance(status, code, message)))
     }
 
-    /// A proxy or a guard answers in Discord's place, with a page that says so.
+    /// Returns a fault in which a proxy or a guard answers in Discord's place, with a page that says so.
     pub(crate) fn foreign(status: u16) -> Self {
         Self::new(Kind::Foreign(status))
     }

@@ -141,7 +141,7 @@ impl Session {
         self.link.is_some()
     }
 
-    /// Every payload so far, as it was sent.
+    /// Returns every payload so far, as it was sent.
     pub(crate) fn sent(&self) -> impl Iterator<Item = &str> {
         self.sent.iter().map(|(_, payload)| payload.as_str())
     }
@@ -340,8 +340,8 @@ impl State {
         Ok(id)
     }
 
-    /// The address of the gateway. It is plain also where REST is encrypted: serenity's WebSocket trusts the public
-    /// authorities alone.
+    /// Returns the address of the gateway. It is plain also where REST is encrypted: serenity's WebSocket trusts the
+    /// public authorities alone.
     pub(crate) fn gateway_url(&self) -> String {
         self.base.replacen("http", "ws", 1)
     }
@@ -394,7 +394,7 @@ impl State {
     }
 }
 
-/// An id as it stands in JSON.
+/// Returns an id as it stands in JSON.
 pub(crate) fn snowflake(value: &Value) -> Option<Id> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }

@@ -77,7 +77,7 @@ impl Limits {
         }
     }
 
-    /// A request; `major` is the channel, guild or webhook it is about.
+    /// Counts a request; `major` is the channel, guild or webhook it is about. Returns the state of its bucket.
     pub(crate) fn request(&mut self, route: &str, major: &str) -> Option<Standing> {
         if !self.are_real {
             return None;
@@ -96,7 +96,7 @@ impl Limits {
         Some(Standing { bucket: name.to_owned(), ..standing })
     }
 
-    /// A change of a channel's name or topic.
+    /// Counts a change of a channel's name or topic. Returns the time to wait if it is refused.
     pub(crate) fn topic(&mut self, channel: u64) -> Option<Duration> {
         if self.topics_are_free {
             return None;

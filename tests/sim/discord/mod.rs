@@ -274,12 +274,12 @@ impl Discord {
         self.address
     }
 
-    /// The authority that vouches for `discord.com` here, as PEM.
+    /// Returns the authority that vouches for `discord.com` here, as PEM.
     pub(crate) fn ca_pem(&self) -> &str {
         &self.authority
     }
 
-    /// The same in a file.
+    /// Returns the same in a file.
     pub(crate) fn ca_file(&self) -> &Path {
         &self.ca_file
     }
@@ -288,7 +288,7 @@ impl Discord {
         self.shared.look(|state| state.bot.token.clone())
     }
 
-    /// The person with this name, who is made and joins at the first call.
+    /// Returns the person with this name, who is made and joins at the first call.
     pub(crate) fn user(&self, name: &str) -> User {
         User::new(Arc::clone(&self.shared), name)
     }

@@ -13,7 +13,7 @@ pub(crate) struct File {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The JSON of a body and the files beside it.
+/// Returns the JSON of a body and the files beside it.
 pub(crate) fn read(content_type: &str, body: &[u8]) -> Result<(Value, Vec<File>), Refusal> {
     if let Some(boundary) =
         content_type.strip_prefix("multipart/form-data").and_then(|rest| rest.split_once("boundary="))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::snowflake;
 use super::state::{Id, State};
 
-/// The `data` of an interaction: `/agent add` with its options by name. With `focus` it is half typed.
+/// Returns the `data` of an interaction: `/agent add` with its options by name. With `focus` it is half typed.
 ///
 /// # Panics
 ///
@@ -109,7 +109,7 @@ fn fits(option: &Value, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The objects that options name by id.
+/// Returns the objects that options name by id.
 fn resolved(state: &State, known: &[&Value], given: &Value) -> Value {
     let mut resolved = json!({});
     for option in known {

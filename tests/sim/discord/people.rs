@@ -71,7 +71,7 @@ impl User {
         Draft::new(self, channel, text).send()
     }
 
-    /// A message that is more than words; [`Draft::send`] sends it.
+    /// Returns a message that is more than words; [`Draft::send`] sends it.
     pub(crate) fn message(&self, channel: &str, text: &str) -> Draft<'_> {
         let id = self.shared.with(|state| state.expect_channel(channel));
         Draft::new(self, id, text)
@@ -183,7 +183,7 @@ impl User {
         click.unwrap_or_else(|| panic!("{custom_id:?} is no button, or a disabled one"))
     }
 
-    /// The same, while the button can be clicked.
+    /// Clicks a button as [`User::clicks`] does, if it can be clicked.
     pub(crate) fn clicks_if_open(&self, message: Id, custom_id: &str) -> Option<Asked> {
         self.shared.with(|state| {
             let on = state.expect_message(message);
@@ -375,7 +375,7 @@ impl<'a> Draft<'a> {
         self
     }
 
-    /// A file, which is served from the simulator.
+    /// Attaches a file, which is served from the simulator.
     pub(crate) fn attaching(mut self, name: &str, content_type: &str, bytes: impl Into<Vec<u8>>) -> Self {
         let (name, content_type) = (name.to_owned(), content_type.to_owned());
         self.attachments.push(Attachment { id: 0, name, content_type, bytes: bytes.into() });
@@ -414,7 +414,7 @@ impl<'a> Draft<'a> {
 }
 
 impl State {
-    /// The person with this name, who is made and joins when there is none.
+    /// Returns the person with this name, who is made and joins when there is none.
     pub(crate) fn person(&mut self, name: &str) -> Id {
         if let Some(known) = self.users.values().find(|user| user.name == name) {
             return known.id;
@@ -427,7 +427,7 @@ impl State {
         id
     }
 
-    /// The role with this name; a new one gets these permissions.
+    /// Returns the role with this name; a new one gets these permissions.
     pub(crate) fn role(&mut self, name: &str, permissions: u64) -> Id {
         if let Some(known) = self.guild.roles.values().find(|role| role.name == name) {
             return known.id;

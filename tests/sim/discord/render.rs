@@ -37,7 +37,7 @@ impl State {
         user
     }
 
-    /// A member without its user, as in messages; `None`: not on the server.
+    /// Returns a member without its user, as in messages; `None`: not on the server.
     pub(crate) fn partial_member_json(&self, id: Id) -> Option<Value> {
         let member = self.guild.members.get(&id)?;
         Some(json!({
@@ -166,7 +166,7 @@ impl State {
         })
     }
 
-    /// A message; what is in it is left out unless `with_content`.
+    /// Returns a message; what is in it is left out unless `with_content`.
     pub(crate) fn message_json(&self, message: &Message, with_content: bool) -> Value {
         let content = |value: Value, none: Value| if with_content { value } else { none };
         let attachments: Value = message

@@ -30,7 +30,7 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The body of a message, wherever it is sent to. `at` is where it stands in the request.
+/// Returns the problems of the body of a message, for any target. `at` is its place in the request.
 pub(crate) fn message(body: &Value, at: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     let content = body["content"].as_str().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(crate) fn is_empty(body: &Value, files: usize) -> bool {
         && files == 0
 }
 
-/// The data of a modal.
+/// Returns the problems of the data of a modal.
 pub(crate) fn modal(data: &Value) -> Vec<Problem> {
     let list = array(&data["components"]);
     let mut problems = message_components(list, "/data");
@@ -151,7 +151,7 @@ pub(crate) fn modal(data: &Value) -> Vec<Problem> {
     problems
 }
 
-/// All commands of one place, as they are after the request.
+/// Returns the problems of all commands of one place, as they are after the request.
 pub(crate) fn commands(list: &[Value]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
@@ -172,7 +172,7 @@ pub(crate) fn commands(list: &[Value]) -> Vec<Problem> {
     problems
 }
 
-/// One command.
+/// Returns the problems of one command.
 pub(crate) fn command(command: &Value, at: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     if command["type"].as_u64().unwrap_or(1) == 1 {

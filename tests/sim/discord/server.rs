@@ -256,7 +256,7 @@ impl Call {
         format!("{} {}", self.method, self.route)
     }
 
-    /// An id of the path.
+    /// Returns an id of the path.
     pub(crate) fn id(&self, name: &str) -> state::Id {
         self.parameters.get(name).and_then(|id| id.parse().ok()).unwrap_or_default()
     }
@@ -299,7 +299,7 @@ async fn rest(
     answered
 }
 
-/// The answer, with what goes wrong on purpose.
+/// Returns the answer, with the injected faults.
 async fn settle(
     head: &hyper::http::request::Parts,
     call: &Call,
@@ -342,7 +342,7 @@ async fn settle(
     }
 }
 
-/// A page of a proxy.
+/// Returns a page of a proxy.
 fn page(status: u16) -> Answer {
     let words = format!("<html><head><title>{status}</title></head><body>A proxy says no.</body></html>");
     let mut response = with_header(Response::new(Full::from(words)), "content-type", "text/html");
@@ -474,7 +474,7 @@ fn call(
     })
 }
 
-/// A certificate authority of the simulator's own, and what it vouches for.
+/// Returns a certificate authority of the simulator's own, and what it vouches for.
 pub(crate) fn tls() -> (String, TlsAcceptor) {
     use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
     use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};

@@ -207,7 +207,7 @@ pub(crate) struct Attachment {
 }
 
 impl Attachment {
-    /// The content as text.
+    /// Returns the content as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -238,12 +238,12 @@ impl Message {
         self.reactions.iter().any(|reaction| reaction.emoji == emoji && !reaction.users.is_empty())
     }
 
-    /// The buttons below it, in reading order. An emoji stands before the label as it is shown.
+    /// Returns the buttons below it, in reading order. An emoji stands before the label as it is shown.
     pub(crate) fn buttons(&self) -> Vec<Button> {
         components(&self.components).into_iter().filter_map(button).collect()
     }
 
-    /// The button with this label.
+    /// Returns the button with this label.
     ///
     /// # Panics
     ///
@@ -267,7 +267,7 @@ fn button(component: &Value) -> Option<Button> {
     })
 }
 
-/// All components, those inside rows and containers too.
+/// Returns all components, those inside rows and containers too.
 pub(crate) fn components(list: &[Value]) -> Vec<&Value> {
     let mut found = Vec::new();
     let mut open: VecDeque<&Value> = list.iter().collect();
@@ -411,7 +411,7 @@ impl State {
         }
     }
 
-    /// A new snowflake: later than all before it.
+    /// Returns a new snowflake: later than all before it.
     pub(crate) fn new_id(&mut self) -> Id {
         self.last_id = (self.last_id + 1).max((self.now() - EPOCH) << 22);
         self.last_id
@@ -421,13 +421,13 @@ impl State {
         self.violations.push(text.into());
     }
 
-    /// The channel with this name, with or without `#`; deleted ones are not found.
+    /// Returns the channel with this name, with or without `#`; deleted ones are not found.
     pub(crate) fn channel(&self, name: &str) -> Option<&Channel> {
         let name = name.trim_start_matches('#');
         self.channels.values().find(|channel| channel.name == name && !channel.deleted && channel.kind != 4)
     }
 
-    /// The category with this name.
+    /// Returns the category with this name.
     pub(crate) fn category(&self, name: &str) -> Option<&Channel> {
         self.channels.values().find(|channel| channel.name == name && !channel.deleted && channel.kind == 4)
     }
@@ -449,7 +449,7 @@ impl State {
         self.guild.members.contains_key(&self.bot.id)
     }
 
-    /// The registered command that a person on the server would get under this name.
+    /// Returns the registered command that a person on the server would get under this name.
     pub(crate) fn command(&self, name: &str) -> Option<&Command> {
         let of = |guild: Option<Id>| {
             self.commands.iter().find(move |command| command.guild == guild && command.name() == name)

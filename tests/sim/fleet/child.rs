@@ -132,7 +132,7 @@ impl Script {
     }
 }
 
-/// The number of the work in a prompt: its last word.
+/// Returns the number of the work in a prompt: its last word.
 fn number(prompt: &str) -> u64 {
     prompt.split_whitespace().next_back().and_then(|word| word.parse().ok()).unwrap_or_default()
 }
@@ -410,7 +410,7 @@ impl Child {
         }
     }
 
-    /// The next order that is not for the driver alone; beats meanwhile.
+    /// Returns the next order that is not for the driver alone; beats meanwhile.
     async fn order(&mut self) -> Result<Order, Over> {
         loop {
             let next = Instant::now() + self.launch.clocks.beat;

@@ -96,7 +96,7 @@ fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
     );
 }
 
-/// The limits as they are written first.
+/// Returns the limits as they are written first.
 pub(crate) fn policy(plan: &Plan) -> Policy {
     let mut policy = Policy {
         max_active: plan.max_active,
@@ -109,7 +109,7 @@ pub(crate) fn policy(plan: &Plan) -> Policy {
     policy
 }
 
-/// An agent as the configuration has it.
+/// Returns an agent as the configuration has it.
 pub(crate) fn spec(plan: &Plan, number: usize) -> AgentSpec {
     let name = AgentName::new(&format!("agent-{number}")).expect("a good name");
     let runtime = [Runtime::Claude, Runtime::Codex, Runtime::Command][number % 3];
@@ -154,7 +154,8 @@ fn faults(sim: &Sim, words: Words) -> FaultInjection {
     })
 }
 
-/// A process that could not be ended the first time may survive the second time too.
+/// Ends an agent's processes and returns the survivors: a process that could not be ended once may survive the second
+/// time too.
 fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
     let mut world = sim.world();
     if !world.calm && world.survivors.contains(agent) && world.random.is(1, 2) {

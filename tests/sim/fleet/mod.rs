@@ -66,7 +66,7 @@ impl Plan {
         Self { agents, ..plan }
     }
 
-    /// A few agents that have much to do with each other.
+    /// Returns a few agents that have much to do with each other.
     pub(crate) fn few(seed: u64, days: u32) -> Self {
         let (work_every, reload_every) = (Duration::from_secs(300), Duration::from_secs(1800));
         Self {
@@ -80,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// A fleet of which every part is used.
+    /// Returns a fleet of which every part is used.
     pub(crate) fn small(seed: u64, days: u32) -> Self {
         let (work_every, reload_every) = (Duration::from_secs(240), Duration::from_secs(3600));
         Self {
@@ -96,7 +96,7 @@ impl Plan {
         }
     }
 
-    /// A thousand agents on five accounts.
+    /// Returns a thousand agents on five accounts.
     pub(crate) fn large(seed: u64, days: u32) -> Self {
         let (work_every, reload_every) = (Duration::from_secs(20), Duration::from_secs(3 * 3600));
         Self {

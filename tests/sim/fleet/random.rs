@@ -48,7 +48,7 @@ impl Random {
         usize::try_from(self.below(length as u64)).expect("an index")
     }
 
-    /// One of them.
+    /// Returns one of them.
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         if of.is_empty() { None } else { of.get(self.index(of.len())) }
     }

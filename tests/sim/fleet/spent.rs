@@ -59,7 +59,7 @@ impl Sum {
         if when == now { sum } else { Usage::default() }
     }
 
-    /// The cap that is reached, if one is.
+    /// Returns the cap that is reached, if one is.
     fn reached(&self, caps: &Caps, now: Timestamp) -> Option<Cap> {
         let is_reached = |(cap, set): &(Cap, f64)| {
             let at = if cap.window == Window::Day { day(now) } else { hour(now) };
@@ -166,7 +166,7 @@ impl Spent {
         }
     }
 
-    /// The caps that hold for an agent, and how much was used of each.
+    /// Returns the caps that hold for an agent, and how much was used of each.
     fn of(&self, name: &AgentName, account: &AccountName, agent: &Agent) -> Vec<(Whose, Caps)> {
         let own = agent.spec.as_ref().map(|spec| spec.caps).unwrap_or_default();
         let shared = self.caps.accounts.get(account).copied().unwrap_or_default();

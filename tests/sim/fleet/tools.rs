@@ -21,7 +21,7 @@ pub(crate) struct Call {
 /// The way from sessions to the tools of the herder that lives.
 pub(crate) type Words = mpsc::UnboundedSender<Call>;
 
-/// A new one.
+/// Returns the two ends of a new line for calls.
 pub(crate) fn line() -> (Words, mpsc::UnboundedReceiver<Call>) {
     mpsc::unbounded_channel()
 }

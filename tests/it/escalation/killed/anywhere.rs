@@ -52,7 +52,7 @@ fn plot(dir: &Path, sim: &Discord, olga: &User) -> Plot {
     }
 }
 
-/// The call on Discord, deleted or not: whatever was sent was seen.
+/// Returns the calls on Discord, deleted or not, since people saw all of them.
 fn calls(state: &State) -> impl Iterator<Item = &Message> {
     let channel = state.channel("alerts").map(|channel| channel.id);
     let posts = state.messages.values().filter(move |message| Some(message.channel) == channel);
@@ -153,7 +153,7 @@ impl Harried {
         self.story.alice.hears_in_any_order("#alerts", CALL).await;
     }
 
-    /// The call on Discord, as soon as it is there.
+    /// Returns the call on Discord, as soon as it is there.
     async fn prompt(&self) -> Id {
         let open = |state: &State| calls(state).any(|message| labels(message).len() == 3);
         self.sim.until_within(PATIENCE, "a call with buttons", open).await;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A process that prints a recorded run and leaves then, as a whole session.
+/// Runs a process that prints a recorded run and then leaves, as a whole session.
 async fn prints(output: Output, fixture: &str, exit: i32) -> Outcome {
     prints_and(output, fixture, &format!("exit {exit}")).await
 }

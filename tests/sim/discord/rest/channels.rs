@@ -68,7 +68,7 @@ pub(super) fn direct(state: &mut State, call: &Call) -> Outcome {
     Ok((200, state.channel_json(&channel)))
 }
 
-/// A name as Discord keeps it: in a text channel lower case and without spaces.
+/// Returns a name as Discord keeps it: in a text channel lower case and without spaces.
 pub(crate) fn kept_name(name: &str, kind: u64) -> String {
     if kind == 4 {
         name.trim().to_owned()
@@ -139,7 +139,7 @@ fn is_place(state: &State, kind: u64, parent: Option<Id>) -> Result<(), Refusal>
     }
 }
 
-/// The bits of a permission field.
+/// Returns the bits of a permission field.
 fn bits(value: &Value) -> u64 {
     snowflake(value).unwrap_or(0)
 }
@@ -293,7 +293,7 @@ impl State {
         self.tell_channel("THREAD_UPDATE", thread);
     }
 
-    /// A channel that a person makes.
+    /// Adds a channel, as a person does.
     pub(crate) fn add_channel(&mut self, name: &str, kind: u64, parent: Option<Id>) -> Id {
         let id = self.new_id();
         let position = self.channels.len() as u64;

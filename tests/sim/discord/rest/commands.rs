@@ -80,7 +80,7 @@ fn kind(body: &Value) -> u64 {
     body["type"].as_u64().unwrap_or(1)
 }
 
-/// A command as it is kept: one of the same name and kind keeps its id.
+/// Returns a command as it is kept: one of the same name and kind keeps its id.
 fn kept(state: &mut State, guild: Option<Id>, body: &Value) -> Result<Command, Refusal> {
     let same = |known: &&Command| {
         known.guild == guild && known.body["name"] == body["name"] && kind(&known.body) == kind(body)

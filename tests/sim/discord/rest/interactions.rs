@@ -147,7 +147,7 @@ fn insert_thinking(state: &mut State, interaction: &Interaction, flags: u64) -> 
     state.insert_message(message)
 }
 
-/// The message that a component stands on.
+/// Returns the message that a component stands on.
 fn updated(state: &State, interaction: &Interaction) -> Result<Message, Refusal> {
     let message = interaction.message.and_then(|id| state.messages.get(&id));
     message
@@ -156,7 +156,7 @@ fn updated(state: &State, interaction: &Interaction) -> Result<Message, Refusal>
         .ok_or_else(|| Refusal::unknown(10008, "Message", true))
 }
 
-/// The interaction whose token is in the path, already acknowledged.
+/// Returns the interaction whose token is in the path, already acknowledged.
 fn acknowledged(state: &State, call: &Call) -> Result<Interaction, Refusal> {
     let token = call.parameters.get("webhook_token").cloned().unwrap_or_default();
     let known = state.interactions.values().find(|known| known.token == token);
@@ -208,7 +208,7 @@ fn fill(state: &mut State, interaction: &Interaction, original: Id, body: &Value
     Ok((200, state.message_json(&state.messages[&original], true)))
 }
 
-/// The message of the path: the first answer, or one that followed.
+/// Returns the message of the path: the first answer, or one that followed.
 fn target(state: &State, interaction: &Interaction, call: &Call) -> Result<Message, Refusal> {
     let id = match call.parameters.get("message_id") {
         Some(id) => {

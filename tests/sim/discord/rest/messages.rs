@@ -23,7 +23,7 @@ fn owned(value: &Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
 
-/// A message of the bot's as a body describes it, checked.
+/// Returns a message of the bot's as a body describes it, checked.
 pub(super) fn composed(
     state: &mut State,
     body: &Value,
@@ -206,7 +206,7 @@ pub(super) fn list(state: &State, call: &Call) -> Outcome {
     Ok((200, chosen.into_iter().map(|message| state.message_json(message, state.sees(message))).collect()))
 }
 
-/// The message of the path.
+/// Returns the message of the path.
 fn message(state: &State, call: &Call, needed: u64) -> Result<Message, Refusal> {
     channel_for(state, call.id("channel_id"), needed)?;
     let known = state.messages.get(&call.id("message_id"));
@@ -310,7 +310,7 @@ pub(super) fn reactions(state: &State, call: &Call) -> Outcome {
     Ok((200, users.map(|user| state.user_json(*user)).collect()))
 }
 
-/// All reactions of a message, or all of one emoji.
+/// Removes all reactions of a message, or all of one emoji.
 pub(super) fn clear_reactions(state: &mut State, call: &Call) -> Outcome {
     let found = message(state, call, MANAGE_MESSAGES)?;
     let emoji = call.parameters.get("emoji_name").map(String::as_str);

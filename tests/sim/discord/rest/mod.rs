@@ -113,7 +113,7 @@ fn gateway_bot(state: &State) -> Value {
     })
 }
 
-/// The channel of the path, if the bot may do all of `needed` in it.
+/// Returns the channel of the path, if the bot may do all of `needed` in it.
 fn channel_for(state: &State, id: Id, needed: u64) -> Result<Channel, Refusal> {
     let was = state.channels.contains_key(&id);
     let Some(channel) = state.channels.get(&id).filter(|channel| !channel.deleted) else {
