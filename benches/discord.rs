@@ -99,7 +99,7 @@ async fn status(context: poise::Context<'_, (), Problem>) -> Result<(), Problem>
     Ok(())
 }
 
-/// The least that poise can do.
+/// Runs the smallest bot that poise allows.
 async fn bare(url: &str, token: &str, guild: u64) {
     let framework = poise::Framework::builder()
         .options(poise::FrameworkOptions { commands: vec![status()], ..poise::FrameworkOptions::default() })
@@ -175,7 +175,7 @@ async fn first_answer(sim: &Discord, alice: &User, began: Instant) -> f64 {
     began.elapsed().as_secs_f64() * 1e3
 }
 
-/// `count` times from INTERACTION_CREATE to the callback's request, in milliseconds.
+/// Measures `count` times the time from INTERACTION_CREATE to the callback's request, in milliseconds.
 async fn latencies(alice: &User, count: usize) -> Vec<f64> {
     let mut taken = Vec::with_capacity(count);
     for _ in 0..count {
@@ -186,7 +186,7 @@ async fn latencies(alice: &User, count: usize) -> Vec<f64> {
     taken
 }
 
-/// Writing 512 bytes and `fdatasync`, in milliseconds.
+/// Measures a write of 512 bytes with `fdatasync`, in milliseconds.
 fn fdatasync(dir: &Path) -> f64 {
     let mut file = std::fs::File::create(dir.join("probe")).expect("a file");
     let taken: Vec<f64> = (0..200)

@@ -146,7 +146,7 @@ fn main() {
     }
 }
 
-/// An agent's standard output: lines of 200 bytes, in bursts of ten.
+/// Writes an agent's standard output: lines of 200 bytes, in bursts of ten.
 fn stream(every_second: usize) {
     let burst = format!("{}\n", "x".repeat(199)).repeat(10);
     let pause = Duration::from_secs_f64(10.0 / every_second as f64);
@@ -314,7 +314,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }
 
-/// herder on `server`, with spark, who is idle, and `streaming` agents that are not.
+/// Returns the configuration of herder on `server`, with spark, which is idle, and `streaming` agents that write.
 pub(crate) fn configuration(dir: &Path, server: SocketAddr, streaming: usize) -> Toml {
     let mut text = String::new();
     writeln!(

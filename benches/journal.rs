@@ -339,7 +339,8 @@ fn child(key: &str, dir: &Path, given: &Arguments, last: &str) -> Vec<String> {
     said
 }
 
-/// The past: every agent writes its share, is snapshotted when that is due, and old events are archived on the way.
+/// Writes the past: every agent writes its share, is snapshotted when that is due, and old events are archived on the
+/// way.
 fn fill(dir: &Path, given: &Arguments) {
     const ENTRIES: u64 = 20;
     let (journal, _) = Journal::open(&settings(dir)).expect("opens");

@@ -67,7 +67,7 @@ impl Arena {
         Self::of(CHILD)
     }
 
-    /// With a child of this source.
+    /// Compiles a child of this source.
     fn of(text: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let (source, child) = (dir.path().join("child.rs"), dir.path().join("child"));
@@ -170,7 +170,7 @@ fn sync_a_block(file: &std::fs::File) {
     file.sync_data().expect("syncs");
 }
 
-/// The reference: spawn, wait, spawn again; with an `fdatasync` in between if it is `synced`.
+/// Runs the reference: spawn, wait, spawn again; with an `fdatasync` in between if it is `synced`.
 fn reference(agents: usize, child: &Path, socket: &Path, synced: bool) {
     let file = std::fs::File::create(socket.with_extension("sync")).expect("a file");
     file.set_len(512).expect("a length");

@@ -30,7 +30,7 @@ const HEAPS: [usize; 2] = [1 << 20, 200 << 20];
 /// Alternating pairs of spawns.
 const PAIRS: usize = 5;
 
-/// Memory after `commands` commands, each with its record in the journal.
+/// Measures memory after `commands` commands, each with its record in the journal.
 pub(crate) fn commands(count: usize) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let mut toml = Toml::new(&dir.path().join("data")).raw("[supervisor]\nmax_active = 0");
@@ -80,7 +80,7 @@ async fn command(socket: &Path, from: usize, until: usize) {
     }
 }
 
-/// Memory after `count` restarts of children that were killed.
+/// Measures memory after `count` restarts of children that were killed.
 pub(crate) fn restarts(count: usize) {
     let arena = Arena::new();
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
@@ -117,7 +117,7 @@ fn weigh(pid: u32) -> f64 {
     bench::rss_kib(pid) / 1024.0
 }
 
-/// The row of a table: the weight at the start, at each part, and by how much the last half has changed it.
+/// Prints the row of a table: the memory at the start, at each part, and its change in the last half.
 fn tell(what: &str, weights: &[f64], took: Duration) {
     let each = weights.iter().map(|weight| format!("{weight:.1}")).collect::<Vec<_>>().join(", ");
     let (half, end) = (weights[weights.len() - 3], weights[weights.len() - 1]);
@@ -170,7 +170,7 @@ async fn spawns(trees: &ProcessTrees) -> f64 {
     median(&taken)
 }
 
-/// All of it.
+/// Runs all of these measurements.
 pub(crate) fn endurance(count: usize, killed: usize) {
     say(&format!("{AGENTS} agents"));
     head();

@@ -25,18 +25,18 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     sorted[index.min(last)]
 }
 
-/// A row of a result table: what, herder, reference, ratio, mark.
+/// Prints a row of a result table: what, herder, reference, ratio, mark.
 pub(crate) fn row(what: &str, herder: &str, reference: &str, ratio: f64, mark: &str) {
     say(&format!("| {what} | {herder} | {reference} | {ratio:.2} | {mark} |"));
 }
 
-/// The head of a result table.
+/// Prints the head of a result table.
 pub(crate) fn head() {
     say("| what | herder | reference | ratio | mark |");
     say("|---|---|---|---|---|");
 }
 
-/// One line on standard output.
+/// Prints one line on standard output.
 pub(crate) fn say(line: &str) {
     writeln!(std::io::stdout(), "{line}").expect("standard output takes a line");
 }
@@ -124,12 +124,12 @@ pub(crate) fn signal(pid: u32, name: &str) {
     rustix::process::kill_process(pid, signal).ok();
 }
 
-/// Resident memory in KiB.
+/// Returns the resident memory, in KiB.
 pub(crate) fn rss_kib(pid: u32) -> f64 {
     field(&format!("/proc/{pid}/status"), "VmRSS:")
 }
 
-/// Context switches of all threads, voluntary: every one is a wake-up that had to wait before. Grouped by thread name.
+/// Returns the voluntary context switches of all threads, by thread name: each one is a wake-up after a wait.
 pub(crate) fn wakeups(pid: u32) -> std::collections::BTreeMap<String, f64> {
     let mut sums = std::collections::BTreeMap::new();
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return sums };
@@ -142,7 +142,7 @@ pub(crate) fn wakeups(pid: u32) -> std::collections::BTreeMap<String, f64> {
     sums
 }
 
-/// CPU seconds used so far, user and system.
+/// Returns the CPU time used so far, user and system, in seconds.
 pub(crate) fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

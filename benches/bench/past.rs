@@ -19,7 +19,7 @@ use super::{Person, configuration, folder, until_join};
 /// Entries in one batch of one agent.
 const ENTRIES: u64 = 20;
 
-/// The past itself: written through the journal, with its retention, until the process is killed.
+/// Writes the past itself through the journal, with its retention, until the process is killed.
 pub(crate) fn fill(dir: &Path, agents: u64, events: u64) {
     let history = History { daily_export: false, ..History::default() };
     let (journal, _) = Journal::open(&Settings { ballast: 0, ..Settings::new(dir, history) }).expect("opens");

@@ -19,7 +19,7 @@ const WATCHED: Duration = Duration::from_secs(30);
 /// Herders whose crash loops are watched at once; each has one agent, for which herder uses no jitter.
 const LOOPS: usize = 5;
 
-/// Memory and wake-ups of a herder whose agents have nothing to do.
+/// Measures memory and wake-ups of a herder whose agents have nothing to do.
 pub(crate) fn idle(agents: usize) {
     let dir = tempfile::tempdir().expect("a folder");
     let herder = fleet(dir.path(), agents);
@@ -27,7 +27,7 @@ pub(crate) fn idle(agents: usize) {
     herder.stop();
 }
 
-/// The same after every one of them was paused.
+/// Measures the same after every agent was paused.
 pub(crate) fn paused(agents: usize) {
     let dir = tempfile::tempdir().expect("a folder");
     let herder = fleet(dir.path(), agents);

@@ -36,7 +36,7 @@ fn main() {
 }
 "###;
 
-/// KiB that herder holds with `agents`, at work or not.
+/// Returns the memory that herder holds with `agents`, at work or not, in KiB.
 fn resident(arena: &Arena, agents: usize, at_work: bool) -> f64 {
     let dir = tempfile::tempdir_in(arena.dir.path()).expect("a folder");
     let mut toml = Toml::new(&dir.path().join("data")).raw(POLICY);

@@ -60,7 +60,7 @@ async fn rate_limit(make: Maker, kind: &'static str) {
     went.assert_backs_off(WaitReason::RateLimit);
 }
 
-/// An hour that the API names and the agent keeps to itself.
+/// Tests an hour's limit that the API names and the agent does not pass on.
 async fn rate_limit_with_a_long_retry_after(make: Maker, kind: &'static str) {
     let scenario = Scenario::Refuses {
         status: 429,
@@ -87,7 +87,7 @@ async fn unknown_model(make: Maker, kind: &'static str, message: &'static str) {
     assert!(went.supervised.posted(&["🚫", "spark", "10s"]), "{}", went.story());
 }
 
-/// The work is tried again, whether the CLI gives up by itself or the clock runs out.
+/// Checks that the work is tried again, whether the CLI gives up by itself or the clock runs out.
 async fn is_tried_again(scenario: Scenario, make: Maker, category: Category) -> Went {
     let went = session_against(scenario, make).await;
     went.assert_category(category);
@@ -96,13 +96,13 @@ async fn is_tried_again(scenario: Scenario, make: Maker, category: Category) -> 
     went
 }
 
-/// No CLI ends it: herder's clock does.
+/// Tests a call that no CLI ends, but herder's clock.
 async fn hangs(scenario: Scenario, make: Maker) {
     let went = is_tried_again(scenario, make, Category::Hung).await;
     assert!(went.clock_ran_out, "{}", went.story());
 }
 
-/// A person stops the model in the middle of its answer.
+/// Stops the model in the middle of its answer, as a person does.
 async fn stopped_in_mid_answer(make: Maker) {
     let api = ModelApi::start(Scenario::Hang).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -131,7 +131,7 @@ async fn stopped_in_mid_answer(make: Maker) {
     assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
 }
 
-/// The agent's request for permission is answered by its autonomy, or by a person.
+/// Checks that the agent's request for permission is answered by its autonomy, or by a person.
 async fn asks_for_permission(make: Maker) {
     let (yes, no) = (AskAnswer::Allow { always: false }, AskAnswer::Deny);
     for (autonomy, answer, made) in [
@@ -153,7 +153,8 @@ async fn asks_for_permission(make: Maker) {
     }
 }
 
-/// A message in the middle of a turn is not forced on the agent: it waits, and the turn continues as it was.
+/// Checks that a message in the middle of a turn is not forced on the agent: it waits, and the turn continues as it
+/// was.
 async fn keeps_its_turn_when_a_message_comes(make: Maker) {
     let api = ModelApi::start(Scenario::OneTool { command: "sleep 2" }).await;
     let trees = ProcessTrees::new().expect("this process can adopt");
@@ -170,7 +171,7 @@ async fn keeps_its_turn_when_a_message_comes(make: Maker) {
     assert!(!api.last().contains("look left first"));
 }
 
-/// `between` is what happens to the agent's folder between two sessions.
+/// Continues a conversation, then one that is gone: `between` changes the agent's folder between the two sessions.
 async fn conversation_that_goes_on_and_one_that_is_gone(make: Maker, gone: &str, between: fn(&Path)) {
     let api = ModelApi::start(Scenario::Success).await;
     let folder = tempfile::tempdir().expect("a temporary folder");

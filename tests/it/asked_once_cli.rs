@@ -45,7 +45,8 @@ fn opencode(api: &ModelApi, dir: &Path) -> AgentSpec {
     once(opencode::agent(api, dir), Output::Opencode, &arguments)
 }
 
-/// An answer with its words, tokens and dollars; credentials that are refused; a limit, where `limited` is the API's word.
+/// Checks an answer with its words, tokens and dollars; credentials that are refused; and a limit, where `limited` is
+/// the API's word.
 async fn is_read(make: Maker, names_cost: bool, refused: &'static str) {
     let went = {
         let api = ModelApi::start(Scenario::Success).await;

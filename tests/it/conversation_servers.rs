@@ -173,7 +173,7 @@ async fn topic_tells(person: &mut Person, wanted: &str) {
     while !person.expect(wanted, answers).await.contains(wanted) {}
 }
 
-/// The script: everything a person does with agents.
+/// Runs the script: everything a person does with agents.
 async fn whole_conversation(ground: Ground) {
     let (dir, claudes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut config = ground.config(dir.path(), SPARK, Relay::Final);

@@ -258,7 +258,7 @@ async fn ctrl_c_leaves_no_process_of_those_that_forked_or_hang() {
 }
 
 impl Demo {
-    /// A line that was shown already is found as well.
+    /// Waits for a line, also among those that were shown already.
     async fn until_any_order(&mut self, what: &str) {
         if self.first.iter().any(|line| line.contains(what)) {
             return;

@@ -89,7 +89,7 @@ impl Rig {
         config
     }
 
-    /// alice, whose client offers her every command.
+    /// Returns alice, whose client offers her every command.
     fn manager(&self) -> User {
         self.sim.role("manager", permission::MANAGE_GUILD);
         self.alice.clone().roles(["manager"])

@@ -260,7 +260,7 @@ async fn topics_follow_the_agent_without_being_refused() {
     stage.close().await;
 }
 
-/// `herder check` as a process, with the folders of the machine taken out.
+/// Runs `herder check` as a process; returns its exit code and output, with the folders of the machine taken out.
 async fn check(dir: &Path, sim: &Discord, token: &str) -> (Option<i32>, String) {
     let text = format!(
         "[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {}\napi_url = \"{}\"\n",

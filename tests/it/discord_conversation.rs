@@ -180,7 +180,7 @@ async fn the_same_from_irc(on: &mut Conversation, dir: &std::path::Path) {
     on.sim.reaction(said, "✅").await;
 }
 
-/// scout's question is asked on both networks, answered on either, and seen on both.
+/// Checks that scout's question is asked on both networks, answered on either, and seen on both.
 async fn asked_on_both(on: &mut Conversation) {
     for (answer, told) in [("deny", "was told no"), ("approve", "was told yes")] {
         on.alice.say("#herder", "@scout publish it").await;

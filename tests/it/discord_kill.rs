@@ -118,7 +118,7 @@ impl Field {
         self.sim.look(|state| prompts(state).count())
     }
 
-    /// The button of a post that was made lives ago lets the calm one go on.
+    /// Presses the button of a post that was made lives ago, which resumes the calm agent.
     async fn presses(&self, post: &Message, round: u64) {
         let click = self.alice.clicks(post.id, &post.button("Resume").custom_id);
         assert_eq!(click.acknowledged().await.kind, 7, "the post shows it\n{}", self.log());

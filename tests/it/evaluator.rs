@@ -73,7 +73,7 @@ impl Rig {
         evaluated
     }
 
-    /// No process and no home is left.
+    /// Checks that no process and no home is left.
     pub(crate) async fn assert_clean(&self) {
         assert_eq!(self.trees.count_marked(&self.marker).await, 0, "processes are left");
         assert_eq!(self.homes(), 0, "homes are left");

@@ -27,7 +27,7 @@ fn found() -> Verdict {
     Verdict::correction("You ran make bench five times; look at the driver.")
 }
 
-/// `codex exec` with `api` as its model.
+/// Returns `codex exec` as evaluator, with `api` as its model.
 pub(crate) fn codex(api: &ModelApi) -> config::Evaluator {
     let provider = format!(
         "model_providers.tests={{ name = \"tests\", base_url = \"{}/v1\", wire_api = \"responses\", \
@@ -41,7 +41,7 @@ pub(crate) fn codex(api: &ModelApi) -> config::Evaluator {
     config::Evaluator { command, timeout: PATIENCE, ..config::Evaluator::default() }
 }
 
-/// `claude -p` with `api` as its model.
+/// Returns `claude -p` as evaluator, with `api` as its model.
 fn claude(api: &ModelApi) -> config::Evaluator {
     let mut settings = config::Evaluator {
         judge: Judge::Claude,

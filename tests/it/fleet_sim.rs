@@ -32,7 +32,8 @@ fn plan(seed: u64, agents: usize) -> Plan {
     Plan::of(agents, seed, days)
 }
 
-/// Many short histories find more than a few long ones. Tests share the work, so that it is done beside each other.
+/// Runs many short histories, which find more than a few long ones. Tests share the work, so that it is done in
+/// parallel.
 fn histories(agents: usize, range: Range<u64>) {
     let chosen = seeds();
     let several = chosen.is_none();

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// The longest a test waits for something that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
-/// For a ledger without older alerts.
+/// Returns no alerts, for a ledger without older ones.
 pub(crate) fn nothing_shelved<'a>() -> Noted<'a, Vec<Post>> {
     Box::pin(std::future::ready(Ok(Vec::new())))
 }

@@ -42,7 +42,8 @@ async fn hear_until(person: &mut Person, channel: &str, last: &str) -> Vec<Strin
     heard
 }
 
-/// Every one of `said` is there, in order; `heard` repeats at most `repeats` of them, and is without repeats in order too.
+/// Checks that every one of `said` is there, in order; `heard` repeats at most `repeats` of them, and is without
+/// repeats in order too.
 fn nothing_lost(said: &[String], heard: &[String], repeats: usize) {
     let mut first_seen: Vec<&String> = Vec::new();
     for text in heard.iter().filter(|text| said.contains(text)) {

@@ -20,7 +20,7 @@ struct Two {
 }
 
 impl Two {
-    /// `script` is the one agent's.
+    /// Opens a herder on two networks, whose one agent runs `script`.
     async fn open(script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let servers = [stage::server().await, stage::server().await];

@@ -51,14 +51,14 @@ impl Two {
         Self { alice, stage, server, _dir: dir }
     }
 
-    /// The network that alice is on is none the worse.
+    /// Checks that alice's network works on.
     async fn works(&mut self) {
         self.alice.say("#spark", "go on").await;
         self.alice.hears("#spark", "✅ spark completed").await;
     }
 }
 
-/// The next connection fails at once.
+/// Makes the next connection fail at once.
 async fn fails(far: &mut Listener) {
     drop(far.accept("").await);
 }

@@ -81,7 +81,7 @@ impl Network {
         }
     }
 
-    /// `alice` or `mallory`, in these rooms.
+    /// Returns `alice` or `mallory`, in these rooms.
     pub(crate) async fn somebody(&self, name: &str, rooms: &[&str]) -> Somebody {
         match self {
             Self::Irc(server) => {
@@ -215,7 +215,7 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    /// `agents` are made for its folder; `change` has the last word on the configuration.
+    /// Opens a story: `agents` are made for its folder; `change` edits the configuration last.
     pub(crate) async fn open(
         on: On,
         rooms: &[&str],

@@ -88,7 +88,7 @@ async fn a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_call
     on.close().await;
 }
 
-/// `git` as a person has it, with a name to commit by.
+/// Runs `git` as a person has it, with a name to commit by.
 fn git(dir: &Path, words: &[&str]) -> bool {
     let named = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main"];
     let mut command = std::process::Command::new("git");
@@ -96,7 +96,8 @@ fn git(dir: &Path, words: &[&str]) -> bool {
     command.stderr(std::process::Stdio::null()).status().expect("git is there").success()
 }
 
-/// A repository in the midst of something, whose own settings and attributes would run a program whenever it is looked at.
+/// Creates a repository in the middle of an operation, whose settings and attributes would run a program whenever it
+/// is inspected.
 fn repository(dir: &Path, midst: &str) {
     assert!(git(dir, &["init"]));
     for (branch, text) in [("other", "a\n"), ("main", "b\n")] {

@@ -255,7 +255,7 @@ async fn who_may_command_changes_with_the_next_line(on: On) {
     assert!(reap(herder).await.success());
 }
 
-/// A herder that was killed in the midst of a reload, or before one: the next start does what the file says.
+/// Kills herder during a reload, or before one: the next start does what the file says.
 async fn a_start_takes_in_what_a_reload_would(on: On) {
     let field = Field::new(on).await;
     let dir = field.dir.path();

@@ -49,7 +49,7 @@ fn agents(dir: &Path) -> Vec<AgentSpec> {
     vec![spends("spark"), spends("flint")]
 }
 
-/// Six dollars a session, and ten a day for the account.
+/// Opens a fleet with six dollars a session, and a cap of ten a day for the account.
 async fn open(dir: &Path) -> (Journal, Fleet) {
     let settings =
         journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };

@@ -38,7 +38,7 @@ pub(crate) async fn server() -> Server {
     Server::start(options).await.expect("a free port")
 }
 
-/// herder's side of a server on loopback.
+/// Returns herder's settings for a server on loopback.
 pub(crate) fn network(name: &str, address: SocketAddr) -> IrcNetwork {
     IrcNetwork {
         name: NetworkName::from(name),
@@ -56,7 +56,7 @@ pub(crate) fn network(name: &str, address: SocketAddr) -> IrcNetwork {
     }
 }
 
-/// herder's side of the embedded server.
+/// Returns herder's settings for the embedded server.
 pub(crate) fn embedded_network(server: &Server) -> IrcNetwork {
     network("demo", server.address())
 }
@@ -70,7 +70,7 @@ pub(crate) enum Door {
     Encrypted,
 }
 
-/// herder's side of a simulated Discord.
+/// Returns herder's settings for a simulated Discord.
 pub(crate) fn discord(sim: &Discord, door: Door) -> herder::config::Discord {
     herder::config::Discord {
         token: sim.token().into(),
@@ -229,7 +229,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// `agents` are made for the scene's folder; herder listens in the first of `rooms` when this returns.
+    /// Opens a scene: `agents` are made for its folder; herder listens in the first of `rooms` when this returns.
     pub(crate) async fn open(
         nick: &str,
         rooms: &[&str],
@@ -273,7 +273,7 @@ impl Scene {
     }
 }
 
-/// `alice` or `mallory` on the embedded server.
+/// Returns `alice` or `mallory` on the embedded server.
 pub(crate) async fn server_person(server: &Server, nick: &str, rooms: &[&str]) -> Person {
     let password = if nick == "alice" { ALICE } else { MALLORY };
     Person::join(server.address(), nick, Some(password), rooms).await
@@ -477,7 +477,7 @@ fn is_nick(name: &str, nick: &str) -> bool {
     name.strip_prefix(nick).is_some_and(|rest| rest.chars().all(|c| c == '_'))
 }
 
-/// Nick, target and text of a PRIVMSG or NOTICE.
+/// Returns nick, target and text of a PRIVMSG or NOTICE.
 pub(crate) fn said(line: &str) -> Option<(&str, &str, &str)> {
     let line = match line.strip_prefix('@') {
         Some(tagged) => tagged.split_once(' ')?.1,

@@ -34,7 +34,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `path:line: text` of every line that `is_wrong`.
+/// Returns `path:line: text` of every line that `is_wrong`.
 fn findings(paths: &[PathBuf], is_wrong: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for path in paths {

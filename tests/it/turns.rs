@@ -81,7 +81,7 @@ on_each_network!(
     an_account_that_was_closed_for_its_login_or_its_bill_is_tried_by_one_agent_before_all_begin,
 );
 
-/// Two agents of one account, and one of another.
+/// Returns two agents of one account, and one of another.
 fn limited(dir: &Path) -> Vec<AgentSpec> {
     let of = |agent: &str, account: &str| {
         let mut spec = shell(agent, dir, LIMITED);

@@ -272,7 +272,7 @@ async fn the_dead_mans_switch_is_held_while_a_network_is_up() {
     scene.stage.close().await;
 }
 
-/// `herder check` on a configuration.
+/// Runs `herder check` on a configuration.
 fn check(dir: &Path, text: &str, more: &[&str]) -> (Option<i32>, String) {
     std::fs::write(dir.join("bot.toml"), text).expect("the file is written");
     let output = Command::new(env!("CARGO_BIN_EXE_herder"))

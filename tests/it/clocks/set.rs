@@ -135,7 +135,7 @@ impl House {
         given.unwrap();
     }
 
-    /// Longer than any wait is, in a time that costs nothing.
+    /// Waits for a condition, for longer than any wait takes; the time is simulated.
     async fn until(&self, agent: &str, condition: impl FnMut(&View) -> bool) -> View {
         let agent_name = name(agent);
         let waiting = self.fleet.wait_for(&agent_name, condition);

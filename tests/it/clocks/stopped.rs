@@ -84,7 +84,7 @@ impl Herder {
         }
     }
 
-    /// Every agent has done what it was given in one session.
+    /// Checks that every agent has done its work in one session.
     async fn each_has_done_its_work_once(&self, rounds: u64) {
         let settings = journal::Settings {
             ballast: 0,

@@ -11,7 +11,7 @@ use herder::supervisor::View;
 
 use super::rig::{Rig, name};
 
-/// A session of an agent that prints `count` numbered lines, with `settings` besides its command.
+/// Runs a session of an agent that prints `count` numbered lines, with `settings` besides its command.
 async fn printed(rig: &Rig, count: u32, settings: &str) {
     let dir = rig.dir.path().display();
     let add = format!("!agent add crier command {dir} command=\"seq -f line-%g {count}\" {settings}");

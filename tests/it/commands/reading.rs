@@ -110,7 +110,7 @@ pub(super) fn gist(heard: &Heard) -> String {
     }
 }
 
-/// Each line of `rows` means what stands beside it.
+/// Checks the meaning of each line of `rows`.
 #[track_caller]
 pub(super) fn table(place: &str, rows: &[(&str, &str)]) {
     let wrong: Vec<String> = rows

@@ -58,7 +58,7 @@ impl Load {
         Self { server, wire, dir, alice, stage, given: 0 }
     }
 
-    /// A job for each agent, from the shell, which works while the server does not.
+    /// Gives each agent a job from the shell, which works while the server does not.
     async fn gives(&mut self) {
         self.given += 1;
         let socket = self.dir.path().join("data").join(local::FILE_NAME);
@@ -116,7 +116,7 @@ fn numbers(person: &Person) -> BTreeSet<String> {
     heard.filter_map(|line| line.strip_prefix("DONE ").map(str::to_owned)).collect()
 }
 
-/// Every job is told in the order it was given, and no more than a window of lines twice.
+/// Checks that every job is reported in the order it was given, and no more than a window of lines twice.
 fn everything_is_there_in_order(person: &Person, given: usize) {
     let mut twice = 0;
     for agent in AGENTS {
@@ -137,7 +137,8 @@ fn everything_is_there_in_order(person: &Person, given: usize) {
     assert!(twice <= WINDOW, "{twice} lines came twice");
 }
 
-/// The absence is as long as it was for who waited for a word, and not since herder gave the server up.
+/// Checks that the reported absence is as long as it was for a person who waited, not counted from herder's loss of
+/// the server.
 fn is_told_how_long(heard: &[String], away: Duration) {
     let told: Vec<&String> = heard.iter().filter(|line| line.contains("I was away from ")).collect();
     let [told] = told[..] else { panic!("it is told once: {heard:#?}") };

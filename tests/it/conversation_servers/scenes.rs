@@ -16,7 +16,8 @@ pub(super) fn flint(dir: &Path) -> AgentSpec {
     flint
 }
 
-/// A refusal of the whole account pauses its agents until a person has seen to it, with an alert for each time.
+/// Checks that a refusal of the whole account pauses its agents until a person has seen to it, with an alert for each
+/// time.
 pub(super) async fn failures_of_the_account(alice: &mut Person) {
     let failures = [
         ("auth", "🔐 flint failed to authenticate"),
@@ -44,7 +45,7 @@ pub(super) async fn failures_of_the_account(alice: &mut Person) {
     assert_eq!(alerts, failures.len());
 }
 
-/// An agent waits for the reset of a usage limit; a limit of turns is not reported to people.
+/// Checks that an agent waits for the reset of a usage limit; a limit of turns is not reported to people.
 pub(super) async fn a_usage_limit_and_a_turn_limit(alice: &mut Person) {
     alice.say("#flint", "limit").await;
     alice.hears("#flint", "⏳ flint has reached the usage limit of account claude.").await;
@@ -95,7 +96,7 @@ pub(super) async fn queue_and_clear(alice: &mut Person) {
     alice.hears("#herder", "▶️ flint resumes").await;
 }
 
-/// The records of its output, its events and its commands, and the list of commands.
+/// Reads the records of its output, its events and its commands, and the list of commands.
 pub(super) async fn what_is_on_record(alice: &mut Person) {
     for (asked, answers) in [
         ("@flint log", &["Done: hang on"][..]),

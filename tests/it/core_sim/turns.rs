@@ -221,7 +221,7 @@ impl Fleet {
         self.promotion.set_gates(self.disk.gates.clone());
     }
 
-    /// All that is left is what is on disk: the gates, and how the agents stand.
+    /// Kills herder: only the data on disk remains, the gates and the states of agents.
     fn killed(&mut self) {
         let bytes = serde_json::to_vec(&self.disk).expect("it can be written");
         self.disk = serde_json::from_slice(&bytes).expect("it can be read");
@@ -304,7 +304,7 @@ impl Fleet {
         assert!(!free || waiting.is_none(), "agent {waiting:?} waits beside a free place");
     }
 
-    /// Every working agent succeeds, and time passes: no agent waits for ever.
+    /// Lets every working agent succeed, and time pass: no agent waits for ever.
     fn everybody_with_work_is_promoted_in_the_end(&mut self) {
         self.worked.clear();
         let waiting: Vec<usize> =

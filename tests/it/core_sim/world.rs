@@ -249,7 +249,7 @@ impl World {
         }
     }
 
-    /// An evaluation that was overtaken says nothing any more.
+    /// Checks that an evaluation that was overtaken has no effect.
     fn overtaken(&self, number: u32, judgement: Judgement) {
         let input = Input::Evaluated { number, judgement, usage: Some(Usage::default()) };
         let context = Context {
@@ -393,7 +393,7 @@ impl World {
         }
     }
 
-    /// Mostly one that is open.
+    /// Returns a question, mostly an open one.
     fn some_ask(&self, index: Index) -> AskId {
         let open: Vec<AskId> = self.agent.asks.iter().map(|ask| ask.id).collect();
         match open.get(index.index(open.len() + 1)) {
@@ -468,7 +468,7 @@ impl World {
         assert_eq!(self.agent, before, "a signal of an earlier session changed the state");
     }
 
-    /// herder ends the session, which has finished its work all the same.
+    /// Ends the session at herder's shutdown, after it has finished its work.
     fn finishes_at_shutdown(&mut self) {
         let Some(session) = self.alive.take() else { return };
         let outcome = Box::new(self.outcome(Category::Success, None));
@@ -477,7 +477,7 @@ impl World {
         assert_eq!(self.alive, None, "a session was started while herder goes down");
     }
 
-    /// herder dies at once and comes back: what is on disk is all there is, and no process of it is left.
+    /// Kills herder and starts it again: only the data on disk remains, and no process of the session.
     fn killed(&mut self, down: u64) {
         self.now = self.now.after(Duration::from_millis(down));
         let mut replayed = Agent::default();

@@ -97,7 +97,7 @@ impl Draw {
         }
     }
 
-    /// Below `bound`.
+    /// Draws a number below `bound`.
     fn below(&mut self, bound: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.state;
@@ -106,7 +106,7 @@ impl Draw {
         usize::try_from((x ^ (x >> 31)) % bound as u64).expect("below a usize")
     }
 
-    /// The lines with blocks carried out and slots filled.
+    /// Plays the lines: carries out blocks and fills slots.
     fn expand(&mut self, lines: &[&str], round: usize, played: &mut Vec<String>) {
         let mut at = 0;
         while at < lines.len() {
@@ -168,7 +168,7 @@ fn number(text: &str) -> usize {
     text.trim().parse().unwrap_or_else(|_| panic!("{text} is no number"))
 }
 
-/// The lines up to the `end` of the block that they are in.
+/// Returns the lines up to the `end` of the block that they are in.
 fn block<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
     let end = lines.iter().position(|line| *line == "end").expect("a block ends");
     &lines[..end]

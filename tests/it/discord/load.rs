@@ -77,8 +77,8 @@ impl Load {
         }
     }
 
-    /// Everybody is busy when `breaks` strikes; one more job is given to each while herder may not be there, and the button
-    /// is pressed just before or just after it breaks.
+    /// Applies `breaks` while all agents are busy; one more job is given to each while herder may be away, and the
+    /// button is pressed just before or just after the break.
     pub(super) async fn meets(&mut self, fault: &str, breaks: impl FnOnce(&Discord)) {
         let closed = self.rig.dir.path().join("closed");
         std::fs::write(&closed, "").expect("a file can be written");
@@ -122,7 +122,7 @@ impl Load {
         post
     }
 
-    /// herder finds back: everything that was said is done and told once and in order, and the button has worked once.
+    /// Checks that herder recovers: all work is done and reported once and in order, and the button has worked once.
     pub(super) async fn comes_through(&mut self, fault: &str) {
         let Press { post, click, links } = self.press.take().expect("a fault was met");
         self.button_works(&post, click, links).await;

@@ -23,7 +23,7 @@ fn is_paused(phase: &Phase) -> bool {
     matches!(phase, Phase::Paused { .. })
 }
 
-/// The link is cut off without a word, this happens, and a new session begins.
+/// Cuts the link off silently, calls `meanwhile`, and waits for a new session.
 pub(super) async fn cut_off(rig: &Rig, meanwhile: impl FnOnce()) {
     let before = rig.sim.gateway().identifies();
     rig.sim.gateway().zombie(true);

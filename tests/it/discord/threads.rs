@@ -18,7 +18,7 @@ const CHANNEL: &str = "GET /channels/{channel_id}";
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
 const POST: &str = "POST /channels/{channel_id}/messages";
 
-/// herder with an agent that has worked, and a thread in its channel.
+/// Returns herder with an agent that has worked, and a thread in its channel.
 async fn with_thread() -> (Rig, Id) {
     let rig = Rig::open(Discord::start().await).await;
     let spark = rig.sim.channel("#spark").await.id;
@@ -26,7 +26,7 @@ async fn with_thread() -> (Rig, Id) {
     (rig, thread)
 }
 
-/// herder goes down, this happens, and it is there again.
+/// Stops herder, calls `meanwhile`, and starts it again.
 async fn away(mut rig: Rig, meanwhile: impl FnOnce(&Rig)) -> Rig {
     rig.stop().await;
     meanwhile(&rig);

@@ -39,7 +39,7 @@ async fn is_killed_over(
     field.start()
 }
 
-/// She is the owner of an account on IRC, too.
+/// Links alice's account with one on IRC.
 async fn is_tied(field: &Field) {
     let settings = journal::Settings {
         ballast: 0,

@@ -384,7 +384,7 @@ async fn nothing_gets_through_while_discord_is_offline() {
     }
 }
 
-/// Everything that can happen, so that each event is sent once at least.
+/// Lets everything happen, so that each event is sent once at least.
 async fn everything_happens(sim: &Discord) {
     let alice = sim.user("alice").roles(["operator"]);
     let said = alice.says("#general", "one");

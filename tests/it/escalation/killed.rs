@@ -158,7 +158,7 @@ impl Story {
         .await;
     }
 
-    /// Up the ladder, with a kill after every step.
+    /// Climbs the ladder, with a kill after every step.
     async fn climbs(&mut self) {
         self.alice.say("#spark", "benchmark nemotron").await;
         for step in 1..=2 {
@@ -225,7 +225,7 @@ impl Ended {
         self.events.iter().filter(|(_, event)| is(event)).count()
     }
 
-    /// Each whisper is handed over or taken back, once.
+    /// Checks that each whisper is handed over or taken back, once.
     fn each_whisper_has_one_end(&self) {
         let whispers: BTreeSet<WorkId> = self
             .events
@@ -245,7 +245,7 @@ impl Ended {
         assert_eq!(over, whispers.iter().map(|whisper| (*whisper, 1)).collect(), "each has one end");
     }
 
-    /// Every transition was told to programs under one id.
+    /// Checks that every transition was sent to webhooks under one id.
     fn programs_are_told(&self, wanted: &BTreeMap<&str, usize>) {
         let mut told = BTreeMap::<&str, BTreeSet<&str>>::new();
         for (id, event) in &self.hooks {
@@ -255,7 +255,7 @@ impl Ended {
         assert_eq!(&told, wanted, "{:?}", self.hooks);
     }
 
-    /// One call, one answer, and the agent at rest without a failure.
+    /// Checks that there is one call, one answer, and the agent at rest without a failure.
     fn is_called_and_answered_once(&self) {
         assert_eq!(self.count(|event| matches!(event, Event::Escalated { .. })), 1);
         assert_eq!(self.count(|event| matches!(event, Event::EscalationAnswered { .. })), 1);
@@ -264,7 +264,7 @@ impl Ended {
         assert!(self.agent.queue.is_empty() && self.agent.whispers.is_empty());
     }
 
-    /// Two whispers, one call, one answer, and every transition told to programs under one id.
+    /// Checks two whispers, one call, one answer, and every transition sent to webhooks under one id.
     fn is_as_if_nothing_had_happened(&self, resumed: bool) {
         assert_eq!(
             self.count(|event| matches!(event, Event::Whispered { .. })),

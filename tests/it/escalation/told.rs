@@ -20,7 +20,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 
 type Maker = fn(&ModelApi, &Path) -> AgentSpec;
 
-/// More turns than the evaluator waits for, then a call of one of herder's tools.
+/// Returns a scenario of more turns than the evaluator waits for, then a call of one of herder's tools.
 const fn turns(tool: &'static str, arguments: &'static str) -> Scenario {
     Scenario::Turns { count: 6, command: "ls /no/such/benchmark", tool, arguments }
 }

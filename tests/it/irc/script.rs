@@ -180,7 +180,7 @@ impl Script {
         }
     }
 
-    /// 001 to the end of the greeting.
+    /// Sends the greeting, from 001 to its end.
     pub(crate) async fn welcome(&mut self) {
         let nick = self.nick.clone();
         self.send(&format!(":s 001 {nick} :Welcome")).await;

@@ -26,7 +26,7 @@ fn name(n: u64) -> String {
     format!("agent-{n}")
 }
 
-/// One agent's life: an entry, its record and a post in each batch; posts are confirmed now and then.
+/// Runs one agent's life: an entry, its record and a post in each batch; posts are confirmed now and then.
 async fn live(journal: Journal, n: u64) {
     let stream = of(&name(n));
     let network = NetworkName::from(&*name(n));

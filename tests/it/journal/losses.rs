@@ -58,7 +58,7 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// `herder` on a data folder.
+/// Runs `herder` on a data folder.
 fn herder(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_herder"));
     command.arg("--data-dir").arg(dir).args(arguments).current_dir(dir).env_remove("RUST_LOG");

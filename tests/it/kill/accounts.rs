@@ -184,8 +184,8 @@ pub(super) async fn everything_is_heard(
     }
 }
 
-/// Every job that was done is told to be over, and to machines, once. A job is done once, so it is said once; a repeat must
-/// be among the last lines of the life that said it before.
+/// Checks that every job that was done is reported as over, and to machines, once. A repeat must be among the last
+/// lines of the life that said it before.
 pub(super) fn is_accounted_for(heard: &[Line], acknowledged: &BTreeMap<String, u64>, seed: u64) {
     let told = Told::of(heard);
     let missing: Vec<_> = acknowledged.iter().filter(|job| !told.is_complete(job)).collect();

@@ -11,7 +11,7 @@ fn sections(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Nothing at all.
+/// Returns the notice of a reload without changes.
 fn nothing() -> Notice {
     Notice::Reloaded {
         added: Vec::new(),

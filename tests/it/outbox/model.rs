@@ -103,7 +103,7 @@ impl World {
             .extend(words_of(bare(&line.text)));
     }
 
-    /// herder dies after the far side got `window`, before that was recorded.
+    /// Kills herder after the far side got `window`, before that was recorded.
     fn kill(&mut self, window: Option<Window>) {
         for line in window.map(|window| window.lines).unwrap_or_default() {
             self.see(&line);

@@ -29,7 +29,7 @@ impl Agentirc {
         Self { port, daemon, folder }
     }
 
-    /// Anew on the same port, with the same history.
+    /// Starts it again on the same port, with the same history.
     pub(crate) fn restart(&mut self) {
         self.daemon = spawn(&self.folder, self.port);
     }

@@ -82,7 +82,8 @@ impl Inspircd {
         Self::start_as(options, &Place { name: NAME, id: "1TS", link: free_port(), other: None })
     }
 
-    /// Two servers of one network, not linked yet: an operator of the first does that with `CONNECT` [`OTHER`].
+    /// Starts two servers of one network, not linked yet: an operator of the first does that with `CONNECT`
+    /// [`OTHER`].
     pub(crate) fn pair(options: &Options) -> (Self, Self) {
         let (near, far) = (free_port(), free_port());
         let first = Place { name: NAME, id: "1TS", link: near, other: Some((OTHER, far)) };
@@ -105,7 +106,7 @@ impl Inspircd {
         Self { port, tls_port, daemon, services, certificate: made.cert, folder }
     }
 
-    /// Anew on the same ports. Its services connect again by themselves.
+    /// Starts it again on the same ports. Its services connect again by themselves.
     pub(crate) fn restart(&mut self) {
         self.daemon = spawn(self.folder.path(), self.port);
     }

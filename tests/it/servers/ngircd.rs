@@ -32,7 +32,7 @@ impl Ngircd {
         Self { port, daemon, folder }
     }
 
-    /// Anew on the same port.
+    /// Starts it again on the same port.
     pub(crate) fn restart(&mut self) {
         self.daemon = spawn(&self.folder, self.port);
     }

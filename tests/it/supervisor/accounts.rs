@@ -10,7 +10,7 @@ use super::*;
 /// The account refuses it while `refused` is there.
 const BILLED: &str = "[ -e refused ] && { echo no such key >&2; exit 1; }; cat";
 
-/// Two agents of one account: spark meets its refusal, flint is at work.
+/// Returns two agents of one account: spark meets its refusal, flint is at work.
 pub(super) fn agents(dir: &Path) -> Vec<AgentSpec> {
     std::fs::write(dir.join("refused"), "").unwrap();
     let patterns = vec![Pattern { matches: "no such key".to_owned(), category: Category::Auth }];

@@ -13,7 +13,7 @@ fn account(name: &str) -> AccountName {
     AccountName::from(name)
 }
 
-/// `agent edit`, for its account alone.
+/// Changes the account of an agent with `agent edit`.
 async fn moves(house: &House, agent: &str, to: &str) {
     let view = house.until(agent, |_| true).await;
     let spec = AgentSpec { account: account(to), ..view.agent.spec.clone().unwrap() };
@@ -83,7 +83,7 @@ async fn an_account_that_somebody_elses_failure_has_closed_is_opened_by_nobody_w
     house.close().await;
 }
 
-/// Ten dollars a day for all agents together.
+/// Returns caps of ten dollars a day for all agents together.
 fn caps() -> SharedCaps {
     SharedCaps { fleet: Caps { usd_per_day: 10.0, ..Caps::default() }, ..SharedCaps::default() }
 }

@@ -65,7 +65,7 @@ async fn whispers(scene: &mut Scene) {
     scene.person.hears("alice", "spark is told").await;
 }
 
-/// The model was told exactly once, and the history says how.
+/// Checks that the model was told exactly once, and that the history says how.
 async fn was_told_once(scene: &mut Scene, api: &ModelApi, how: &str) {
     let last = api.last();
     assert_eq!(last.matches("mind the gap").count(), 1, "{last}");
@@ -103,7 +103,7 @@ async fn words_of_the_model(make: Maker) {
 
 const ASKS: Scenario = Scenario::Herder { tool: "irc_ask", arguments: r#"{"question":"Red or blue?"}"# };
 
-/// The model asks people, and its next request has the answer.
+/// Checks that the model can ask people, and that its next request has the answer.
 async fn a_question_to_people(make: Maker) {
     let (mut scene, api) = at_work(ASKS, make).await;
     scene.person.hears("#spark", "Red or blue?").await;
@@ -114,7 +114,8 @@ async fn a_question_to_people(make: Maker) {
     scene.close().await;
 }
 
-/// No person answers: the call returns before the CLI loses patience, and says how to continue waiting.
+/// Checks a question without an answer: the call returns before the CLI loses patience, and says how to continue
+/// waiting.
 async fn a_question_that_nobody_answers(make: Maker) {
     let (mut scene, api) = at_work(ASKS, make).await;
     scene.person.hears("#spark", ANSWER).await;

@@ -22,7 +22,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("tools::killed", name, test);
 }
 
-/// `networks` and the agent.
+/// Returns a configuration with `networks` and the agent.
 fn configuration(networks: &str, runtime: &str, spec: &AgentSpec) -> String {
     let env: Vec<String> = spec.env.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     format!(
@@ -111,7 +111,7 @@ fn a_question_of_opencode_outlives_a_herder_that_is_killed() {
     });
 }
 
-/// The button was made by the herder that is gone.
+/// Checks that a button of a herder that was killed still works.
 async fn a_button_outlives_a_herder_that_is_killed(runtime: &str, make: fn(&ModelApi, &Path) -> AgentSpec) {
     let api = ModelApi::start(Scenario::Asks { command: COMMAND }).await;
     let dir = tempfile::tempdir().expect("a folder");

@@ -137,7 +137,7 @@ impl Contract {
         reference.and_then(|pointer| self.document.pointer(pointer)).unwrap_or(schema)
     }
 
-    /// Every branch of a schema, flat: enough to know which fields exist at all.
+    /// Collects every branch of a schema, flat: enough to know which fields exist at all.
     fn branches<'a>(&'a self, schema: &'a Value, found: &mut Vec<&'a Value>) {
         let schema = self.resolve(schema);
         found.push(schema);

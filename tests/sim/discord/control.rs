@@ -51,7 +51,7 @@ pub(crate) fn fresh(base: String, behind: Duration, token: &str, permissions: u6
     state
 }
 
-/// Violations, and interactions that were left without an answer.
+/// Returns violations, and interactions that were left without an answer.
 pub(crate) fn all_violations(state: &State) -> Vec<String> {
     let mut all = state.violations.clone();
     for interaction in state.interactions.values() {
@@ -121,7 +121,7 @@ impl Armed {
         })
     }
 
-    /// No further request meets it.
+    /// Lifts the fault: no further request meets it.
     pub(crate) fn lift(&self) {
         self.shared.with(|state| {
             for fault in state.faults.iter_mut().filter(|fault| fault.id == self.id) {
@@ -142,7 +142,7 @@ impl Discord {
         Armed { shared: Arc::clone(&self.shared), id }
     }
 
-    /// Every connection is reset and nothing is answered, until [`Self::comes_back`].
+    /// Resets every connection and answers nothing, until [`Self::comes_back`].
     pub(crate) fn goes_offline(&self) {
         self.shared.with(|state| {
             state.offline = true;
@@ -154,7 +154,7 @@ impl Discord {
         self.shared.with(|state| state.offline = false);
     }
 
-    /// The next file that is asked for comes when the gate is open.
+    /// Holds the next requested file until the gate is open.
     pub(crate) fn holds_file(&self, gate: &super::Gate) {
         self.shared.with(|state| state.held_file = Some(gate.clone()));
     }
@@ -164,12 +164,12 @@ impl Discord {
         self.shared.with(|state| state.files_lost = count);
     }
 
-    /// The past few minutes are over: no nonce is known any more.
+    /// Forgets all nonces, as Discord does after a few minutes.
     pub(crate) fn forgets_nonces(&self) {
         self.shared.with(|state| state.messages.values_mut().for_each(|message| message.nonce = None));
     }
 
-    /// Discord's clock no longer stands back: what was said before is that much older.
+    /// Sets Discord's clock right: earlier messages are that much older.
     pub(crate) fn catches_up(&self) {
         self.shared.with(|state| state.behind = Duration::ZERO);
     }
@@ -179,17 +179,17 @@ impl Discord {
         self.shared.with(|state| state.limits.topics_are_free = true);
     }
 
-    /// The Message Content intent is switched off in the developer portal; sessions that have it go on.
+    /// Switches the Message Content intent off in the developer portal; sessions that have it continue.
     pub(crate) fn takes_content_away(&self) {
         self.shared.with(|state| state.bot.privileged &= !super::gateway::MESSAGE_CONTENT);
     }
 
-    /// The bot's token is no longer valid: another one was made in the developer portal.
+    /// Invalidates the bot's token, as a new one in the developer portal does.
     pub(crate) fn changes_token(&self, token: &str) {
         self.shared.with(|state| token.clone_into(&mut state.bot.token));
     }
 
-    /// The bot's role now grants this.
+    /// Grants the bot's role these permissions.
     pub(crate) fn grants_bot(&self, permissions: u64) {
         self.shared.with(|state| {
             let id = state.bot.role;
@@ -213,7 +213,7 @@ impl Discord {
         self.shared.with(|state| state.role(name, permissions))
     }
 
-    /// The server is within reach again: `GUILD_CREATE` once more.
+    /// Makes the guild available again: `GUILD_CREATE` once more.
     pub(crate) fn brings_guild(&self) {
         self.shared.with(|state| {
             let guild = state.guild_create_json();
@@ -221,7 +221,7 @@ impl Discord {
         });
     }
 
-    /// The bot is thrown out of the guild; its commands go with it.
+    /// Removes the bot from the guild, with its commands.
     pub(crate) fn throws_bot_out(&self) {
         self.shared.with(|state| {
             let gone = serde_json::json!({ "id": state.guild.id.to_string() });
@@ -231,7 +231,7 @@ impl Discord {
         });
     }
 
-    /// The bot is invited, as with herder's invite link.
+    /// Invites the bot, as with herder's invite link.
     pub(crate) fn invites_bot(&self) {
         self.shared.with(|state| {
             let member = Member { roles: vec![state.bot.role], nick: None, joined: state.now() };
@@ -259,7 +259,7 @@ impl Discord {
         self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))
     }
 
-    /// A category with these channels.
+    /// Creates a category with these channels.
     pub(crate) fn makes_category(&self, name: &str, channels: &[String]) {
         self.shared.with(|state| {
             let category = state.add_channel(name, 4, None);
@@ -279,7 +279,7 @@ impl Discord {
         self.shared.with(|state| state.archive(thread));
     }
 
-    /// A moderator locks a thread.
+    /// Locks a thread, as a moderator does.
     pub(crate) fn locks(&self, thread: Id) {
         self.shared.with(|state| {
             if let Some(thread) = state.channels.get_mut(&thread) {
@@ -378,32 +378,32 @@ impl GatewayControl {
         self.shared.with(|state| state.push_all(push));
     }
 
-    /// Every connection ends without a word.
+    /// Ends every connection silently.
     pub(crate) fn drops_fin(&self) {
         self.push(&Push::Fin);
     }
 
-    /// Every connection is reset.
+    /// Resets every connection.
     pub(crate) fn drops_rst(&self) {
         self.push(&Push::Rst);
     }
 
-    /// Every connection is closed with this code.
+    /// Closes every connection with this code.
     pub(crate) fn closes(&self, code: u16) {
         self.push(&Push::Close(Some(code)));
     }
 
-    /// Every connection is closed without a code.
+    /// Closes every connection without a code.
     pub(crate) fn closes_empty(&self) {
         self.push(&Push::Close(None));
     }
 
-    /// Opcode 7.
+    /// Sends opcode 7.
     pub(crate) fn asks_to_reconnect(&self) {
         self.push(&Push::Send(serde_json::json!({ "op": 7, "d": null }).to_string()));
     }
 
-    /// Opcode 9.
+    /// Sends opcode 9.
     pub(crate) fn invalidates(&self, resumable: bool) {
         self.push(&Push::Invalid(resumable));
     }
@@ -414,17 +414,17 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.zombie = is_dead);
     }
 
-    /// The next connections are answered with 503.
+    /// Answers the next connections with 503.
     pub(crate) fn refuses(&self, connections: u32) {
         self.shared.with(|state| state.gateway.refuse = connections);
     }
 
-    /// The next connections are closed with a code instead of being greeted.
+    /// Closes the next connections with a code instead of a greeting.
     pub(crate) fn closes_at_connect(&self, connections: u32, code: u16) {
         self.shared.with(|state| state.gateway.close_at_connect = Some((connections, code)));
     }
 
-    /// The next resumes find no session.
+    /// Answers the next resumes as if their sessions did not exist.
     pub(crate) fn forgets(&self, resumes: u32) {
         self.shared.with(|state| state.gateway.forget = resumes);
     }
@@ -439,12 +439,12 @@ impl GatewayControl {
         self.shared.look(|state| state.gateway.connected_at.clone())
     }
 
-    /// The next events of this name go out twice; empty: of any.
+    /// Sends the next events of this name twice; an empty name means any event.
     pub(crate) fn duplicates(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.duplicate = (event.to_owned(), count));
     }
 
-    /// The next events of this name are overtaken by the event that follows each.
+    /// Lets the following event overtake each of the next events of this name.
     pub(crate) fn reorders(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
     }
@@ -481,7 +481,7 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.heartbeat = interval);
     }
 
-    /// `session_start_limit.remaining`.
+    /// Sets `session_start_limit.remaining`.
     pub(crate) fn starts_left(&self, count: u32) {
         self.shared.with(|state| state.gateway.starts_left = count);
     }

@@ -10,14 +10,14 @@ use super::permission::VIEW_CHANNEL;
 use super::state::{Id, State};
 
 impl State {
-    /// The bot is there when something happens in this channel.
+    /// Returns whether the channel is a direct one; `None` if its events do not reach the bot.
     fn reaches_bot(&self, channel: Id) -> Option<bool> {
         let channel = self.channels.get(&channel)?;
         let sees = self.permissions_in(self.bot.id, channel) & VIEW_CHANNEL != 0;
         sees.then_some(channel.recipient.is_some())
     }
 
-    /// `MESSAGE_CREATE` or `MESSAGE_UPDATE`.
+    /// Sends `MESSAGE_CREATE` or `MESSAGE_UPDATE`.
     pub(crate) fn tell_message(&mut self, event: &str, id: Id) {
         let Some(message) = self.messages.get(&id).cloned() else { return };
         let Some(is_direct) = self.reaches_bot(message.channel) else { return };
@@ -58,7 +58,7 @@ impl State {
         self.dispatch(&Hearing { event: "MESSAGE_DELETE", intents, is_direct }, |_, _| data.clone());
     }
 
-    /// `MESSAGE_REACTION_ADD` or `MESSAGE_REACTION_REMOVE`.
+    /// Sends `MESSAGE_REACTION_ADD` or `MESSAGE_REACTION_REMOVE`.
     pub(crate) fn tell_reaction(&mut self, event: &str, message: Id, user: Id, emoji: &str) {
         let Some(reacted) = self.messages.get(&message) else { return };
         let (channel, author) = (reacted.channel, reacted.author);
@@ -80,13 +80,13 @@ impl State {
         self.dispatch(&Hearing { event, intents, is_direct }, |_, _| data.clone());
     }
 
-    /// `CHANNEL_CREATE`, `CHANNEL_UPDATE` or `CHANNEL_DELETE`.
+    /// Sends `CHANNEL_CREATE`, `CHANNEL_UPDATE` or `CHANNEL_DELETE`.
     pub(crate) fn tell_channel(&mut self, event: &str, id: Id) {
         let Some(data) = self.channels.get(&id).map(|channel| self.channel_json(channel)) else { return };
         self.tell_guild(event, GUILDS, &data);
     }
 
-    /// `GUILD_MEMBER_ADD`, `GUILD_MEMBER_UPDATE`, or `GUILD_MEMBER_REMOVE` for who is a member no more.
+    /// Sends `GUILD_MEMBER_ADD`, `GUILD_MEMBER_UPDATE`, or `GUILD_MEMBER_REMOVE` for a member that has left.
     pub(crate) fn tell_member(&mut self, event: &str, id: Id) {
         let mut data = self.member_json(id).unwrap_or_else(|| json!({ "user": self.user_json(id) }));
         data["guild_id"] = json!(self.guild.id.to_string());
@@ -95,7 +95,7 @@ impl State {
         self.tell_guild(event, intents, &data);
     }
 
-    /// `GUILD_ROLE_CREATE`, `GUILD_ROLE_UPDATE`.
+    /// Sends `GUILD_ROLE_CREATE` or `GUILD_ROLE_UPDATE`.
     pub(crate) fn tell_role(&mut self, event: &str, id: Id) {
         let Some(role) = self.guild.roles.get(&id).map(|role| self.role_json(role)) else { return };
         let data = json!({ "guild_id": self.guild.id.to_string(), "role": role });

@@ -68,12 +68,12 @@ impl Fault {
         Self { kind, route: String::new(), skip: 0, times: 1, gate: None }
     }
 
-    /// 429 for this bot on this route.
+    /// Returns a 429 for this bot on this route.
     pub(crate) fn rate_limited(retry_after: f64) -> Self {
         Self::new(Kind::RateLimited { retry_after, is_global: false })
     }
 
-    /// 429 for everything the bot does.
+    /// Returns a 429 for every request of the bot.
     pub(crate) fn globally_rate_limited(retry_after: f64) -> Self {
         Self::new(Kind::RateLimited { retry_after, is_global: true })
     }
@@ -83,37 +83,37 @@ impl Fault {
         Self::new(Kind::Status { status, effect })
     }
 
-    /// The effect comes at once, the answer only after this.
+    /// Returns a fault with the effect at once and the answer only after this time.
     pub(crate) fn slow(answer: Duration) -> Self {
         Self::new(Kind::Slow(answer))
     }
 
-    /// The effect comes at once, the answer only when the gate is open.
+    /// Returns a fault with the effect at once and the answer only when the gate is open.
     pub(crate) fn held(gate: &Gate) -> Self {
         Self::slow(Duration::ZERO).until(gate)
     }
 
-    /// The connection ends without an answer.
+    /// Returns a fault that ends the connection without an answer.
     pub(crate) fn dropped(effect: Effect) -> Self {
         Self::new(Kind::Dropped(effect))
     }
 
-    /// 403 with 50013.
+    /// Returns a 403 with 50013.
     pub(crate) fn missing_permissions() -> Self {
         Self::new(Kind::Refused(Refusal::missing_permissions()))
     }
 
-    /// 403 with 50001.
+    /// Returns a 403 with 50001.
     pub(crate) fn missing_access() -> Self {
         Self::new(Kind::Refused(Refusal::missing_access()))
     }
 
-    /// 404 with 10003.
+    /// Returns a 404 with 10003.
     pub(crate) fn unknown_channel() -> Self {
         Self::new(Kind::Refused(Refusal::unknown(10003, "Channel", true)))
     }
 
-    /// Any other refusal of Discord's.
+    /// Returns any other refusal of Discord's.
     pub(crate) fn refused(status: u16, code: u64, message: &str) -> Self {
         Self::new(Kind::Refused(Refusal::circumstance(status, code, message)))
     }
@@ -123,13 +123,13 @@ impl Fault {
         Self::new(Kind::Foreign(status))
     }
 
-    /// Only requests of this route: `POST /channels/{channel_id}/messages`.
+    /// Limits the fault to requests of this route: `POST /channels/{channel_id}/messages`.
     pub(crate) fn on(mut self, route: &str) -> Self {
         route.clone_into(&mut self.route);
         self
     }
 
-    /// The first `count` requests are spared.
+    /// Spares the first `count` requests.
     pub(crate) fn skip(mut self, count: u32) -> Self {
         self.skip = count;
         self

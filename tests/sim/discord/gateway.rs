@@ -305,7 +305,7 @@ impl State {
         id
     }
 
-    /// `Err`: the close code, or `None` for an invalid session.
+    /// Resumes a session. The error is the close code, or `None` for an invalid session.
     fn resume(&mut self, data: &Value, link: mpsc::UnboundedSender<Push>) -> Result<String, Option<u16>> {
         if data["token"].as_str().map(|token| token.trim_start_matches("Bot "))
             != Some(self.bot.token.as_str())
@@ -346,7 +346,7 @@ impl State {
         self.base.replacen("http", "ws", 1)
     }
 
-    /// A connection of a session has ended. One that the session has left for another meanwhile says nothing of it.
+    /// Detaches a connection that has ended from its session, unless the session has a newer one.
     fn unlink(&mut self, session: &str, connection: &mpsc::UnboundedSender<Push>) {
         let session = self.session_mut(session);
         let is_carried =
@@ -364,8 +364,8 @@ impl State {
         self.doubts_deliveries();
     }
 
-    /// A connection has ended: it is unknown whether the last events on it have arrived, so a missing answer to them
-    /// is no violation.
+    /// Marks recent deliveries as uncertain after a connection has ended: it is unknown whether the last events on it
+    /// have arrived, so a missing answer to them is no violation.
     fn doubts_deliveries(&mut self) {
         for interaction in self.interactions.values_mut().filter(|interaction| interaction.ack.is_none()) {
             let is_recent = |at: &Instant| at.elapsed() < super::rest::PATIENCE;

@@ -142,37 +142,38 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Only these permissions, instead of [`permission::BOT`].
+    /// Grants the bot only these permissions, instead of [`permission::BOT`].
     pub(crate) fn bot_permissions(mut self, permissions: u64) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// The Message Content intent is switched off in the developer portal.
+    /// Switches the Message Content intent off in the developer portal.
     pub(crate) fn without_message_content(mut self) -> Self {
         self.privileged &= !gateway::MESSAGE_CONTENT;
         self
     }
 
-    /// All privileged intents are switched off.
+    /// Switches all privileged intents off.
     pub(crate) fn without_privileged_intents(mut self) -> Self {
         self.privileged = 0;
         self
     }
 
-    /// Rate limits with their headers: 5 messages in 5 s per channel, 50 requests a second altogether, and so on.
+    /// Applies rate limits with their headers: 5 messages in 5 s per channel, 50 requests a second altogether, and so
+    /// on.
     pub(crate) fn real_limits(mut self) -> Self {
         self.real_limits = true;
         self
     }
 
-    /// Discord's clock stands this far back until [`Discord::catches_up`]: what is said meanwhile is old.
+    /// Sets Discord's clock back until [`Discord::catches_up`]: messages that are sent meanwhile are old.
     pub(crate) fn clock_behind(mut self, behind: Duration) -> Self {
         self.behind = behind;
         self
     }
 
-    /// The machine's clock is this far ahead of Discord's, and of the world's.
+    /// Sets the machine's clock ahead of Discord's, and of the world's.
     pub(crate) fn machine_ahead(mut self, ahead: Duration) -> Self {
         (self.behind, self.dates_its_answers) = (ahead, true);
         self
@@ -185,7 +186,7 @@ impl Builder {
         self
     }
 
-    /// Another bot than herder: the rules that herder alone keeps do not hold for it.
+    /// Expects another bot than herder: the rules that herder alone keeps do not hold for it.
     pub(crate) fn any_bot(mut self) -> Self {
         self.is_any_bot = true;
         self
@@ -298,7 +299,7 @@ impl Discord {
         self.shared.wait(what, |state| holds(state).then_some(())).await;
     }
 
-    /// The same, for what may take longer than [`WAIT_MAX`].
+    /// Waits like [`Discord::until`], for a change that may take longer than [`WAIT_MAX`].
     pub(crate) async fn until_within(
         &self,
         limit: Duration,

@@ -47,7 +47,7 @@ impl User {
         self
     }
 
-    /// `<@id>`.
+    /// Returns `<@id>`.
     pub(crate) fn mention(&self) -> String {
         format!("<@{}>", self.id)
     }
@@ -479,7 +479,7 @@ impl State {
         (content, Pings { users: ids, ..Pings::default() })
     }
 
-    /// A command is offered to a person in a channel they see, if they have what it asks for.
+    /// Returns true if a command is offered to a person: they have the permissions that it needs.
     fn offers(&self, user: Id, command: &Value) -> bool {
         let needed = super::gateway::snowflake(&command["default_member_permissions"]);
         let granted = self.permissions(user);

@@ -29,12 +29,12 @@ impl Problem {
 }
 
 impl Refusal {
-    /// The bot is at fault.
+    /// Returns a refusal that is the bot's fault.
     pub(crate) fn new(status: u16, code: u64, message: &str) -> Self {
         Self { status, code, message: message.to_owned(), problems: Vec::new(), is_violation: true }
     }
 
-    /// Something that is no longer there.
+    /// Returns a refusal because a target is no longer there.
     pub(crate) fn circumstance(status: u16, code: u64, message: &str) -> Self {
         Self { is_violation: false, ..Self::new(status, code, message) }
     }

@@ -222,12 +222,13 @@ impl State {
         })
     }
 
-    /// The application may see what is in this message: by its intent, or because it is meant.
+    /// Returns true if the application may see the content of this message: by its intent, or because the message is
+    /// for it.
     pub(crate) fn sees(&self, message: &Message) -> bool {
         self.bot.privileged & super::gateway::MESSAGE_CONTENT != 0 || self.always_sees(message)
     }
 
-    /// The application sees what is in this message even without the intent.
+    /// Returns true if the application sees the content of this message even without the intent.
     pub(crate) fn always_sees(&self, message: &Message) -> bool {
         let direct = self.channels.get(&message.channel).is_some_and(|channel| channel.recipient.is_some());
         direct || message.author == self.bot.id || message.pings.users.contains(&self.bot.id)

@@ -50,7 +50,8 @@ pub(crate) fn message(body: &Value, at: &str) -> Vec<Problem> {
     problems
 }
 
-/// Discord would take it, herder must not send it: whatever an agent names would be fetched for a preview.
+/// Returns problems with previews: Discord would accept them, but herder must not send them, because Discord would
+/// fetch every address that an agent names.
 pub(crate) fn previews(body: &Value, at: &str) -> Vec<Problem> {
     const SUPPRESS_EMBEDS: u64 = 1 << 2;
     let shows = body["flags"].as_u64().unwrap_or_default() & SUPPRESS_EMBEDS == 0;
@@ -123,7 +124,7 @@ fn button(button: &Value, at: &str) -> Option<Problem> {
     is_bare.then(|| Problem::new(at, "A button must have a label or an emoji"))
 }
 
-/// A message without anything in it.
+/// Returns true if a message has nothing in it.
 pub(crate) fn is_empty(body: &Value, files: usize) -> bool {
     let has = |name: &str| !array(&body[name]).is_empty();
     body["content"].as_str().is_none_or(|content| content.trim().is_empty())
@@ -202,7 +203,7 @@ fn length(item: &Value) -> usize {
         + inner
 }
 
-/// A name and a description, in all languages.
+/// Checks a name and a description, in all languages.
 fn named(item: &Value, at: &str, problems: &mut Vec<Problem>) {
     let fits = |name: &str| NAME.is_match(name) && name == name.to_lowercase();
     if !fits(item["name"].as_str().unwrap_or_default()) {
@@ -294,7 +295,7 @@ pub(crate) fn choice_list(list: &[Value], at: &str) -> Vec<Problem> {
     problems
 }
 
-/// The refusal for what was found, if anything was.
+/// Returns the refusal for these problems, if there are any.
 pub(crate) fn refused(problems: Vec<Problem>) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::invalid(problems)) }
 }

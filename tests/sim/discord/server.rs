@@ -427,7 +427,7 @@ fn refuse(state: &mut State, key: &str, refusal: &Refusal) -> Answer {
     answer(refusal.status, &refusal.body())
 }
 
-/// The token is where Discord looks for it. What an interaction's own token opens needs no other.
+/// Checks that the token is where Discord expects it. Routes with an interaction's own token need no other.
 fn authorized(head: &hyper::http::request::Parts, call: &Call, state: &mut State) -> Result<(), Refusal> {
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     if !header("user-agent").is_some_and(|agent| agent.starts_with("DiscordBot (")) {

@@ -130,7 +130,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// A public thread.
+    /// Returns true for a public thread.
     pub(crate) fn is_thread(&self) -> bool {
         self.kind == THREAD
     }
@@ -228,7 +228,7 @@ pub(crate) struct Button {
 }
 
 impl Message {
-    /// Only one person can see it.
+    /// Returns true if only one person can see it.
     pub(crate) fn is_ephemeral(&self) -> bool {
         self.ephemeral_to.is_some()
     }
@@ -385,13 +385,13 @@ impl State {
         jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&now).ok()
     }
 
-    /// Now by Discord's clock, in milliseconds of Unix time.
+    /// Returns the present time by Discord's clock, in milliseconds of Unix time.
     pub(crate) fn now(&self) -> u64 {
         let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         u64::try_from(unix.saturating_sub(self.behind).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Something is said.
+    /// Adds a message and returns its id.
     pub(crate) fn insert_message(&mut self, message: Message) -> Id {
         let id = message.id;
         self.wakes(message.channel);
@@ -444,7 +444,7 @@ impl State {
         })
     }
 
-    /// The bot is in the guild.
+    /// Returns true if the bot is in the guild.
     pub(crate) fn is_bot_there(&self) -> bool {
         self.guild.members.contains_key(&self.bot.id)
     }

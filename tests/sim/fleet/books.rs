@@ -110,7 +110,7 @@ impl Books {
         if at <= until { self.max_active.max(before) } else { self.max_active }
     }
 
-    /// A batch is on disk.
+    /// Records a batch that is on disk.
     pub(crate) fn committed(
         &mut self,
         batch: &Batch,
@@ -232,15 +232,15 @@ impl Books {
         Ok(())
     }
 
-    /// herder was killed, or went down.
+    /// Records the end of a life of herder, by a kill or in order.
     pub(crate) fn herder_is_gone(&mut self) {
         self.posts.herder_is_gone();
         self.gates.herder_is_gone();
         self.lost.clear();
     }
 
-    /// The supervisor of an agent is given up: its process is ended, and of its session nothing is recorded before the next
-    /// start.
+    /// Records that an agent's supervisor is given up: its process is ended, and nothing of its session is recorded
+    /// before the next start.
     pub(crate) fn breaks_over_everything(&mut self, agent: &AgentName) {
         self.gates.is_lost(agent);
         self.lost.insert(agent.clone());
@@ -251,7 +251,7 @@ impl Books {
         !self.lost.contains(agent)
     }
 
-    /// A network has these lines.
+    /// Records lines that have arrived on a network.
     pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
         self.posts.arrived(network, lines)?;
         self.ends.arrived(network, lines)
@@ -288,7 +288,7 @@ impl Books {
         Ok(())
     }
 
-    /// After some days without faults.
+    /// Checks, after some days without faults, that nothing is left.
     pub(crate) fn everything_has_come_to_an_end(&self) -> Result<(), String> {
         if let Some((call, agent)) = self.calls.iter().min_by_key(|(call, _)| **call) {
             let phase = self.agents.get(agent).map(|agent| &agent.phase);

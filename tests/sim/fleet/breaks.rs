@@ -40,7 +40,7 @@ pub(crate) struct Breaks {
 }
 
 impl Breaks {
-    /// herder is gone, and with it whatever was wrong.
+    /// Forgets all supervisors: they end with herder.
     pub(crate) fn herder_is_gone(&mut self) {
         *self = Self::default();
     }

@@ -100,7 +100,7 @@ fn work_line(post: &Post) -> Option<&str> {
 }
 
 impl Ends {
-    /// A batch is on disk.
+    /// Records a batch that is on disk.
     pub(crate) fn committed(&mut self, batch: &Batch, receipt: &Receipt) -> Result<(), String> {
         let mut ends = Vec::new();
         for entry in batch.writes.iter().flat_map(|write| &write.entries) {
@@ -148,7 +148,7 @@ impl Ends {
         }
     }
 
-    /// A network has these lines.
+    /// Records lines that have arrived on a network.
     pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
         for line in lines.iter().filter(|line| work_line(&line.source).is_some()) {
             let says = Says::of(&line.text)?;
@@ -184,7 +184,7 @@ impl Ends {
         }
     }
 
-    /// An agent's event; `agent`: as it was before.
+    /// Records an agent's event; `agent` is its state before.
     pub(crate) fn heard(&mut self, name: &AgentName, event: &Event, agent: &Agent) -> Result<(), String> {
         match event {
             Event::TaskReported { session, work, report } => {
@@ -219,7 +219,7 @@ impl Ends {
         Ok(())
     }
 
-    /// After a batch: a task of which its agent has said how it ends is over with its session.
+    /// Checks after a batch: a task on whose end its agent has reported is over with its session.
     pub(crate) fn what_was_said_is_how_it_ends(&mut self) -> Result<(), String> {
         match self.due.take() {
             Some((name, word)) => Err(format!("{name} has said {word:?}, and its session is over without")),

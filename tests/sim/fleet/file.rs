@@ -106,7 +106,8 @@ impl File {
     }
 }
 
-/// After how long tasks go to others, often at once for those that wait already; never, now and then.
+/// Draws the time after which tasks go to others; for tasks that wait already it is often over at once. Sometimes it
+/// is never.
 fn reassign_after(dice: &mut Random) -> Duration {
     Duration::from_secs([0, 600, 3600, 4 * 3600][dice.index(4)])
 }
@@ -223,7 +224,7 @@ fn runs_otherwise(one: &AgentSpec, other: &AgentSpec) -> bool {
 }
 
 impl Reads {
-    /// An agent's event; `agent`: as it was before. `noted`: what the file was known to say of it.
+    /// Checks an agent's event; `agent` is its state before, `noted` the section of it that was known.
     pub(crate) fn heard(
         &mut self,
         name: &AgentName,
@@ -278,7 +279,7 @@ impl Reads {
         }
     }
 
-    /// After a batch: what runs otherwise now was cut with what says so.
+    /// Checks after a batch: a session whose command line has changed was cut with the same batch.
     pub(crate) fn whoever_runs_otherwise_is_cut(&mut self, name: &AgentName) -> Result<(), String> {
         if self.outdated.remove(name) { Err(format!("{name} goes on by an old command")) } else { Ok(()) }
     }

@@ -38,12 +38,13 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// Other rules count from now on.
+    /// Sets other rules from now on.
     pub(crate) fn rule(&mut self, rules: QuotaRules, now: Timestamp) {
         (self.rules, self.since) = (rules, now);
     }
 
-    /// A limit closes the gate with the very event that says so, a reset or a probe opens it a little, proof opens it.
+    /// Records the end of a session: a limit closes the gate with the very event that reports it, a reset or a probe
+    /// opens it a little, proof opens it.
     pub(crate) fn session_ended(
         &mut self,
         account: &AccountName,
@@ -70,18 +71,19 @@ impl Gates {
         }
     }
 
-    /// The agent that was to try an account is gone with herder, and its process is ended before any session begins.
+    /// Forgets the agents that were to try an account: they are gone with herder, and their processes are ended
+    /// before any session begins.
     pub(crate) fn herder_is_gone(&mut self) {
         self.gates.values_mut().for_each(|gate| gate.tries = None);
     }
 
-    /// The supervisor of an agent is given up, and its process is ended: it shows nothing any more.
+    /// Records that an agent's supervisor is given up and its process ended: it cannot try an account any more.
     pub(crate) fn is_lost(&mut self, agent: &AgentName) {
         let tries = self.gates.values_mut().filter(|gate| gate.tries.as_ref() == Some(agent));
         tries.for_each(|gate| gate.tries = None);
     }
 
-    /// The account is closed until a person says otherwise.
+    /// Closes the account until a person says otherwise.
     pub(crate) fn refused(&mut self, account: &AccountName) {
         let gate = self.gates.entry(account.clone()).or_default();
         gate.blocked = true;
@@ -121,7 +123,8 @@ impl Gates {
         Ok(())
     }
 
-    /// After a limit, herder tries by itself, after a question to a person, or on a person's command.
+    /// Checks a closed gate: after a limit, herder tries by itself, after a question to a person, or on a person's
+    /// command.
     fn it_goes_on_by_the_rules(
         &self,
         account: &AccountName,

@@ -53,7 +53,7 @@ fn waits_since(agent: &Agent, work: &Work) -> Timestamp {
 }
 
 impl Halted {
-    /// Another time may be written from now on.
+    /// Sets another time from now on.
     pub(crate) fn rule(&mut self, after: Duration, now: Timestamp) {
         if after != self.after {
             (self.before, self.after, self.since) = (self.after, after, now);
@@ -65,7 +65,7 @@ impl Halted {
         self.stopped.extend(agents.into_iter().map(|agent| (agent, now)));
     }
 
-    /// An agent's event. Neither a kill nor a supervisor that is given up lets an agent go on that was to stop.
+    /// Checks an agent's event: neither a kill nor a supervisor that is given up lets a stopped agent continue.
     pub(crate) fn whoever_was_stopped_begins_nothing(
         &mut self,
         name: &AgentName,

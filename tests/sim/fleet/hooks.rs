@@ -102,7 +102,7 @@ fn is_unwanted(window: &Window) -> bool {
     window.lines.iter().any(|line| line.post.0 % 97 == 5)
 }
 
-/// The posts to webhooks are on disk together with their event, each once.
+/// Checks that the posts to webhooks are on disk together with their event, each once.
 pub(crate) fn each_transition_is_told_once(
     batch: &Batch,
     receipt: &Receipt,

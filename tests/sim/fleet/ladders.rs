@@ -43,7 +43,7 @@ fn subject(work: &Work) -> Option<WorkId> {
 }
 
 impl Ladders {
-    /// An agent's event; `agent`: as it was before.
+    /// Records an agent's event; `agent` is its state before.
     pub(crate) fn heard(
         &mut self,
         name: &AgentName,
@@ -124,7 +124,7 @@ impl Ladders {
         Ok(())
     }
 
-    /// A finding is passed on in the same decision.
+    /// Checks that a finding is passed on in the same decision.
     pub(crate) fn what_is_found_is_told(&self, name: &AgentName) -> Result<(), String> {
         match self.0.get(name) {
             Some(ladder) if ladder.owes => Err(format!("something was found of {name}, and nobody is told")),
@@ -132,7 +132,7 @@ impl Ladders {
         }
     }
 
-    /// After some days without faults.
+    /// Checks, after some days without faults, that no evaluation is open.
     pub(crate) fn every_evaluation_is_over(&self, agents: &HashMap<AgentName, Agent>) -> Result<(), String> {
         for (name, ladder) in &self.0 {
             let agent = agents.get(name);
@@ -145,7 +145,7 @@ impl Ladders {
         Ok(())
     }
 
-    /// No whisper is lost.
+    /// Checks that no whisper is lost.
     pub(crate) fn what_waits_is_what_it_has(&self, name: &AgentName, agent: &Agent) -> Result<(), String> {
         let has: BTreeSet<WorkId> = agent.whispers.iter().map(|whisper| whisper.id).collect();
         let none = BTreeSet::new();

@@ -165,7 +165,7 @@ fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
     Vec::new()
 }
 
-/// Every process of the life before is found by its mark.
+/// Ends every process of the life before, which is found by its marker.
 fn end_orphans(sim: &Sim, agents: &[Bereft]) -> Ended {
     let mut world = sim.world();
     let mut ended = Ended::default();
@@ -277,7 +277,7 @@ async fn trouble(sim: Sim, mut dice: Random) {
     }
 }
 
-/// The state after a replay equals the state before.
+/// Checks that the state after a replay equals the state before.
 fn compare(sim: &Sim, plan: &Plan) -> Result<(), String> {
     let alone: Arc<herder::journal::Onlooker> = Arc::new(|_| true);
     let journal = Journal::in_memory(&sim.memory, "simulated", history(), alone);

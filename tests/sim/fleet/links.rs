@@ -16,7 +16,7 @@ use super::world::Sim;
 /// Lines that are sent before they are confirmed.
 const WINDOW: usize = 4;
 
-/// More than a line of the outbox ever has: none is cut once more.
+/// Returns more room than any line of the outbox needs, so that none is cut once more.
 fn room(_: &Target) -> usize {
     400
 }

@@ -31,7 +31,7 @@ pub(crate) struct Posts {
 }
 
 impl Posts {
-    /// A post is on disk.
+    /// Records a post that is on disk.
     pub(crate) fn owed(&mut self, post: &Post) -> Result<(), String> {
         let owed = Owed { network: post.network.clone(), ..Owed::default() };
         match self.owed.insert(post.id, owed) {
@@ -40,7 +40,7 @@ impl Posts {
         }
     }
 
-    /// A network has these lines.
+    /// Records lines that have arrived on a network.
     pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
         for line in lines {
             let part = (line.post, line.index);
@@ -67,7 +67,7 @@ impl Posts {
         Ok(())
     }
 
-    /// The link was lost: what has arrived of the window may be said once more.
+    /// Records the loss of a link: lines of the window that have arrived may be said once more.
     pub(crate) fn nobody_knows(&mut self, lines: &[Line]) {
         self.unknown.extend(lines.iter().map(|line| (line.post, line.index)));
     }
@@ -81,7 +81,7 @@ impl Posts {
         }
     }
 
-    /// herder is gone: whatever has arrived and is not on disk may be said once more.
+    /// Records the end of herder: lines that have arrived and are not recorded on disk may be said once more.
     pub(crate) fn herder_is_gone(&mut self) {
         for (post, owed) in &self.owed {
             let lines = owed.arrived.iter().filter(|line| **line >= owed.confirmed);

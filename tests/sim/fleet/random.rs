@@ -24,7 +24,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `end`.
+    /// Draws a number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
@@ -34,12 +34,12 @@ impl Random {
         from + Duration::from_millis(self.below(span + 1))
     }
 
-    /// About as often as `part` in `of`.
+    /// Draws true in about `part` of `of` cases.
     pub(crate) fn is(&mut self, part: u64, of: u64) -> bool {
         self.below(of) < part
     }
 
-    /// Around `mean`, and never twice the same: from nothing to twice as long.
+    /// Draws a time around `mean`, never twice the same: from nothing to twice as long.
     pub(crate) fn around(&mut self, mean: Duration) -> Duration {
         self.between(Duration::from_millis(1), mean * 2)
     }

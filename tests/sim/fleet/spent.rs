@@ -89,13 +89,13 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Other caps count from now on.
+    /// Sets other caps from now on.
     pub(crate) fn cap(&mut self, caps: SharedCaps, now: Timestamp) {
         // An agent that is just ending a session is waited for before the books are checked.
         (self.caps, self.since) = (caps, now.after(Duration::from_secs(15)));
     }
 
-    /// An agent's event; `agent`: as it was before; `began_on`: the account that its last session began on.
+    /// Records an agent's event; `agent` is its state before, `began_on` the account that its last session began on.
     pub(crate) fn heard(
         &mut self,
         name: &AgentName,
@@ -144,7 +144,7 @@ impl Spent {
         self.sums.entry(whose).or_default().waived.push(waived);
     }
 
-    /// A reading of the session's meter: what it shows beyond the last one was used since.
+    /// Records a reading of the session's meter: the difference from the last one was used since.
     fn read(&mut self, name: &AgentName, account: &AccountName, usage: Usage, at: Timestamp) {
         let meter = self.meters.entry(name.clone()).or_default();
         if usage.tokens() < meter.tokens() || usage == *meter {
@@ -201,7 +201,7 @@ impl Spent {
         }
     }
 
-    /// After a batch: a cap of its own ends an agent's session with the very use that reaches it.
+    /// Checks after a batch: a cap of its own ends an agent's session with the very usage that reaches it.
     pub(crate) fn whoever_reaches_its_own_cap_is_stopped(
         &mut self,
         name: &AgentName,
@@ -220,7 +220,7 @@ impl Spent {
         }
     }
 
-    /// An agent that worked when a cap was reached has stopped once it has used something since.
+    /// Checks that an agent that worked when a cap was reached has stopped once it has used something since.
     pub(crate) fn nobody_works_past_a_cap(&self, views: &[View], now: Timestamp) -> Result<(), String> {
         let works = |view: &&View| matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. });
         for view in views.iter().filter(works) {
@@ -234,7 +234,7 @@ impl Spent {
         Ok(())
     }
 
-    /// The usage that people are shown is the recorded usage.
+    /// Checks that the usage that people are shown is the recorded usage.
     pub(crate) fn what_is_shown_was_used(&self, shown: &[Shared], now: Timestamp) -> Result<(), String> {
         for shared in shown {
             let whose = shared.scope.clone().map_or(Whose::Fleet, Whose::Account);

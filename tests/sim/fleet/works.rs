@@ -56,7 +56,7 @@ impl Works {
         }
     }
 
-    /// An agent's event; `agent`: as it was before.
+    /// Records an agent's event; `agent` is its state before.
     pub(crate) fn heard(&mut self, name: &AgentName, event: &Event, agent: &Agent) -> Result<(), String> {
         match event {
             Event::Queued { work } => {
@@ -123,7 +123,7 @@ impl Works {
         Ok(())
     }
 
-    /// An event of the board, as it was before.
+    /// Records an event of the board, whose state before is given.
     pub(crate) fn boarded(
         &mut self,
         event: &BoardEvent,
@@ -190,7 +190,7 @@ impl Works {
         Ok(())
     }
 
-    /// No work leaves an agent without a word, and none comes so.
+    /// Checks that every change of an agent's work has an event.
     pub(crate) fn of_an_agent_are_those_it_has(&self, name: &AgentName, agent: &Agent) -> Result<(), String> {
         let asked = agent.queue.iter().chain(&agent.current).filter(|work| is_asked_for(work.kind));
         let has: BTreeSet<WorkId> = asked.map(|work| work.id).collect();
@@ -199,7 +199,7 @@ impl Works {
         if has == *known { Ok(()) } else { Err(format!("{name} has {has:?}, and was given {known:?}")) }
     }
 
-    /// Everything that is not over is with an agent or on the board.
+    /// Checks that all open work is with an agent or on the board.
     pub(crate) fn every_one_is_somewhere(
         &self,
         agents: &HashMap<AgentName, Agent>,
@@ -225,7 +225,7 @@ impl Works {
         Ok(())
     }
 
-    /// Nothing waits any more.
+    /// Checks that nothing waits any more.
     pub(crate) fn everything_has_come_to_an_end(
         &self,
         agents: &HashMap<AgentName, Agent>,

@@ -138,7 +138,7 @@ impl Sim {
         self.world.lock().expect("nobody panics with the world in hand")
     }
 
-    /// Something is done that could be herder's last step. Answers whether herder lives on.
+    /// Takes a step that could be herder's last one. Returns whether herder lives on.
     pub(crate) fn step(&self, done: impl FnOnce(&mut World) -> Result<(), String>) -> bool {
         let mut world = self.world();
         if world.ending.is_some() {

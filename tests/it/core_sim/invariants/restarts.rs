@@ -43,7 +43,7 @@ impl Limits {
         }
     }
 
-    /// A command that may skip a countdown was given.
+    /// Records a command that may skip a countdown.
     pub(in crate::core_sim) fn person_may_skip_the_wait(&mut self) {
         self.not_before = None;
     }

@@ -41,7 +41,7 @@ impl Spending {
         *self.days.entry(day).or_default() += dollars;
     }
 
-    /// One more cap's worth, from where it is.
+    /// Records a waiver: one more cap's worth from the present amount.
     pub(in crate::core_sim) fn person_resumes(&mut self, now: Timestamp) {
         let (hour, day) = hour_and_day(now);
         for (spent, allowed, window, cap) in [

@@ -122,7 +122,7 @@ impl Harried {
         seen.unwrap_or_else(|_| panic!("nobody judges\n{}", self.story.log()))
     }
 
-    /// Killed at a random moment of a life: while it comes up, or after that.
+    /// Kills herder at a random moment of a life: while it starts, or after that.
     async fn is_killed_somewhere(&mut self) {
         if self.moments.millis(3).as_millis() > 0 {
             self.story.until("its start", |_, _| true).await;
@@ -212,7 +212,8 @@ impl Harried {
     }
 }
 
-/// A whisper that was handed over and recorded is not handed over again; a kill between the two repeats it once.
+/// Checks that a whisper that was handed over and recorded is not handed over again; a kill between the two repeats
+/// it once.
 fn whispers_are_repeated_by_kills_alone(ended: &Ended, kills: &[Timestamp], seed: u64) {
     let delivered = |of: &Whisper| {
         ended.events.iter().find_map(|(at, event)| match event {

@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// JSON with the protocol's own names in it.
+/// Returns a strategy for JSON with the protocol's own names in it.
 fn json() -> impl Strategy<Value = Value> {
     let names =
         ["thread", "turn", "item", "error", "tokenUsage", "total", "rateLimits", "primary", "id", "_meta"];

@@ -27,7 +27,7 @@ pub(super) fn get(state: &State, call: &Call) -> Outcome {
     Ok((200, state.channel_json(&channel)))
 }
 
-/// Public threads of a channel that were archived, the last one first.
+/// Returns the archived public threads of a channel, the last one first.
 pub(super) fn archived_threads(state: &State, call: &Call) -> Outcome {
     let id = call.id("channel_id");
     channel_for(state, id, READ_MESSAGE_HISTORY)?;
@@ -110,7 +110,7 @@ pub(super) fn create(state: &mut State, call: &Call) -> Outcome {
     Ok((201, state.channel_json(&channel)))
 }
 
-/// The topic of a text channel is shorter than the contract says, which thinks of forums.
+/// Checks the topic of a text channel, whose limit is shorter than in the contract, which gives that of forums.
 fn topic_fits(body: &Value) -> Result<(), Refusal> {
     if body["topic"].as_str().is_some_and(|topic| topic.chars().count() > 1024) {
         return Err(Refusal::invalid(vec![Problem::new("/topic", "Must be 1024 or fewer in length.")]));
@@ -260,7 +260,7 @@ pub(super) fn delete_overwrite(state: &mut State, call: &Call) -> Outcome {
 }
 
 impl State {
-    /// A channel is gone; what was in a category stands on its own afterwards, threads go with their channel.
+    /// Removes a channel: the channels of a category then stand on their own, threads go with their channel.
     pub(crate) fn remove_channel(&mut self, id: Id) {
         let inside: Vec<Channel> =
             self.channels.values().filter(|channel| channel.parent == Some(id)).cloned().collect();

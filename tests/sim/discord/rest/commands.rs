@@ -59,7 +59,7 @@ fn list(state: &State, guild: Option<Id>) -> Value {
         .collect()
 }
 
-/// Discord shows other languages only to who asks for them.
+/// Removes other languages, which Discord shows only on request.
 fn without_localizations(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(without_localizations),

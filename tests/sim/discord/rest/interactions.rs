@@ -74,7 +74,7 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
     Ok(NO_CONTENT)
 }
 
-/// The bot never learns that this callback was taken: asking again is no fault of its own.
+/// Records that the bot never learns of an accepted callback: a second one is no fault of its own.
 pub(crate) fn answer_lost(state: &mut State, call: &Call) {
     let ack = state.interactions.get_mut(&call.id("interaction_id")).and_then(|known| known.ack.as_mut());
     if let Some(ack) = ack {
@@ -129,7 +129,7 @@ fn answer_message(
     Ok(message)
 }
 
-/// «is thinking…»
+/// Adds the message «is thinking…».
 fn insert_thinking(state: &mut State, interaction: &Interaction, flags: u64) -> Id {
     let flags = flags & EPHEMERAL | LOADING;
     let id = state.new_id();

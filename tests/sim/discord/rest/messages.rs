@@ -88,7 +88,7 @@ fn attachments(state: &mut State, body: &Value, files: &[File]) -> Result<Vec<At
     Ok(files.iter().map(|file| Attachment { id: state.new_id(), ..kept(file) }).collect())
 }
 
-/// Whom a content of the bot's really notifies.
+/// Returns the people that a content of the bot really notifies.
 pub(crate) fn resolved_pings(state: &State, content: &str, channel: Id, allowed: &Value) -> Pings {
     let has =
         |list: &str, id: Id| allowed[list].as_array().into_iter().flatten().any(|v| snowflake(v) == Some(id));

@@ -130,7 +130,7 @@ fn channel_for(state: &State, id: Id, needed: u64) -> Result<Channel, Refusal> {
     Ok(channel.clone())
 }
 
-/// The guild of the path is the one there is.
+/// Checks that the guild of the path exists.
 fn in_guild(state: &State, call: &Call) -> Result<(), Refusal> {
     if call.id("guild_id") != state.guild.id {
         return Err(Refusal::unknown(10004, "Guild", false));
