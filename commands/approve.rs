@@ -107,7 +107,8 @@ async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Returns true if the answer denies a plan in a protocol that has no room for words: these follow as a message.
+/// Returns true if the question is about a plan of an ACP agent, whose protocol has no room for the reason of a denial:
+/// the caller sends the words as a message afterwards.
 fn is_sent_back_mute(agent: &Agent, ask: AskId) -> bool {
     let is_plan = agent.open_ask(ask).is_some_and(|ask| matches!(ask.about, About::Plan { .. }));
     is_plan && agent.spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Acp)

@@ -50,7 +50,8 @@ pub fn discord_user(identity: &str) -> Option<&str> {
 pub struct Standing {
     /// The role.
     pub role: Role,
-    /// The identity for the record: `account:alice`, `mask:…`, `local`.
+    /// The identity for the record: `account:alice`, `mask:…`, `discord:<id>`, `http:<name>` or `local`; with linked
+    /// accounts all of them. `None` if the network confirms nothing.
     pub identity: Option<String>,
 }
 
@@ -135,8 +136,8 @@ impl Access {
         Self { ties, ..self }
     }
 
-    /// Returns whether no one at all can command, which is reported at start. Viewers do not count, as they only
-    /// look.
+    /// Returns true if `[access]` names no operator or admin in force, so that nobody can command in chat (the local
+    /// shell still can). Reported at start.
     #[must_use]
     pub fn nobody(&self) -> bool {
         !self.named().rules.iter().any(|(role, _)| *role >= Role::Operator)

@@ -98,7 +98,8 @@ impl Offset {
         jumped.then_some(by)
     }
 
-    /// Accepts gradual corrections, such as NTP's, without reporting a jump.
+    /// Takes the present difference as the new base, so that gradual corrections, such as NTP's, never add up to a
+    /// jump. Call it after [`Offset::jumped`] returned `None`: it also swallows a jump that was not fetched.
     pub fn follow(&mut self) {
         *self = Self::read();
     }

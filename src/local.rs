@@ -42,7 +42,8 @@ const STRANGERS_MAX: usize = 4;
 /// Timeout of sending a refusal.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 
-/// Timeout of a peer that connects and sends nothing.
+/// Maximum time for a peer to complete a request line, the first or a later one; then it is disconnected without an
+/// answer.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// A command from the shell.
@@ -244,7 +245,8 @@ enum Stranger {
     OtherUser,
     /// It is an agent: it runs as the same user, but is a descendant of herder (which is the subreaper of all its orphans).
     Agent,
-    /// It may be left from a killed herder's agent, which is not a descendant of this herder.
+    /// It may be a leftover of an agent of an earlier, killed herder: no descendant of this one, so descent cannot tell
+    /// it from a person's shell. It is refused too.
     Unproven,
 }
 

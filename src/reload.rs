@@ -77,7 +77,7 @@ pub struct Setup {
     pub fleet: Fleet,
     /// The access rules, shared with all that check them.
     pub access: Access,
-    /// The redactor, shared with all that speak.
+    /// The redactor, shared with all that speak: it learns the new secrets before any agent receives them.
     pub redactor: Redactor,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Neither shows nor changes anything about agents: for everyone, known or not.
+    /// Anyone, known or not: only commands that neither show nor change anything about agents (`whoami`, `link`).
     Anybody,
     /// May look: status, log, help.
     Viewer,

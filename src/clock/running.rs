@@ -22,7 +22,7 @@ pub struct Running(Option<Arc<Mutex<State>>>);
 
 #[derive(Debug)]
 struct State {
-    /// The last time at which herder was seen to run.
+    /// Time of the last tick or reading of this clock: until then this process ran. A gap from here counts as stopped.
     seen: Instant,
     /// The total time in which it did not run.
     stood: Duration,

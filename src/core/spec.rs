@@ -248,8 +248,9 @@ impl AgentSpec {
         }
     }
 
-    /// Returns true if a process that was started for this spec also fits `other`: the same program with the same
-    /// model, folder and permissions. Other settings take effect at once or from the next session on.
+    /// Returns true if a process that was started for this spec also fits `other`, so that it need not be restarted:
+    /// the same command line (runtime, command, prompt, output, model, permissions, sandbox), folder and environment.
+    /// Other settings take effect at once or from the next session on.
     #[must_use]
     pub fn runs_as(&self, other: &Self) -> bool {
         // Fields are listed by name, so that a new setting has to be classified here.

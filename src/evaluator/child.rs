@@ -24,7 +24,8 @@ const COMPLAINT_MAX: usize = 8 * 1024;
 /// Time between SIGTERM and SIGKILL: an interrupted judge has nothing to save.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Maximum time to read the pipes after the tree has ended: they close at once unless a survivor holds one.
+/// Maximum time after the tree has ended to read the rest of the pipes (a survivor may hold one), and then to reap the
+/// process.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The end of the process.

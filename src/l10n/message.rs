@@ -552,7 +552,7 @@ fn emoji(category: Category) -> &'static str {
     }
 }
 
-/// Returns the value by which a message selects its form.
+/// Returns the value of `$kind`, by which a locale's text chooses its wording for a kind of work.
 fn kind_key(kind: WorkKind) -> Value<'static> {
     Value::from(match kind {
         WorkKind::Message => "message",

@@ -26,7 +26,7 @@ pub(super) const WORDS_MESSAGES_MAX: usize = 3;
 /// Maximum size of the file with an agent's text, in bytes: hours of talk, and a tenth of Discord's limit.
 const FILE_MAX: usize = 1024 * 1024;
 
-/// A file attached to a message.
+/// A text file that herder attaches to its own message: the whole of an agent's long text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// Its name.

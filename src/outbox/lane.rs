@@ -21,7 +21,7 @@ pub(super) type Owed = oneshot::Sender<Infallible>;
 /// A delivered part of a post: its number of lines, or `None` for all.
 pub(super) type Part = (PostId, Option<u32>);
 
-/// One line to send.
+/// The unit that a network sends and confirms at once: a line on IRC, a whole message on Discord.
 #[derive(Debug, PartialEq)]
 pub struct Line {
     /// The target.

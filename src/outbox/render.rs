@@ -174,7 +174,8 @@ impl Renderer {
         vec![discord::head(text, &note)]
     }
 
-    /// Renders an agent's request: herder's sentence, and under it the request, unchanged.
+    /// Renders an agent's request: herder's sentence, and under it the request in the agent's own words, cleaned and
+    /// redacted. `code`: it is a command, whose hidden characters are made visible.
     fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
         let Body::Notice(notice) = &post.body else { return Vec::new() };
         let (head, asked) = (clean(&self.locale.notice(&self.redactor.of(notice))), as_asked(asked, code));

@@ -47,7 +47,8 @@ impl<L, A> Default for Order<L, A> {
 }
 
 impl<L, A> Order<L, A> {
-    /// Returns true if there is room for another line.
+    /// Returns true if fewer than [`HELD`] lines of all places are waiting, under way or not yet answered; otherwise
+    /// the caller reads no more lines.
     pub(super) fn have_room(&self) -> bool {
         self.held < HELD
     }

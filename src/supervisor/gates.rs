@@ -43,7 +43,8 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
     )
 }
 
-/// Returns the account whose gate an event creates, if it has none.
+/// Returns the account that an event gives a gate of its own (a usage limit, or half-open for a probe). The caller
+/// checks that it had none before.
 pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
     match event {
         FleetEvent::AccountExhausted { account, .. } | FleetEvent::AccountTried { account, .. } => {

@@ -61,7 +61,8 @@ struct Known {
     last: u64,
 }
 
-/// The recent state of all channels, see the module. Clones share the same state.
+/// Recent lines, members and topics of all channels, and the extra channels that agents have joined; in memory only.
+/// Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Rooms(Arc<Shared>);
 

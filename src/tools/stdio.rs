@@ -50,7 +50,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(50);
 /// The reason why the tool server cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The variable that names the session's key is missing.
+    /// The variable with the path of the session's key file ([`super::VARIABLE`]) is not set.
     #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", super::VARIABLE)]
     NoKey,
     /// It could not execute itself without the unneeded variables.

@@ -14,12 +14,12 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 const USER_AGENT: &str = concat!("herder/", env!("CARGO_PKG_VERSION"));
 
-/// The result of a request.
+/// The result of one attempt to deliver an event to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The endpoint accepted it.
     Taken {
-        /// The status.
+        /// The HTTP status, 2xx.
         status: u16,
     },
     /// The endpoint did not answer, or not with success: try again later.

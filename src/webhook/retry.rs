@@ -39,7 +39,7 @@ pub enum Next {
     },
     /// It is dropped, and the next one is sent.
     Dropped {
-        /// Number of its refusals.
+        /// Number of failed attempts in a row, this refusal included; not only refusals of this event.
         attempts: u32,
         /// The reason.
         reason: String,

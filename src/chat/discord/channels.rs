@@ -173,7 +173,8 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
     }
 }
 
-/// Stores the ids of changed channels before anything is posted there.
+/// Stores the ids of channels that were found or created, and forgets those that were lost, before anything is posted
+/// there. A failure is only logged.
 async fn remember(bot: &Bot, plan: &mut Plan) {
     for (purpose, channel) in plan.changes() {
         let journal = &bot.ports.journal;

@@ -366,7 +366,8 @@ fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
         .and_then(|name| AgentName::new(name).ok())
 }
 
-/// Returns the present settings of the agent that a form edits.
+/// Returns the present settings of the agent that an `agent edit` form is about (named, else the channel's), to fill it
+/// in; `None` for other commands. The caller has checked the role.
 fn edited(bot: &Bot, asker: &Asker, command: &Command, given: &Given) -> Option<AgentSpec> {
     let agent = agent(asker, given).filter(|_| command.verb == Verb::AgentEdit)?;
     bot.ports.fleet.view(&agent)?.agent.spec.clone()

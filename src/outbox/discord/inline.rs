@@ -21,7 +21,8 @@ pub(super) enum Voice {
     Machine,
 }
 
-/// The characters with which herder's posts begin in the locales.
+/// The first characters of herder's own posts in all locales. An agent's line that begins with one is shown as a
+/// quotation, so that it cannot pass for herder's.
 const STATUS: [char; 22] = [
     '🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬', '📂', '🧱', '🔔',
     '🔄', '🤫', '⚠', '🕰',

@@ -53,7 +53,8 @@ fn is_zero(id: &Id) -> bool {
 struct Decided {
     /// Its channel, if known.
     channel: Option<Id>,
-    /// True if its task is not over, or the message is not marked so.
+    /// True if the message became a task and is still tracked: the task is not over, or the reaction that says so is
+    /// not set yet.
     open: bool,
 }
 

@@ -17,7 +17,8 @@ use crate::outbox::clean::clean;
 const ANSWER_MAX: usize = 8 * 1024 * 1024;
 /// Maximum length of Discord's own words in an error, in characters.
 const WORDS_MAX: usize = 300;
-/// The smallest of Discord's error codes except zero.
+/// The smallest of Discord's error codes except zero. A smaller code is not Discord's but, for example, a proxy's in
+/// between.
 const FIRST_CODE: u32 = 10_000;
 /// The wait after a 429 that does not state one.
 const UNTOLD: Duration = Duration::from_secs(5);
