@@ -31,6 +31,7 @@ mod discord_commands;
 mod discord_conversation;
 mod discord_delivery;
 mod discord_kill;
+mod discord_looks;
 
 mod discord_sim;
 mod docs;
@@ -57,6 +58,7 @@ mod networks;
 mod on;
 mod outbox;
 mod process_log;
+mod read_only;
 mod reasons;
 mod recovery;
 mod reload;
