@@ -29,6 +29,7 @@
 //!   `unread`: data written by a newer version
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
 //! - `compact`: rebuild of a database that is much larger than its content; `recent`: a second copy of the newest events
+//! - `follow`: the whole journal in order, from archives and the database, and then as it grows
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (its holder), `acked`, `recent.jsonl`, `ballast`, `archive/`,
@@ -47,6 +48,7 @@ pub mod encoding;
 mod error;
 mod export;
 mod fit;
+mod follow;
 mod handle;
 mod import;
 mod layout;
@@ -92,6 +94,7 @@ use crate::outbox::Post;
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
 pub use export::{Exported, export, export_to};
 pub use fit::Aside;
+pub use follow::{Filter, Followed, Follower, Page};
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use look_back::Looked;
