@@ -293,7 +293,7 @@ async fn commands(State(app): State<Shared>, caller: Caller, request: Request) -
     Ok(Json(json!({ "lines": reply.lines, "data": reply.data })))
 }
 
-/// Whether a caller may steer: the page shows buttons to those alone.
-pub(super) fn may_steer(caller: &Caller) -> bool {
-    caller.role >= Role::Operator
+/// Whether a role may steer: the page shows buttons to those alone.
+pub(super) fn may_steer(role: Role) -> bool {
+    role >= Role::Operator
 }

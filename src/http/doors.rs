@@ -121,11 +121,12 @@ impl Bound {
 
     /// Answers until `shutdown`; requests that have begun are answered to their end.
     pub async fn serve(self, setup: Setup, shutdown: CancellationToken) {
-        let app = app(setup, self.own, shutdown.clone());
+        let connections = TaskTracker::new();
+        let app = app(setup, self.own, (shutdown.clone(), connections.clone()));
         let door = Door {
             app,
             room: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
-            connections: TaskTracker::new(),
+            connections,
             shutdown: shutdown.clone(),
         };
         loop {

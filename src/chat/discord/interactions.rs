@@ -335,7 +335,7 @@ pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static 
     }
     let structured = asker.structured(command.name, given);
     if let Err(lines) = bot.ports.dispatcher.may(&structured) {
-        let refused = Answered { refused: true, lines, data: None };
+        let refused = Answered { refused: true, lines, ..Answered::default() };
         reply::at_once(bot, asker, &Reply { private: true, ..Reply::of(refused) }).await;
         return;
     }

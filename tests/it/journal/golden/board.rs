@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herder::core::board::BoardEvent;
-use herder::core::card::{Attempt, Card, Needs, Priority};
+use herder::core::card::{Attempt, Card, Needs, Priority, Spent};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
@@ -36,6 +36,7 @@ fn carded() -> Work {
         depth: 1,
         attempts: vec![attempt],
         came: Some(AT),
+        spent: Spent::default(),
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
