@@ -511,7 +511,7 @@ impl Inner {
             }
             Err(Failure::Lines(lines)) => (lines, None),
         };
-        let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();
+        let lines = lines.iter().map(|line| self.redactor.redact(&clean(line)).into_owned()).collect();
         (lines, data.map(|data| self.without_secrets(data)))
     }
 }

@@ -22,6 +22,7 @@ use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{Pattern, PromptMode};
+use crate::outbox::redact::Redactor;
 
 pub(super) use format::Format;
 
@@ -42,6 +43,7 @@ const PLACEHOLDER: &str = "{prompt}";
 #[derive(Debug)]
 pub struct Command {
     mode: PromptMode,
+    redactor: Redactor,
     text: HeadTail,
     patterns: Vec<(Regex, Category)>,
     /// The parser of its output, if that is not plain text.
@@ -75,6 +77,7 @@ impl Command {
         let invocation = Invocation { program: program.clone(), arguments, environment };
         let command = Self {
             mode: spec.prompt,
+            redactor: launch.redactor.clone(),
             text: HeadTail::new(TEXT_MAX),
             patterns: compile(&spec.patterns),
             format: format::of(launch),
@@ -174,7 +177,9 @@ impl Protocol for Command {
         if let Some(format) = &mut self.format {
             return format.line(line, happened);
         }
+        // Redaction comes before truncation.
         let text = String::from_utf8_lossy(line);
+        let text = self.redactor.redact(&text);
         self.text.push(&text);
         if !text.trim().is_empty() {
             happened.push(Happening::Output(both_ends(&text, TEXT_MAX)));

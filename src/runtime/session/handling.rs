@@ -161,7 +161,9 @@ impl Session {
                     let before = happened.len();
                     self.protocol.line(line, &mut happened);
                     if happened[before..].contains(&Happening::Malformed) {
-                        self.tail.print(line);
+                        // Redaction comes before truncation.
+                        let line = String::from_utf8_lossy(line);
+                        self.tail.print(self.launch.redactor.redact(&line).as_bytes());
                     }
                 }
                 Line::TooLong => bad += 1,
@@ -269,7 +271,7 @@ impl Session {
             Happening::Asked { key, tool, command, shell, vague } => {
                 self.asked.insert(key);
                 self.hold();
-                self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
+                self.outgoing.signal(Signal::Asked { key, tool, command, redacted: None, shell, vague });
             }
             Happening::Inquired { key, inquiry, part } => {
                 self.asked.insert(key);
