@@ -168,6 +168,7 @@ own-no-conversation = der Agent eröffnete kein Gespräch oder eines ohne Kennun
 own-other-protocol = der Agent spricht Version { $spoken } seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
 own-no-protocol = der Agent spricht keine Version seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
 own-model-not-set = das Modell { $model } lässt sich nicht einstellen
+own-no-plan-mode = der Agent hat keinen Modus, in dem er nur plant; setze permissions auf read-only, workspace-write oder full
 
 ## Warum ein Netz nicht zu haben ist; was die Gegenseite dazu sagt, folgt
 link-not-found = { $server } ist nicht zu finden

@@ -186,6 +186,7 @@ own-no-conversation = the agent opened no conversation, or one without an id: th
 own-other-protocol = the agent speaks version { $spoken } of its protocol and herder speaks version { $ours }; use a release of it that does
 own-no-protocol = the agent speaks no version of its protocol and herder speaks version { $ours }; use a release of it that does
 own-model-not-set = the model { $model } cannot be set
+own-no-plan-mode = the agent offers no mode in which it only plans; set permissions to read-only, workspace-write or full
 
 ## Why a network is not to be had; what the other side said of it follows
 link-not-found = cannot find { $server }

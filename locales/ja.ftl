@@ -153,6 +153,7 @@ own-no-conversation = エージェントが会話を開かないか、ID のな�
 own-other-protocol = エージェントのプロトコルはバージョン { $spoken }、herder はバージョン { $ours } です。合うリリースを使ってください
 own-no-protocol = エージェントはプロトコルのバージョンを示さず、herder はバージョン { $ours } です。合うリリースを使ってください
 own-model-not-set = モデル { $model } を設定できません
+own-no-plan-mode = エージェントに計画だけのモードがありません。permissions を read-only、workspace-write、full のどれかにしてください
 
 ## ネットワークにつながらない理由。相手の言葉があれば後に続く
 link-not-found = { $server } が見つかりません

@@ -237,10 +237,10 @@ fn choices(section: &Section<'_>, spec: &mut AgentSpec) {
     let autonomy = [("human", Autonomy::Human), ("full", Autonomy::Full), ("strict", Autonomy::Strict)];
     let relay = [("all", Relay::All), ("final", Relay::Final), ("none", Relay::None)];
     spec.permissions = section.choice("permissions", &permissions).unwrap_or(spec.permissions);
-    if spec.permissions == Permissions::Plan && spec.runtime != Runtime::Claude {
+    if spec.permissions == Permissions::Plan && spec.runtime == Runtime::Command {
         section.problem(
             "permissions",
-            "only runtime claude can begin with a plan; write \"read-only\", \"workspace-write\" or \"full\"",
+            "runtime command has no way to have a plan approved: only claude, codex and acp can begin with one; write \"read-only\", \"workspace-write\" or \"full\"",
         );
     }
     spec.autonomy = section.choice("autonomy", &autonomy).unwrap_or(spec.autonomy);

@@ -243,6 +243,8 @@ pub enum Own {
     OtherProtocol { spoken: Option<i64>, ours: i64 },
     /// The model cannot be selected.
     ModelNotSet { model: String },
+    /// The agent has no mode in which it plans and changes nothing.
+    NoPlanMode,
 
     // ── why a network is not to be had ──
     /// A reason of any network.
@@ -354,6 +356,7 @@ impl Own {
             | Self::HistoryRefused
             | Self::ConversationFull
             | Self::NoConversation
+            | Self::NoPlanMode
             | Self::OtherProtocol { .. } => Vec::new(),
         }
     }
@@ -471,6 +474,9 @@ impl fmt::Display for Own {
                 )
             }
             Self::ModelNotSet { model } => write!(f, "the model {model} cannot be set"),
+            Self::NoPlanMode => f.write_str(
+                "the agent offers no mode in which it only plans; set permissions to read-only, workspace-write or full",
+            ),
             Self::Link(reason) => reason.fmt(f),
             Self::Discord(reason) => reason.fmt(f),
         }

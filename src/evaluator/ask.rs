@@ -87,7 +87,7 @@ pub(super) fn invocation(
         settings.command.split_first().map_or((String::new(), Vec::new()), |(program, rest)| {
             (program.clone(), arguments(settings, rest, role))
         });
-    Ok(Invocation { program, arguments, environment })
+    Ok(Invocation { program, arguments, environment, waits: false })
 }
 
 fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> {

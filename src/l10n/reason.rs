@@ -101,6 +101,7 @@ fn own_reason(own: &Own) -> Message<'_> {
             [("spoken", spoken.to_string().into()), ("ours", ours.to_string().into())],
         ),
         O::ModelNotSet { model } => say("own-model-not-set", [text("model", model)]),
+        O::NoPlanMode => say("own-no-plan-mode", []),
         O::Link(reason) => link::link(reason),
         O::Discord(reason) => link::discord(reason),
     }

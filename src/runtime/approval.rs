@@ -91,6 +91,18 @@ pub trait Request {
 pub const UNANSWERED: &str =
     "Nobody answered in time. Decide by yourself what is safe, or say what you need and end your turn.";
 
+/// Returns the model's message for a plan that was sent back with words.
+#[must_use]
+pub fn not_approved(why: &str) -> String {
+    format!("The plan is not approved yet. The operator says: {why}")
+}
+
+/// The model's message for a plan that was refused without words.
+pub const PLAN_REFUSED: &str = "The plan is not approved. Do not carry it out; say in one sentence what you would need, and end your turn.";
+
+/// The model's message for an approved plan, for CLIs that have no such message.
+pub const PLAN_APPROVED: &str = "The plan is approved. Carry it out now.";
+
 /// The questions of one request, of which the first is open.
 #[derive(Debug)]
 struct Call {
@@ -234,6 +246,12 @@ impl<T: Request> Requests<T> {
     #[must_use]
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// Whether it is a plan that waits.
+    #[must_use]
+    pub fn is_plan(&self, key: AskKey) -> bool {
+        self.waiting.get(&key).is_some_and(|waiting| waiting.plan)
     }
 
     /// Returns a waiting request.

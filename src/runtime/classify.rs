@@ -2,7 +2,7 @@
 //! a result may have printed a known message on standard error.
 
 use super::command::died;
-use super::text::{Tail, bounded};
+use super::text::{RAW_MAX, Tail, bounded};
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Exit, Outcome};
 
@@ -18,10 +18,23 @@ pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> O
 /// at its beginning.
 pub const LOOKED_AT: usize = 64 * 1024;
 
+/// A longer field is none of an API's words.
+const FIELD_MAX: usize = 100;
+
 /// Returns a text in the form that rows are compared with: bounded and in lower case.
 #[must_use]
 pub fn small(text: &str) -> String {
     bounded(text, LOOKED_AT).to_lowercase()
+}
+
+/// The fields of a failure that say anything, and its text. The longest field comes last, so that what is cut is no other's.
+#[must_use]
+pub fn whole(fields: &[(&str, &String)], text: &str) -> String {
+    let mut fields: Vec<&(&str, &String)> = fields.iter().filter(|(_, value)| !value.is_empty()).collect();
+    fields.sort_by_key(|(_, value)| value.len() > FIELD_MAX);
+    let said: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name} {}", bounded(value, RAW_MAX))).collect();
+    if said.is_empty() { text.to_owned() } else { format!("{}: {text}", said.join(", ")) }
 }
 
 /// True for failures that an agent may wait out in silence with retries: limits and billing.

@@ -15,13 +15,14 @@ use regex::{Regex, RegexBuilder};
 
 use super::Launch;
 use super::classify::{is_limit, last_known, last_of, left};
-use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::text::{HeadTail, Tail};
-use crate::core::cut::both_ends;
+use super::process::spawn;
+use super::protocol::{Feed, GO, Happening, Invocation, Protocol, Steering};
+use super::text::{HeadTail, Tail, both_ends_kept};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{Pattern, PromptMode};
+use crate::outbox::redact::Redactor;
 
 pub(super) use format::Format;
 
@@ -41,6 +42,8 @@ const PLACEHOLDER: &str = "{prompt}";
 /// The protocol of any program.
 #[derive(Debug)]
 pub struct Command {
+    redactor: Redactor,
+    program: String,
     mode: PromptMode,
     text: HeadTail,
     patterns: Vec<(Regex, Category)>,
@@ -72,8 +75,10 @@ impl Command {
                 arguments.iter().map(|argument| filled_in(argument, &prompt)).collect()
             }
         };
-        let invocation = Invocation { program: program.clone(), arguments, environment };
+        let invocation = Invocation { program: program.clone(), arguments, environment, waits: true };
         let command = Self {
+            redactor: launch.redactor.clone(),
+            program: program.clone(),
             mode: spec.prompt,
             text: HeadTail::new(TEXT_MAX),
             patterns: compile(&spec.patterns),
@@ -107,6 +112,10 @@ impl Command {
     fn left(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let failed = match exit {
             Some(Exit::Code(0)) => false,
+            Some(Exit::Code(code)) if let Some(said) = spawn::not_started(code, stderr) => {
+                let program = self.program.clone();
+                return Outcome::new(Category::Permanent, Own::NotStarted { program }.with(said));
+            }
             // Code 2 asks not to be restarted, whatever was printed; and a process ended by a signal is not asked for a reason.
             Some(Exit::Code(EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => return died(exit, stderr),
             Some(Exit::Code(_)) => true,
@@ -155,10 +164,11 @@ impl Protocol for Command {
     }
 
     fn prompt(&mut self, prompt: &str) -> Feed {
-        let bytes = match self.mode {
-            PromptMode::Stdin => format!("{}\n", prompt.trim_end_matches('\n')).into_bytes(),
-            PromptMode::Arg => Vec::new(),
-        };
+        let mut bytes = GO.to_vec();
+        if self.mode == PromptMode::Stdin {
+            bytes.extend(prompt.trim_end_matches('\n').as_bytes());
+            bytes.push(b'\n');
+        }
         Feed { bytes, close: true }
     }
 
@@ -174,10 +184,10 @@ impl Protocol for Command {
         if let Some(format) = &mut self.format {
             return format.line(line, happened);
         }
-        let text = String::from_utf8_lossy(line);
+        let text = both_ends_kept(&String::from_utf8_lossy(line), TEXT_MAX / 4, &self.redactor);
         self.text.push(&text);
         if !text.trim().is_empty() {
-            happened.push(Happening::Output(both_ends(&text, TEXT_MAX)));
+            happened.push(Happening::Output(text));
         }
     }
 
@@ -185,7 +195,9 @@ impl Protocol for Command {
         let text = self.text.text().filter(|_| self.format.is_none());
         let mut tail = stderr.clone();
         // Many programs print their reason on standard output.
-        text.iter().flat_map(|text| text.lines()).for_each(|line| tail.print(line.as_bytes()));
+        text.iter()
+            .flat_map(|text| text.lines())
+            .for_each(|line| tail.print(self.redactor.redact(line).as_bytes()));
         let mut outcome = self.told().unwrap_or_else(|| self.left(exit, &tail));
         (outcome.turns, outcome.usage) = match &self.format {
             Some(format) => format.used(),

@@ -54,6 +54,18 @@ impl Stdin {
         }
     }
 
+    /// Makes room for so much in the pipe, as far as the kernel lets it: what fits is handed over whole or not at all,
+    /// whenever herder is killed.
+    pub(super) fn make_room(&self, bytes: usize) {
+        let Some(pipe) = &self.pipe else { return };
+        let holds = rustix::pipe::fcntl_getpipe_size(pipe).unwrap_or(usize::MAX);
+        if bytes > holds
+            && let Err(reason) = rustix::pipe::fcntl_setpipe_size(pipe, bytes)
+        {
+            tracing::debug!(%reason, bytes, "the work is handed over in pieces");
+        }
+    }
+
     /// Closes the pipe once everything is written.
     pub(super) fn close(&mut self) {
         self.closing = true;

@@ -51,6 +51,10 @@ fn digest(bytes: &[u8]) -> u64 {
     whole.as_ref().iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Collects the present turn.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
@@ -159,11 +163,24 @@ impl Observer {
             session,
             work: None,
             at: open.at,
-            took_ms: u64::try_from(now.saturating_duration_since(open.began).as_millis()).unwrap_or(u64::MAX),
+            took_ms: millis(now.saturating_duration_since(open.began)),
             words: both_ends(&open.words, WORDS_MAX),
             steps: open.steps.into_iter().map(|(_, step)| step).collect(),
             more: open.more,
         })
+    }
+
+    /// A round of a program that tells of no turns is over: it is a turn by itself, beside the one of its whole output.
+    pub(super) fn round(&self, text: &str, began: Moment, now: Instant, session: SessionId) -> Turn {
+        Turn {
+            session,
+            work: None,
+            at: began.at,
+            took_ms: millis(now.saturating_duration_since(began.now)),
+            words: self.kept(text.trim(), WORDS_MAX),
+            steps: Vec::new(),
+            more: 0,
+        }
     }
 
     /// Ends the session, whose whole output is `text`: that is the only turn of a program that reports none.

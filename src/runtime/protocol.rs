@@ -153,7 +153,12 @@ pub struct Invocation {
     pub arguments: Vec<String>,
     /// Its whole environment.
     pub environment: BTreeMap<String, String>,
+    /// Whether it becomes the program only once its first line of input is [`GO`], and nothing where that never comes.
+    pub waits: bool,
 }
+
+/// The first line of input to a process that [waits](Invocation::waits). What follows is the program's.
+pub const GO: &[u8] = b"go\n";
 
 /// A runtime's own protocol.
 pub trait Protocol: Send {

@@ -25,6 +25,7 @@ use super::text::Tail;
 use super::{Clocks, Launch, Live, Order, Report, workspace};
 use crate::core::ask::AskKey;
 use crate::core::detail::Own;
+use crate::core::detector::Rounds;
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
@@ -234,6 +235,8 @@ struct Session {
     outgoing: Outgoing,
     /// Collects turns for the evaluator.
     observer: Observer,
+    /// Repeated rounds in the output of a program that reports no turns.
+    rounds: Rounds,
     /// The last words: the session's text if nothing follows, otherwise part of the log.
     last_words: Option<String>,
     malformed: u64,
@@ -292,6 +295,7 @@ impl Session {
             tail: Tail::default(),
             outgoing,
             observer: Observer::new(launch.redactor.clone()),
+            rounds: Rounds::default(),
             last_words: None,
             malformed: 0,
             asked: BTreeSet::new(),

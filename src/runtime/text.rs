@@ -4,21 +4,59 @@ use std::collections::VecDeque;
 
 use super::reason::reason;
 use crate::core::cut::{Cut, both_ends, stands_for};
+use crate::core::detail::Detail;
+use crate::outbox::redact::Redactor;
 
 pub use crate::core::cut::{bounded, one_line};
 
 /// Maximum length of a line kept for people, in bytes.
 pub const LINE_MAX: usize = 2 * 1024;
 
+/// The most bytes of a reason that are kept, for people: an API's error page is not worth more.
+pub const DETAIL_MAX: usize = 4 * 1024;
+
+/// The most bytes of an error's words before secrets are taken out of them: so much longer than what is kept that a secret
+/// across this cut is not among that.
+pub const RAW_MAX: usize = 64 * 1024;
+
+/// An error's words on one line, as they were said: the session takes secrets out before it cuts them to what is kept.
+#[must_use]
+pub fn raw_line(text: &str) -> String {
+    one_line(text, RAW_MAX)
+}
+
+/// The most bytes of a word that an agent has for something: a kind, a state.
+const WORD_MAX: usize = 100;
+
+/// Returns a word that an agent has for something, without secrets and cut to [`WORD_MAX`] bytes.
+#[must_use]
+pub fn kept_word(text: &str, redactor: &Redactor) -> String {
+    one_line(&redactor.redact(text), WORD_MAX)
+}
+
+/// Returns an error text without secrets, cut to [`DETAIL_MAX`] bytes.
+#[must_use]
+pub fn kept_detail(detail: &Detail, redactor: &Redactor) -> Detail {
+    let mut detail = redactor.of(detail).into_owned();
+    detail.said = one_line(&detail.said, DETAIL_MAX);
+    detail
+}
+
+/// Both ends of a text, about `max` bytes. Where something is left out, secrets are taken out first.
+#[must_use]
+pub fn both_ends_kept(text: &str, max: usize, redactor: &Redactor) -> String {
+    if text.len() > max { both_ends(&redactor.redact(text), max) } else { text.to_owned() }
+}
+
 /// Number of lines of standard error kept: enough for the end of a stack trace, which has the reason.
 const TAIL_LINES: usize = 30;
 
 /// Appends to a text of which about `max` bytes are kept, from both ends: bounded while it grows, so that a flood is
 /// never held.
-pub fn grow(text: &mut String, piece: &str, max: usize) {
+pub fn grow(text: &mut String, piece: &str, max: usize, redactor: &Redactor) {
     text.push_str(piece);
     if text.len() > 2 * max {
-        *text = both_ends(text, max);
+        *text = both_ends_kept(text, max, redactor);
     }
 }
 

@@ -166,6 +166,7 @@ impl Git<'_> {
             program: "git".to_owned(),
             arguments: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: self.environment(own),
+            waits: false,
         };
         let (marker, left) = (self.marker.clone(), self.until.saturating_duration_since(Instant::now()));
         let begin = spawn::begin(self.trees, self.workspace, &self.marker, left, move |trees, workspace| {

@@ -33,7 +33,7 @@ use herder::l10n::Locale;
 use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
 use model_api::{ModelApi, Scenario};
 pub(crate) use stories::{
-    DANGEROUS, asks_what_is_dangerous, goes_on_after_it_was_killed_in_mid_tool,
+    DANGEROUS, asks_what_is_dangerous, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
     leaves_nothing_when_it_is_stopped_in_mid_tool, takes_a_message_in_mid_turn, told_while_a_tool_runs,
 };
 

@@ -16,9 +16,9 @@ use herder::runtime::{Launch, Order, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
-    DANGEROUS, Went, a_launch, asks_what_is_dangerous, assert_pinned, conversation_of, ended,
-    leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered, signals,
-    takes_a_message_in_mid_turn, tools,
+    DANGEROUS, Went, a_launch, asks_what_is_dangerous, assert_pinned, begins_with_a_plan, conversation_of,
+    ended, leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered,
+    signals, takes_a_message_in_mid_turn, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -458,5 +458,52 @@ fn its_questions_are_answered_by_people_alone() {
                 }
             }
         }
+    });
+}
+
+/// The lines of a message say what was known when it began; what it came to is known when it ends.
+#[test]
+fn each_answer_counts_what_it_has_used() {
+    alone("each_answer_counts_what_it_has_used", || async {
+        let api = ModelApi::start(Scenario::Turns {
+            count: 2,
+            command: "echo on",
+            tool: "irc_send",
+            arguments: r#"{"text":"on"}"#,
+        })
+        .await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut spec = agent(&api, folder.path());
+        spec.permissions = Permissions::Full;
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        let said = signals(a_launch(spec), &trees, |_, _| ()).await;
+        let (outcome, _) = ended(&said);
+        assert_eq!((outcome.category, outcome.usage.output_tokens), (Category::Success, 120), "{said:#?}");
+        let readings: Vec<_> = said
+            .iter()
+            .filter_map(|signal| match signal {
+                Signal::Usage { reading } => Some((reading.turn.output_tokens, reading.usage.output_tokens)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(readings.last(), Some(&(30, 120)), "the last of four answers had 30: {readings:?}");
+    });
+}
+
+/// The CLI takes the plan from a file that its model has written, and shows it with the question.
+#[test]
+fn a_plan_is_shown_sent_back_and_approved() {
+    alone("a_plan_is_shown_sent_back_and_approved", || async {
+        let calls = &[
+            // An empty plan is sent back without a question.
+            ("ExitPlanMode", "{}"),
+            ("Write", r#"{"file_path":"$PLAN","content":"1. Look.\n2. Leap."}"#),
+            ("ExitPlanMode", "{}"),
+            ("Write", r#"{"file_path":"$PLAN","content":"1. Look at the herons.\n2. Leap."}"#),
+            ("ExitPlanMode", "{}"),
+            ("Bash", r#"{"command":"touch made","description":"does it"}"#),
+        ];
+        let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
+        begins_with_a_plan(Scenario::Calls { calls }, agent, plans).await;
     });
 }

@@ -15,7 +15,7 @@ use herder::runtime::{Launch, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
-    Went, a_launch, asks_what_is_dangerous, assert_pinned, conversation_of, ended,
+    Went, a_launch, asks_what_is_dangerous, assert_pinned, begins_with_a_plan, conversation_of, ended,
     leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered, signals,
     takes_a_message_in_mid_turn, tools,
 };
@@ -370,5 +370,19 @@ fn its_questions_are_answered_by_people_alone() {
                 inputs.iter().find(|item| item["type"] == "function_call_output").expect("an output");
             assert!(output.to_string().contains(read), "{read} reaches the model: {output}");
         }
+    });
+}
+
+/// In its mode for plans what it proposes is shown; a turn of its own carries it out.
+#[test]
+fn a_plan_is_shown_sent_back_and_approved() {
+    alone("a_plan_is_shown_sent_back_and_approved", || async {
+        let texts = &[
+            "Here it is.\n<proposed_plan>\n1. Look.\n2. Leap.\n</proposed_plan>\n",
+            "Then so.\n<proposed_plan>\n1. Look at the herons.\n2. Leap.\n</proposed_plan>\n",
+        ];
+        let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
+        let scenario = Scenario::Plans { texts, command: "touch made" };
+        begins_with_a_plan(scenario, agent, plans).await;
     });
 }

@@ -586,3 +586,18 @@ fn what_a_command_prints_is_said_by_output() {
     let wrong = folder.sentences(&text("runtime = \"command\"\ncommand = [\"x\"]\noutput = \"json\""));
     insta::assert_snapshot!(wrong, @r#"bot.toml:6: [agent.spark] output: "json" is not one of text, claude, codex, gemini or opencode"#);
 }
+
+#[test]
+fn a_runtime_that_cannot_show_a_plan_cannot_begin_with_one() {
+    let agent = |runtime: &str| {
+        format!(
+            "[[agent]]\nname = \"spark\"\nruntime = \"{runtime}\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npermissions = \"plan\"\n"
+        )
+    };
+    for runtime in ["claude", "codex", "acp"] {
+        let read = Folder::new().load(&agent(runtime)).expect(runtime);
+        assert_eq!(read.agents[0].permissions, herder::core::spec::Permissions::Plan, "{runtime}");
+    }
+    let said = Folder::new().sentences(&agent("command"));
+    assert!(said.contains("runtime command has no way to have a plan approved"), "{said}");
+}

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod commanding;
+mod handover;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;

@@ -67,6 +67,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::OtherProtocol { spoken: Some(2), ours: 1 },
         Own::OtherProtocol { spoken: None, ours: 1 },
         Own::ModelNotSet { model: "opus".to_owned() },
+        Own::NoPlanMode,
     ]
     .into_iter()
     .chain(links().into_iter().map(Own::Link))

@@ -7,6 +7,7 @@ mod claude_wire;
 mod codex;
 mod codex_wire;
 mod command;
+mod cuts;
 pub(crate) mod hangs;
 mod isolation;
 mod printed;

@@ -32,7 +32,7 @@ pub(super) async fn answer(
             json!({ "command": command, "description": "does something" }),
         ),
         Turn::Herder { tool, arguments } => call(format!("mcp_herder_{tool}"), arguments),
-        Turn::Calls { tool, arguments } => call(tool.to_owned(), arguments),
+        Turn::Calls { tool, arguments } => call(tool.to_owned(), super::placed(&arguments, asked)),
         Turn::Says { text } => json!({ "text": text }),
     };
     let whole = |part: Value, end: bool| {

@@ -38,6 +38,13 @@ pub(crate) enum Scenario {
         /// The texts of the model.
         texts: &'static [&'static str],
     },
+    /// These answers, one after the other, then one call of the shell and an answer.
+    Plans {
+        /// Answers of the model, in order.
+        texts: &'static [&'static str],
+        /// Command for the shell.
+        command: &'static str,
+    },
     /// Always one more call of the shell, each of another command in turn.
     Wanders {
         /// The commands for the shell.
@@ -72,7 +79,8 @@ pub(crate) enum Scenario {
         /// Its arguments, as JSON.
         arguments: &'static str,
     },
-    /// These calls of the CLI's own tools, one after the other, then an answer.
+    /// These calls of the CLI's own tools, one after the other, then an answer. `$PLAN` stands for the file that the CLI wants
+    /// its plan in, `$PLANS/` for the folder of such files.
     Calls {
         /// Each tool with its arguments, as JSON.
         calls: &'static [(&'static str, &'static str)],
@@ -123,6 +131,7 @@ impl Scenario {
                 texts.get(number).or(texts.last()).copied().unwrap_or(ANSWER)
             }
             Self::Success
+            | Self::Plans { .. }
             | Self::Wanders { .. }
             | Self::EndlessTools
             | Self::Spiral { .. }
@@ -150,6 +159,13 @@ impl Scenario {
                         Turn::Calls { tool, arguments }
                     }
                     None => Turn::Says { text: self.text(number) },
+                }
+            }
+            Self::Plans { texts, command } => {
+                match usize::try_from(number).unwrap_or(usize::MAX).checked_sub(texts.len()) {
+                    None => Turn::Says { text: texts[usize::try_from(number).unwrap_or_default()] },
+                    Some(0) => Turn::Shell { command: (*command).to_owned() },
+                    Some(_) => Turn::Says { text: ANSWER },
                 }
             }
             Self::EndlessTools => Turn::Shell { command: format!("echo {number}") },
@@ -344,6 +360,25 @@ async fn connection(stream: TcpStream, scenario: &Scenario, heard: &Heard) -> st
     Ok(())
 }
 
+/// Arguments with the places in them: the CLI names them in what it asks.
+fn placed(arguments: &Value, asked: &Value) -> Value {
+    let (text, asked) = (arguments.to_string(), asked.to_string());
+    if !text.contains("$PLAN") {
+        return arguments.clone();
+    }
+    let begins = |at: usize| asked[..at].rfind(['"', '`', ' ', '\\']).map_or(0, |before| before + 1);
+    let folders = asked.match_indices("/plans/").map(|(at, folder)| (begins(at), at + folder.len()));
+    let file = folders.clone().find_map(|(from, to)| {
+        let rest = &asked[to..];
+        let end = rest.find(".md").filter(|end| !rest[..*end].contains(['"', '`', ' ', '\\']))?;
+        Some(asked[from..to + end + 3].to_owned())
+    });
+    let folder = folders.map(|(from, to)| asked[from..to].to_owned()).next();
+    let text =
+        text.replace("$PLANS/", &folder.unwrap_or_default()).replace("$PLAN", &file.unwrap_or_default());
+    serde_json::from_str(&text).expect("a path needs no quotes")
+}
+
 fn error(kind: &str, message: &str) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_test" })
 }
@@ -368,7 +403,7 @@ async fn message(
             call("Bash".to_owned(), json!({ "command": command, "description": "does something" }))
         }
         Turn::Herder { tool, arguments } => call(format!("mcp__herder__{tool}"), arguments),
-        Turn::Calls { tool, arguments } => call(tool.to_owned(), arguments),
+        Turn::Calls { tool, arguments } => call(tool.to_owned(), placed(&arguments, asked)),
         Turn::Says { text } => json!({ "type": "text", "text": text }),
     };
     let model = asked["model"].as_str().unwrap_or("model");

@@ -21,7 +21,7 @@ pub(super) async fn answer(
         return Ok(Some(()));
     }
     let item = match scenario.turn(number, has_result(asked)) {
-        Turn::Shell { command } if matches!(scenario, Scenario::Asks { .. }) => {
+        Turn::Shell { command } if matches!(scenario, Scenario::Asks { .. } | Scenario::Plans { .. }) => {
             let escalated = "require_escalated";
             call(
                 number,

@@ -6,12 +6,15 @@
 //! file starts the count again. A finding counts only while it lasts: its last occurrence must not be longer ago than
 //! its usual interval.
 //!
+//! A program that tells of no turns has [`Rounds`] instead, where its output comes again.
+//!
 //! Its precision and recall are measured in `tests/it/detector.rs` on labelled transcripts.
 
 mod command;
 mod finding;
 mod line;
 mod patterns;
+mod printed;
 mod seen;
 mod shape;
 mod shell;
@@ -20,6 +23,7 @@ mod tests;
 mod trouble;
 
 pub use finding::{EVIDENCE_MAX, Finding, Pattern};
+pub use printed::{Round, Rounds};
 
 use super::turn::Turn;
 use patterns::Window;

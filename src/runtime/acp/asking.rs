@@ -9,15 +9,16 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::known::Known;
-use super::wire::{Choice, Params};
+use super::wire::{Choice, Params, Update};
 use crate::core::ask::{AskKey, Told};
+use crate::core::cut::both_ends;
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::runtime::Launch;
 use crate::runtime::approval::{self, Cover, Requests, Wish, is_plain_file_below, quoted};
 use crate::runtime::form::Form;
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
-use crate::runtime::text::one_line;
+use crate::runtime::text::{RAW_MAX, one_line};
 use crate::tools::SERVER;
 use crate::tools::catalogue::{ALL, Tool};
 
@@ -27,7 +28,8 @@ const FILE_KINDS: [&str; 5] = ["edit", "move", "delete", "read", "search"];
 /// A request that waits for an answer, with the options for yes and no.
 #[derive(Debug)]
 struct Request {
-    id: Id,
+    /// None: it is herder that asks, and the agent waits for nothing.
+    id: Option<Id>,
     /// The id of the call it is about; empty for a form.
     call: String,
     yes: Option<String>,
@@ -42,12 +44,12 @@ impl approval::Request for Request {
             Some(option) => json!({ "outcome": "selected", "optionId": option }),
             None => json!({ "outcome": "cancelled" }),
         };
-        rpc::answer(&self.id, &json!({ "outcome": outcome }))
+        self.id.map(|id| rpc::answer(&id, &json!({ "outcome": outcome }))).unwrap_or_default()
     }
 
     fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
         let answer = self.form.map_or_else(|| json!({ "action": "cancel" }), |form| form.answer(answers));
-        rpc::answer(&self.id, &answer)
+        self.id.map(|id| rpc::answer(&id, &answer)).unwrap_or_default()
     }
 }
 
@@ -60,12 +62,47 @@ pub(super) fn cancelled(id: &Id) -> Vec<u8> {
 #[derive(Debug)]
 pub(super) struct Asking {
     spec: Arc<AgentSpec>,
+    /// Permissions in force: an approved plan extends them.
+    permissions: Permissions,
+    /// The last file that it wrote, and what stands in it: a plan may be named by its file alone.
+    written: Option<(String, String)>,
     requests: Requests<Request>,
 }
 
 impl Asking {
     pub(super) fn of(launch: &Launch) -> Self {
-        Self { spec: Arc::clone(&launch.spec), requests: Requests::new(launch.always_ask.clone()) }
+        Self {
+            spec: Arc::clone(&launch.spec),
+            permissions: launch.spec.permissions,
+            written: None,
+            requests: Requests::new(launch.always_ask.clone()),
+        }
+    }
+
+    /// Its plan is approved.
+    pub(super) fn works(&mut self) {
+        self.permissions = Permissions::WorkspaceWrite;
+    }
+
+    /// Takes in a file that was written while the agent plans: its plan, as some do it.
+    pub(super) fn writes(&mut self, update: &Update<'_>) {
+        let whole = update.content.0.iter().find(|piece| piece.new_text.text().is_some());
+        if let Some(piece) = whole.filter(|_| self.permissions == Permissions::Plan) {
+            let text = both_ends(piece.new_text.text_or_empty(), RAW_MAX);
+            self.written = Some((piece.path.text_or_empty().to_owned(), text));
+        }
+    }
+
+    /// Shows people a plan. The agent waits for nothing: its turn is over.
+    pub(super) fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
+        let request = Request { id: None, call: String::new(), yes: None, no: None, form: None };
+        self.requests.plan(request, plan, happened);
+    }
+
+    /// Whether it is a plan that waits, and herder that asks.
+    pub(super) fn plan(&self, key: AskKey) -> Option<bool> {
+        let request = self.requests.waiting(key).filter(|_| self.requests.is_plan(key))?;
+        Some(request.id.is_none())
     }
 
     /// Handles `session/request_permission` for the call with this name; `call` is its known content. Returns the id
@@ -82,7 +119,7 @@ impl Asking {
             kinds.into_iter().find_map(|kind| option(&params.options.0, kind)).map(str::to_owned)
         };
         let request = Request {
-            id: id.clone(),
+            id: Some(id.clone()),
             call: name,
             // "Once" comes first: herder stores permanent permissions itself, where they can be seen and removed.
             yes: choose(["allow_once", "allow_always"]),
@@ -93,16 +130,17 @@ impl Asking {
             Cover::Never
         } else if is_herders(call) {
             Cover::Always
-        } else if covers(self.spec.permissions, &self.spec.workspace, call) {
+        } else if covers(self.permissions, &self.spec.workspace, call) {
             Cover::Usually
         } else {
             Cover::No
         };
         // Only people approve a plan.
-        if call.kind == PLAN_KIND
-            && let Some(plan) = plan(call).filter(|_| request.yes.is_some())
-        {
-            self.requests.plan(request, plan, happened);
+        if let Some(plan) = self.plan_of(call).filter(|_| request.yes.is_some()) {
+            let manual = params.options.0.iter().filter_map(|option| option.option_id.text());
+            // Prefer the option after which the agent asks about each change.
+            let manual = manual.into_iter().find(|option| *option == ASKED_ON).map(str::to_owned);
+            self.requests.plan(Request { yes: manual.or(request.yes), ..request }, plan, happened);
             return None;
         }
         let about = request.call.clone();
@@ -117,7 +155,8 @@ impl Asking {
         }
         let schema = params.requested_schema.as_ref().unwrap_or(&Value::Null);
         let (form, questions) = Form::of(params.message.text_or_empty(), schema);
-        let request = Request { id: id.clone(), call: String::new(), yes: None, no: None, form: Some(form) };
+        let request =
+            Request { id: Some(id.clone()), call: String::new(), yes: None, no: None, form: Some(form) };
         self.requests.inquire(request, questions, happened);
     }
 
@@ -139,9 +178,27 @@ impl Asking {
     }
 }
 
+impl Asking {
+    /// The plan that a call wants approved.
+    fn plan_of(&self, call: &Known) -> Option<String> {
+        if call.kind == PLAN_KIND {
+            return plan(call);
+        }
+        let (path, text) = self.written.as_ref().filter(|(path, _)| !path.is_empty())?;
+        let named = call.title.strip_prefix(PLAN_BY_FILE).is_some_and(|file| file.trim() == path);
+        named.then(|| text.clone()).filter(|text| !text.trim().is_empty())
+    }
+}
+
 fn option<'a>(options: &'a [Choice<'_>], kind: &str) -> Option<&'a str> {
     options.iter().find(|option| option.kind.text() == Some(kind))?.option_id.text()
 }
+
+/// The option by which qwen-code goes on so that it asks about each change; the one before it in its list lets a model decide.
+const ASKED_ON: &str = "proceed_once";
+
+/// Prefix of gemini's question for the approval of a plan in a file.
+const PLAN_BY_FILE: &str = "Requesting plan approval for: ";
 
 /// The kind of a call that leaves planning mode.
 const PLAN_KIND: &str = "switch_mode";

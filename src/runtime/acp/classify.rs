@@ -6,9 +6,6 @@ use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 use crate::runtime::text::bounded;
 
-/// Maximum length of a field that is shown, in bytes; the fields are API identifiers.
-const FIELD_MAX: usize = 100;
-
 /// The field that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
@@ -181,10 +178,7 @@ impl Failure {
     #[must_use]
     pub fn whole(&self) -> String {
         let fields = [("code", &self.code), ("kind", &self.kind), ("codexErrorInfo", &self.codex_info)];
-        let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let said: Vec<String> =
-            said.map(|(name, value)| format!("{name} {}", bounded(value, FIELD_MAX))).collect();
-        if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
+        classify::whole(&fields, &self.text)
     }
 
     /// Returns the category, or `None` if no row matches.

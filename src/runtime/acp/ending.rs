@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::classify::{self, Failure};
-use super::{Acp, Asked, DETAIL_MAX, cancel, wire};
+use super::{Acp, Asked, cancel, wire};
 use crate::core::detail::{Detail, Own};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::runtime::classify::last_known;
 use crate::runtime::protocol::Happening;
-use crate::runtime::text::{LINE_MAX, Tail, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, kept_word, one_line, raw_line};
 
 impl Acp {
     /// Handles the end of the turn.
@@ -16,19 +16,10 @@ impl Acp {
         self.turns += 1;
         let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
         let tokens = answer.usage.0.as_ref().or_else(|| quota.and_then(|quota| quota.token_count.0.as_ref()));
-        if let Some(tokens) = tokens {
-            let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
-            // For some agents the input excludes cached tokens; then the total shows it.
-            let input = input.max(tokens.total_tokens.count().saturating_sub(output));
-            // The tokens of this turn, as far as the agent counts them (see `Quirks::counts_last_call`); a cancelled
-            // turn may precede it.
-            self.turn = Usage {
-                input_tokens: input,
-                cached_tokens: tokens.cached_read_tokens.count(),
-                output_tokens: output,
-                ..Usage::default()
-            };
-            self.usage.add(self.turn);
+        // The tokens of this turn, as far as the agent counts them (see `Quirks::counts_last_call`); a cancelled
+        // turn may precede it.
+        if let Some(tokens) = tokens.filter(|_| !self.counts_calls) {
+            self.count(tokens);
         }
         if let Some(model) = quota.and_then(|quota| quota.model_usage.0.first()) {
             self.model = one_line(model.model.text_or_empty(), LINE_MAX);
@@ -57,6 +48,9 @@ impl Acp {
         if self.telling.was_cut() && !self.cancelled && matches!(reason, "cancelled" | "end_turn") {
             return self.go_on(happened);
         }
+        if self.goes_on_planning(happened) {
+            return;
+        }
         let cancelled = self.cancelled && self.quirks.cancelled_as_success;
         // The agent has received the prompt of this turn; messages that came too late for it wait for the next session.
         self.telling.arrived(happened);
@@ -69,6 +63,7 @@ impl Acp {
             }
             "end_turn" if !cancelled => match self.failed_in_words(tokens.is_some()) {
                 Some(failed) if !self.cancelled => failed,
+                Some(_) | None if self.proposes(happened) => return,
                 Some(_) | None => {
                     Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") }
                 }
@@ -77,9 +72,23 @@ impl Acp {
             "max_tokens" => Outcome::new(Category::Transient, Own::AnswerTooLong),
             "max_turn_requests" => Outcome::new(Category::MaxTurns, Own::AgentsTurnLimit),
             "refusal" => self.refusal(),
-            other => Outcome::failed(None, Own::TurnEndedAs { status: one_line(other, 100) }),
+            other => Outcome::failed(None, Own::TurnEndedAs { status: kept_word(other, &self.redactor) }),
         };
         self.end(outcome, happened);
+    }
+
+    /// Adds what was used last.
+    pub(super) fn count(&mut self, tokens: &wire::Tokens<'_>) {
+        let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
+        // For some agents the input excludes cached tokens; then the total shows it.
+        let input = input.max(tokens.total_tokens.count().saturating_sub(output));
+        self.turn = Usage {
+            input_tokens: input,
+            cached_tokens: tokens.cached_read_tokens.count(),
+            output_tokens: output,
+            ..Usage::default()
+        };
+        self.usage.add(self.turn);
     }
 
     /// Returns the failure of a turn that the agent reports as a normal end: it said and did nothing, or its answer
@@ -105,9 +114,7 @@ impl Acp {
         let words = self.last_words.as_deref().unwrap_or_default();
         let known = Some(Failure::said(words)).filter(|_| classify::is_error(words, false));
         let known = known.map(|failure| outcome_of(&failure)).filter(|outcome| !outcome.unknown);
-        known.unwrap_or_else(|| {
-            Outcome::new(Category::Permanent, Own::ModelRefused.with(one_line(words, DETAIL_MAX)))
-        })
+        known.unwrap_or_else(|| Outcome::new(Category::Permanent, Own::ModelRefused.with(raw_line(words))))
     }
 
     /// Replaces the outcome of a turn without any text by the reason on standard error, if there is one.
@@ -181,5 +188,5 @@ impl Acp {
 pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     let known = failure.category();
     let detail = if known.is_none() { failure.whole() } else { failure.text.clone() };
-    Outcome::failed(known, one_line(&detail, DETAIL_MAX))
+    Outcome::failed(known, raw_line(&detail))
 }

@@ -17,6 +17,7 @@ pub mod classify;
 mod content;
 mod ending;
 mod known;
+mod planning;
 pub mod quirks;
 mod telling;
 pub mod wire;
@@ -31,21 +32,22 @@ use super::classify::{is_limit, last_known, last_of, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
-use super::text::{LINE_MAX, Tail, bounded, grow, one_line};
+use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, grow, one_line, raw_line};
 use super::{Access, Launch, anew};
 use crate::core::ask::{AskKey, Told};
-use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::AgentSpec;
 use crate::core::usage::Reading;
+use crate::outbox::redact::Redactor;
 use crate::tools::SERVER;
 use asking::Asking;
 use calls::Calls;
 use classify::Failure;
 use ending::outcome_of;
 use known::Announced;
+use planning::Planning;
 use quirks::Quirks;
 use telling::Telling;
 
@@ -55,12 +57,11 @@ const VERSION: i64 = 1;
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
-const DETAIL_MAX: usize = 4 * 1024;
-
 /// The protocol state of an ACP agent.
 #[derive(Debug)]
 pub struct Acp {
+    redactor: Redactor,
+    planning: Planning,
     spec: Arc<AgentSpec>,
     /// herder's tool server, in the protocol's form.
     tool_server: Option<Value>,
@@ -104,6 +105,8 @@ pub struct Acp {
     /// True if the agent reports its cost.
     names_cost: bool,
     usage: Usage,
+    /// The agent counts each call of its model, and not the turn.
+    counts_calls: bool,
     /// Tokens of the last turn.
     turn: Usage,
     model: String,
@@ -136,8 +139,11 @@ impl Acp {
         };
         let quirks = Quirks::of_program(program);
         Quirks::furnish_to_ask(program, &mut environment);
-        let invocation = Invocation { program: program.clone(), arguments: arguments.to_vec(), environment };
+        let invocation =
+            Invocation { program: program.clone(), arguments: arguments.to_vec(), environment, waits: false };
         let acp = Self {
+            redactor: launch.redactor.clone(),
+            planning: Planning::default(),
             spec: Arc::clone(&launch.spec),
             tool_server: launch.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
             asking: Asking::of(launch),
@@ -167,6 +173,7 @@ impl Acp {
             conversed_usd: launch.conversed.cost_usd - launch.conversed.estimated_usd,
             names_cost: false,
             usage: Usage::default(),
+            counts_calls: false,
             turn: Usage::default(),
             model: String::new(),
             turns: 0,
@@ -237,12 +244,8 @@ impl Acp {
 
     /// Handles the opened conversation: sets it up, and starts the work.
     fn opened(&mut self, session: String, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
-        let modes =
-            answer.modes.0.as_ref().map(|modes| modes.available_modes.0.as_slice()).unwrap_or_default();
-        let offered = |mode: &&str| modes.iter().any(|offered| offered.id.text() == Some(*mode));
-        if let Some(mode) = self.quirks.mode(self.spec.permissions).filter(offered) {
-            let parameters = json!({ "sessionId": session, "modeId": mode });
-            self.steps.push_back((Asked::Mode, "session/set_mode", parameters));
+        if !self.set_mode(&session, answer, happened) {
+            return;
         }
         let model = self.spec.model.clone();
         if model.is_empty() {
@@ -286,18 +289,23 @@ impl Acp {
             "sessionId": session,
             "prompt": [{ "type": "text", "text": std::mem::take(&mut self.prompt) }],
         });
-        happened.push(Happening::Ready { conversation: Some(session) });
-        happened.push(Happening::TurnStarted);
+        if !self.prompted {
+            happened.push(Happening::Ready { conversation: Some(session) });
+            happened.push(Happening::TurnStarted);
+        }
         self.prompted = true;
         happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
     }
 
     fn refused(&mut self, asked: Asked, failure: &Failure, happened: &mut Vec<Happening>) {
-        let said = one_line(&failure.text, LINE_MAX);
+        let said = raw_line(&failure.text);
         match asked {
             Asked::Load => {
                 happened.push(Happening::ConversationLost { why: said });
                 happened.push(Happening::Reply(self.open_anew()));
+            }
+            Asked::Mode if self.planning.plans() => {
+                self.give_up(Category::Permanent, Own::NoPlanMode.with(said), happened);
             }
             // Not fatal: the agent asks more often than necessary, and gets its answers.
             Asked::Mode => {
@@ -311,6 +319,7 @@ impl Acp {
             // A cancelled turn must not return an error, but does with some agents.
             Asked::Prompt if self.circles => self.circled(happened),
             Asked::Prompt if self.telling.was_cut() && !self.cancelled => self.go_on(happened),
+            Asked::Prompt if self.goes_on_planning(happened) => {}
             Asked::Initialize | Asked::New | Asked::Prompt => self.failed(failure, happened),
         }
     }
@@ -328,17 +337,27 @@ impl Acp {
             self.telling.arrived(happened);
         }
         match kind {
-            "agent_message_chunk" if self.prompted => self.piece(update, happened),
+            "agent_message_chunk" if self.prompted => {
+                self.piece(update, happened);
+                let tokens = update.meta.0.as_ref().and_then(|meta| meta.usage.0.as_ref());
+                if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens.count() > 0) {
+                    self.counts_calls = true;
+                    self.count(tokens);
+                    self.progress(happened);
+                }
+            }
             "tool_call" if self.prompted => {
                 self.telling.begins(happened);
                 self.acts(update, happened);
                 self.announced.news(update);
+                self.asking.writes(update);
                 self.calls.news(update, happened);
             }
             "tool_call_update" if self.prompted => {
                 if !update.raw_input.json().is_empty() {
                     self.calls.told(update, happened);
                 }
+                self.asking.writes(update);
                 self.announced.news(update);
                 self.calls.news(update, happened);
             }
@@ -365,15 +384,15 @@ impl Acp {
             self.message = bounded(message, LINE_MAX).to_owned();
         }
         let piece = update.content.0.first().map(content::text).unwrap_or_default();
-        grow(&mut self.words, &piece, TEXT_MAX);
+        grow(&mut self.words, &piece, TEXT_MAX, &self.redactor);
         if !piece.trim().is_empty() {
-            bounded(&piece, DETAIL_MAX).clone_into(&mut self.last_piece);
+            bounded(&piece, RAW_MAX).clone_into(&mut self.last_piece);
         }
     }
 
     /// Ends the current message.
     fn flush(&mut self, happened: &mut Vec<Happening>) {
-        let words = both_ends(&std::mem::take(&mut self.words), TEXT_MAX);
+        let words = both_ends_kept(&std::mem::take(&mut self.words), TEXT_MAX, &self.redactor);
         if !words.trim().is_empty() {
             let sums_up =
                 self.quirks.sums_up_by.is_some_and(|parts| parts.iter().all(|part| words.contains(part)));
@@ -464,9 +483,13 @@ impl Protocol for Acp {
     }
 
     fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        let plan = self.asking.plan(key);
         let call = self.asking.answer(key, told, happened);
         if let Some(call) = call.filter(|_| *told != Told::Yes) {
             self.calls.refused(call);
+        }
+        if let Some(own) = plan {
+            self.planned(told, own, happened);
         }
     }
 

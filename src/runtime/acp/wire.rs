@@ -60,7 +60,7 @@ pub struct Answer<'a> {
     pub models: Loose<Named<'a>>,
     /// `session/new`, `session/load`: the options that `session/set_config_option` sets.
     #[serde(borrow)]
-    pub config_options: Many<Named<'a>>,
+    pub config_options: Many<Setting<'a>>,
     /// `session/prompt`: the reason for the end of the turn.
     #[serde(borrow)]
     pub stop_reason: Scalar<'a>,
@@ -100,6 +100,33 @@ pub struct Modes<'a> {
     /// The available modes.
     #[serde(borrow)]
     pub available_modes: Many<Named<'a>>,
+    /// The one that it is in.
+    #[serde(borrow)]
+    pub current_mode_id: Scalar<'a>,
+}
+
+/// Something that can be set.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Setting<'a> {
+    /// The id.
+    #[serde(borrow)]
+    pub id: Scalar<'a>,
+    /// Its value.
+    #[serde(borrow)]
+    pub current_value: Scalar<'a>,
+    /// The values that it can have.
+    #[serde(borrow)]
+    pub options: Many<Choosable<'a>>,
+}
+
+/// A value that a setting can have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Choosable<'a> {
+    /// The value.
+    #[serde(borrow)]
+    pub value: Scalar<'a>,
 }
 
 /// A possible answer to a permission request.
@@ -268,6 +295,9 @@ pub struct Meta<'a> {
     /// codex-acp: the state of the conversation.
     #[serde(borrow)]
     pub codex: Loose<Codex<'a>>,
+    /// qwen-code, with a piece of a message: tokens of the call of the model that it came from.
+    #[serde(borrow)]
+    pub usage: Loose<Tokens<'a>>,
 }
 
 /// The tokens of a turn.

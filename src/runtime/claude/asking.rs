@@ -14,7 +14,7 @@ use crate::core::ask::{AskKey, Inquiry, Offer, Told};
 use crate::core::danger::AskPattern;
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::runtime::Launch;
-use crate::runtime::approval::{self, Cover, Requests, UNANSWERED, Wish, is_plain_file_below};
+use crate::runtime::approval::{self, Cover, Requests, UNANSWERED, Wish, is_plain_file_below, not_approved};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::one_line;
 use crate::tools::SERVER;
@@ -32,6 +32,9 @@ const DENIED: &str = "The operator denied this. Do not try to do the same in ano
 
 /// The tool that asks people questions.
 const QUESTIONS: &str = "AskUserQuestion";
+
+/// The model's message for an empty plan; the CLI reads the plan from a file.
+const NO_PLAN: &str = "There is no plan yet. Write it into the plan file, then ask again.";
 
 /// The tool that submits a plan for approval.
 const PLAN: &str = "ExitPlanMode";
@@ -104,7 +107,7 @@ impl approval::Request for Request {
     }
 
     fn sent_back(self, why: &str) -> Vec<u8> {
-        let why = format!("The plan is not approved yet. The operator says: {why}");
+        let why = if why == UNANSWERED { why.to_owned() } else { not_approved(why) };
         wire::permission_line(&self.id, &denied(&why))
     }
 }
@@ -152,10 +155,14 @@ impl Asking {
             let questions = questions(&request.input);
             return self.requests.inquire(request, questions, happened);
         }
-        if tool == PLAN
-            && let Some(plan) = request.input["plan"].as_str().filter(|plan| !plan.trim().is_empty())
-        {
-            let plan = plan.to_owned();
+        if tool == PLAN {
+            let plan = request.input["plan"].as_str().unwrap_or_default().to_owned();
+            if plan.trim().is_empty() {
+                // An empty plan cannot be reviewed.
+                happened.push(Happening::Note("a plan without a word was sent back".to_owned()));
+                let line = wire::permission_line(&request.id, &denied(NO_PLAN));
+                return happened.push(Happening::Reply(line));
+            }
             return self.requests.plan(request, plan, happened);
         }
         let input = &request.input;

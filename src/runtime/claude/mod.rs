@@ -11,31 +11,30 @@
 
 mod asking;
 pub mod classify;
+mod command_line;
 mod printed;
 mod telling;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::Launch;
 use super::classify::{last_known, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
-use super::text::{LINE_MAX, Tail, bounded, one_line};
-use super::{Access, Launch};
+use super::text::{LINE_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
 use crate::core::ask::{AskKey, Told};
-use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
-use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
 use crate::core::turn::Kind;
 use crate::core::usage::{PROVISIONAL, Reading};
-use crate::tools::SERVER;
+use crate::outbox::redact::Redactor;
 use asking::Asking;
 use classify::Failure;
-use serde_json::json;
+use command_line::{arguments_of, tool_server};
 use telling::Telling;
 
 pub(super) use asking::offers;
@@ -46,12 +45,6 @@ const PROGRAM: &str = "claude";
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
-
-/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
-const DETAIL_MAX: usize = 4 * 1024;
-
-/// Maximum length of the instructions, in bytes. They are passed as an argument, which is limited to 128 KiB.
-const INSTRUCTIONS_MAX: usize = 100 * 1024;
 
 /// Maximum number of counted messages that are remembered, more than the number of open messages of parallel subagents.
 const COUNTED_MAX: usize = 256;
@@ -73,6 +66,7 @@ const CONVERSATION_LOST: &str = "No conversation found";
 /// The protocol state of Claude Code.
 #[derive(Debug)]
 pub struct Claude {
+    redactor: Redactor,
     asking: Asking,
     telling: Telling,
     resuming: bool,
@@ -86,10 +80,12 @@ pub struct Claude {
     failure: Failure,
     resets_at: Option<Timestamp>,
     /// Ids of the latest messages that were counted; the messages of parallel subagents interleave.
-    counted: VecDeque<String>,
+    counted: VecDeque<(String, Usage)>,
+    /// The message that is being streamed, of the agent itself and of each of its helpers.
+    streamed: BTreeMap<String, String>,
     messages: u32,
     turns: u32,
-    /// Tokens of the model's latest answer, as reported at its start: the totals of a result include more than that.
+    /// Tokens of the model's latest answer.
     last: Usage,
     usage: Usage,
     /// Usage of a resumed conversation before this session, as far as it is known; later, the part that the CLI's own
@@ -114,9 +110,10 @@ impl Claude {
         let mut arguments = command[1..].to_vec();
         arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
         arguments.extend(launch.tools.iter().flat_map(|access| tool_server(access, &launch.marker)));
-        let invocation = Invocation { program: command[0].clone(), arguments, environment };
+        let invocation = Invocation { program: command[0].clone(), arguments, environment, waits: false };
         let resuming = launch.conversation.is_some();
         let claude = Self {
+            redactor: launch.redactor.clone(),
             asking: Asking::of(launch),
             telling: Telling::default(),
             resuming,
@@ -128,6 +125,7 @@ impl Claude {
             failure: Failure::default(),
             resets_at: None,
             counted: VecDeque::new(),
+            streamed: BTreeMap::new(),
             messages: 0,
             turns: 0,
             last: Usage::default(),
@@ -157,7 +155,7 @@ impl Claude {
                 let status = line.error_status.integer().map_or(String::new(), |status| format!(" {status}"));
                 happened.push(Happening::Note(format!(
                     "API error{status} ({}), try {} of {}, next in {:.1} s",
-                    one_line(line.error.text_or_empty(), 100),
+                    kept_word(line.error.text_or_empty(), &self.redactor),
                     line.attempt.count(),
                     line.max_retries.count(),
                     line.retry_delay_ms.number().unwrap_or(0.0) / 1000.0,
@@ -183,7 +181,7 @@ impl Claude {
                 "text" if !synthetic && line.parent_tool_use_id.text().is_none() => {
                     let text = block.text.text_or_empty();
                     if !text.trim().is_empty() {
-                        happened.push(Happening::Words(both_ends(text, TEXT_MAX)));
+                        happened.push(Happening::Words(both_ends_kept(text, TEXT_MAX, &self.redactor)));
                     }
                 }
                 "tool_use" => happened.push(Happening::ToolStarted {
@@ -199,13 +197,13 @@ impl Claude {
         if !synthetic && line.error.text().is_none() && line.parent_tool_use_id.text().is_none() {
             self.telling.says(id, happened);
         }
-        if !synthetic && !self.counted.iter().any(|counted| counted == id) {
+        if !synthetic && !self.counted.iter().any(|(counted, _)| counted == id) {
             while self.counted.len() >= COUNTED_MAX {
                 self.counted.pop_front();
             }
-            self.counted.push_back(id.to_owned());
             self.messages += 1;
             let step = message.usage.0.as_ref().map(tokens).unwrap_or_default();
+            self.counted.push_back((id.to_owned(), step));
             self.usage.add(step);
             self.unpriced.add(step);
             if line.parent_tool_use_id.text().is_none() {
@@ -213,6 +211,38 @@ impl Claude {
             }
             message.model.text_or_empty().clone_into(&mut self.model);
             self.progress(happened);
+        }
+    }
+
+    /// Counts the tokens of a message when it ends; its lines have the numbers of its beginning.
+    fn streamed(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let Some(event) = &line.event.0 else { return };
+        let speaker = line.parent_tool_use_id.text_or_empty();
+        match (event.kind.text_or_empty(), &event.message.0, &event.usage.0) {
+            ("message_start", Some(message), _) => {
+                if self.streamed.len() >= COUNTED_MAX {
+                    self.streamed.clear();
+                }
+                let id = bounded(message.id.text_or_empty(), LINE_MAX).to_owned();
+                self.streamed.insert(speaker.to_owned(), id);
+            }
+            ("message_delta", _, Some(used)) => {
+                let id = self.streamed.get(speaker).map(String::as_str).unwrap_or_default();
+                let Some((_, before)) = self.counted.iter_mut().rev().find(|(counted, _)| counted == id)
+                else {
+                    return;
+                };
+                let more = tokens(used).since(*before);
+                before.add(more);
+                let whole = *before;
+                self.usage.add(more);
+                self.unpriced.add(more);
+                if speaker.is_empty() {
+                    self.last = whole;
+                }
+                self.progress(happened);
+            }
+            _ => {}
         }
     }
 
@@ -275,7 +305,7 @@ impl Claude {
         } else {
             self.telling.answered(happened);
             let mut outcome = Outcome::new(Category::Success, "");
-            outcome.text = line.result.text().map(|text| both_ends(text, TEXT_MAX));
+            outcome.text = line.result.text().map(|text| both_ends_kept(text, TEXT_MAX, &self.redactor));
             outcome
         };
         self.keep(outcome);
@@ -318,7 +348,7 @@ impl Claude {
     fn outcome_of_failure(&self) -> Outcome {
         let known = self.failure.category();
         let detail = if known.is_none() { self.failure.whole() } else { self.failure.text.clone() };
-        let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));
+        let mut outcome = Outcome::failed(known, raw_line(&detail));
         if self.failure.text == self.failure.subtype && self.failure.terminal_reason.starts_with("aborted") {
             outcome.detail = Own::TurnInterrupted.into();
         }
@@ -407,53 +437,6 @@ fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
     }
 }
 
-fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
-    let mut arguments: Vec<String> =
-        ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-            .map(str::to_owned)
-            .to_vec();
-    let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-    if !spec.model.is_empty() {
-        option("--model", spec.model.clone());
-    }
-    if spec.max_turns > 0 {
-        option("--max-turns", spec.max_turns.to_string());
-    }
-    if spec.max_budget_usd > 0.0 {
-        option("--max-budget-usd", spec.max_budget_usd.to_string());
-    }
-    let instructions = spec.instructions.replace('\0', "");
-    if !instructions.trim().is_empty() {
-        option("--append-system-prompt", bounded(&instructions, INSTRUCTIONS_MAX).to_owned());
-    }
-    if spec.permissions == Permissions::ReadOnly {
-        // Every other call that would write needs permission.
-        option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
-    }
-    let planned = (spec.permissions == Permissions::Plan).then_some("plan");
-    option("--permission-mode", planned.unwrap_or(asking::mode(spec.permissions)).to_owned());
-    option("--permission-prompt-tool", "stdio".to_owned());
-    if !spec.command.iter().any(|argument| argument.starts_with("--settings")) {
-        let settings = serde_json::json!({ "permissions": { "ask": asking::rules(spec.permissions) } });
-        option("--settings", settings.to_string());
-    }
-    if let Some(conversation) = conversation {
-        option("--resume", conversation.to_owned());
-    }
-    arguments
-}
-
-/// Returns the arguments for herder's tool server, which is added to the user's own servers: offered to the model
-/// from the start, and used without a question. Its secret is in a file that the environment names.
-fn tool_server(access: &Access, marker: &str) -> [String; 4] {
-    let server = json!({
-        "type": "stdio", "command": access.program, "args": ["mcp"],
-        "env": BTreeMap::from(access.environment(marker)), "alwaysLoad": true,
-    });
-    let config = json!({ "mcpServers": { SERVER: server } }).to_string();
-    ["--mcp-config".to_owned(), config, "--allowedTools".to_owned(), format!("mcp__{SERVER}")]
-}
-
 impl Protocol for Claude {
     fn ready_at_start(&self) -> bool {
         false
@@ -488,6 +471,7 @@ impl Protocol for Claude {
             "system" => self.system(&line, happened),
             "assistant" => self.assistant(&line, happened),
             "user" => self.user(&line, happened),
+            "stream_event" => self.streamed(&line, happened),
             "rate_limit_event" => self.limit(&line),
             "result" => self.result(&line, happened),
             "control_request" => self.asking.request(&line, happened),

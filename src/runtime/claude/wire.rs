@@ -94,6 +94,24 @@ pub struct Line<'a> {
     /// `control_request`: the request of the CLI.
     #[serde(borrow)]
     pub request: Loose<Request<'a>>,
+    /// `stream_event`: an event of the API's own stream.
+    #[serde(borrow)]
+    pub event: Loose<StreamEvent<'a>>,
+}
+
+/// An event of the API's stream, as far as it tells what a message used.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StreamEvent<'a> {
+    /// `message_start`, `message_delta`, ….
+    #[serde(borrow, rename = "type")]
+    pub kind: Scalar<'a>,
+    /// `message_start`: the message that begins.
+    #[serde(borrow)]
+    pub message: Loose<Message<'a>>,
+    /// `message_delta`: what the message that ends has used.
+    #[serde(borrow)]
+    pub usage: Loose<Tokens<'a>>,
 }
 
 /// A request of the CLI to its parent program.

@@ -18,7 +18,8 @@ use crate::runtime::text::one_line;
 /// A request that waits for an answer, with both answers in the protocol's form.
 #[derive(Debug)]
 struct Request {
-    id: Id,
+    /// None: it is herder that asks, and the server waits for nothing.
+    id: Option<Id>,
     /// The answer for yes; `None` if a yes needs more information.
     yes: Option<Value>,
     no: Value,
@@ -31,18 +32,19 @@ struct Request {
 impl approval::Request for Request {
     fn answer(self, allow: bool) -> Vec<u8> {
         let answer = self.yes.filter(|_| allow).unwrap_or(self.no);
-        rpc::answer(&self.id, &answer)
+        self.id.map(|id| rpc::answer(&id, &answer)).unwrap_or_default()
     }
 
     fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
         if let Some(form) = self.form {
-            return rpc::answer(&self.id, &form.answer(answers));
+            return self.id.map(|id| rpc::answer(&id, &form.answer(answers))).unwrap_or_default();
         }
         let said = self.asked.iter().zip(answers).map(|(name, answer)| {
             let words = answer.clone().unwrap_or_else(|| vec![UNANSWERED.to_owned()]);
             (name.clone(), json!({ "answers": words }))
         });
-        rpc::answer(&self.id, &json!({ "answers": said.collect::<Map<String, Value>>() }))
+        let said = json!({ "answers": said.collect::<Map<String, Value>>() });
+        self.id.map(|id| rpc::answer(&id, &said)).unwrap_or_default()
     }
 }
 
@@ -94,7 +96,7 @@ impl Asking {
         if method == "item/tool/requestUserInput" {
             let asked = asked(params);
             let request =
-                Request { id: id.clone(), yes: None, no: json!({ "answers": {} }), asked, form: None };
+                Request { id: Some(id.clone()), yes: None, no: json!({ "answers": {} }), asked, form: None };
             return self.requests.inquire(request, questions(params), happened);
         }
         let form =
@@ -103,7 +105,8 @@ impl Asking {
         if let (Some(schema), "mcpServer/elicitation/request", false) = (form, method, approval) {
             let (form, questions) = Form::of(params.message.text_or_empty(), schema);
             let no = json!({ "action": "decline" });
-            let request = Request { id: id.clone(), yes: None, no, asked: Vec::new(), form: Some(form) };
+            let request =
+                Request { id: Some(id.clone()), yes: None, no, asked: Vec::new(), form: Some(form) };
             return self.requests.inquire(request, questions, happened);
         }
         let Some(question) = Question::of(method, params, announced) else {
@@ -119,7 +122,7 @@ impl Asking {
             (Some(_), false) => Cover::No,
         };
         self.requests.decide(
-            Request { id: id.clone(), yes, no, asked: Vec::new(), form: None },
+            Request { id: Some(id.clone()), yes, no, asked: Vec::new(), form: None },
             wish,
             cover,
             happened,
@@ -128,7 +131,18 @@ impl Asking {
 
     /// Handles the server's notice that a request is settled. If herder did not answer it, it is withdrawn.
     pub(super) fn resolved(&mut self, id: &Id, happened: &mut Vec<Happening>) {
-        self.requests.withdraw(|request| request.id == *id, happened);
+        self.requests.withdraw(|request| request.id.as_ref() == Some(id), happened);
+    }
+
+    /// Shows people a plan. The server waits for nothing: its turn is over.
+    pub(super) fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
+        let request = Request { id: None, yes: None, no: Value::Null, asked: Vec::new(), form: None };
+        self.requests.plan(request, plan, happened);
+    }
+
+    /// Whether it is a plan that waits.
+    pub(super) fn is_plan(&self, key: AskKey) -> bool {
+        self.requests.is_plan(key)
     }
 
     pub(super) fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {

@@ -16,6 +16,7 @@ mod items;
 mod limits;
 mod meter;
 mod opening;
+mod planning;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,20 +26,21 @@ use serde_json::{Value, json};
 use super::classify::{is_limit, last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
-use super::text::{LINE_MAX, Tail, bounded, one_line};
+use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
 use super::{Launch, anew};
 use crate::core::ask::{AskKey, Told};
-use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::usage::Reading;
+use crate::outbox::redact::Redactor;
 use asking::Asking;
 use classify::Failure;
 use items::{Announced, id_of, tokens, tool};
 use limits::Limits;
 use meter::Meter;
 use opening::Opening;
+use planning::Planning;
 
 /// The default program.
 pub const PROGRAM: &str = "codex";
@@ -61,15 +63,15 @@ fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
-const DETAIL_MAX: usize = 4 * 1024;
-
 /// Maximum number of messages that wait until the turn has an id; a person types one or two in that time.
 const HELD_MAX: usize = 64;
 
 /// The protocol state of `codex app-server`.
 #[derive(Debug)]
 pub struct Codex {
+    redactor: Redactor,
+    /// State of the plan that the work begins with; `None` if it begins without one.
+    planning: Option<Planning>,
     opening: Opening,
     asking: Asking,
     max_turns: u32,
@@ -128,9 +130,11 @@ impl Codex {
         // Directly before `app-server`: earlier arguments may belong to another program, which starts codex.
         let quiet = quiet(command).flat_map(|setting| ["-c".to_owned(), setting.to_owned()]);
         arguments.splice(server..server, quiet);
-        let invocation = Invocation { program: command[0].clone(), arguments, environment };
+        let invocation = Invocation { program: command[0].clone(), arguments, environment, waits: false };
         let opening = Opening::of(launch);
         let codex = Self {
+            redactor: launch.redactor.clone(),
+            planning: Planning::of(spec.permissions),
             opening,
             asking: Asking::of(launch),
             max_turns: spec.max_turns,
@@ -214,10 +218,19 @@ impl Codex {
 
     /// Handles the opened conversation: starts the turn.
     fn opened(&mut self, thread: String, happened: &mut Vec<Happening>) {
-        let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
-        let parameters = json!({ "threadId": thread, "input": input });
         happened.push(Happening::Ready { conversation: Some(thread.clone()) });
         self.thread = Some(thread);
+        self.ask_for_a_turn(happened);
+    }
+
+    /// The turn whose prompt is there.
+    fn ask_for_a_turn(&mut self, happened: &mut Vec<Happening>) {
+        let Some(thread) = &self.thread else { return };
+        let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
+        let mut parameters = json!({ "threadId": thread, "input": input });
+        if let Some(planning) = &self.planning {
+            planning.set(&self.model, &mut parameters);
+        }
         happened.push(Happening::Reply(self.requests.ask(Asked::Turn, "turn/start", &parameters)));
     }
 
@@ -250,7 +263,7 @@ impl Codex {
     }
 
     fn refused(&mut self, asked: Asked, failed: &wire::Failed<'_>, happened: &mut Vec<Happening>) {
-        let said = one_line(failed.message.text_or_empty(), LINE_MAX);
+        let said = raw_line(failed.message.text_or_empty());
         match asked {
             Asked::Thread { resuming: true } => {
                 happened.push(Happening::ConversationLost { why: said });
@@ -339,6 +352,9 @@ impl Codex {
             self.goes_on = true;
             happened.push(Happening::ToolEnded { id: id_of(&item.id), end: Box::new(items::end_of(item)) });
         }
+        if let (Some("plan"), Some(planning)) = (item.kind.text(), &mut self.planning) {
+            planning.proposes(item.text.text_or_empty());
+        }
         if item.kind.text() == Some("agentMessage") {
             self.goes_on = false;
             self.partial.clear();
@@ -348,7 +364,7 @@ impl Codex {
 
     fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
         if !text.trim().is_empty() {
-            let text = both_ends(text, TEXT_MAX);
+            let text = both_ends_kept(text, TEXT_MAX, &self.redactor);
             self.last_words = Some(text.clone());
             happened.push(Happening::Words(text));
         }
@@ -396,7 +412,7 @@ impl Codex {
         let failure = self.failure(error);
         if params.will_retry.is_true() {
             let details = error.additional_details.text_or_empty();
-            happened.push(Happening::Note(one_line(&format!("{} {details}", failure.text), LINE_MAX)));
+            happened.push(Happening::Note(raw_line(&format!("{} {details}", failure.text))));
             self.retrying = Some(Failure { text: format!("{} {details}", failure.text), ..failure });
         } else {
             self.retrying = None;
@@ -411,6 +427,11 @@ impl Codex {
             return;
         }
         self.retrying = None;
+        let completed = turn.status.text() == Some("completed");
+        let proposed = self.planning.as_mut().and_then(Planning::proposed).filter(|_| completed);
+        if let Some(plan) = proposed {
+            return self.propose(plan, happened);
+        }
         let outcome = match turn.status.text_or_empty() {
             "completed" => Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") },
             "interrupted" if self.turn_limit_reached => {
@@ -424,11 +445,21 @@ impl Codex {
                     error.additional_details.text(),
                 ),
                 None => self.result.take().unwrap_or_else(|| {
-                    Outcome::failed(None, Own::TurnEndedAs { status: one_line(status, 100) })
+                    Outcome::failed(None, Own::TurnEndedAs { status: kept_word(status, &self.redactor) })
                 }),
             },
         };
         self.end(outcome, happened);
+    }
+
+    /// The turn has come to a plan: another one follows, whatever people say of it.
+    fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
+        let partial = std::mem::take(&mut self.partial);
+        self.say(&partial, happened);
+        self.turn = None;
+        self.last_words = None;
+        happened.push(Happening::TurnCut);
+        self.asking.propose(plan, happened);
     }
 
     fn fail(&mut self, failure: &Failure, category: Option<Category>, happened: &mut Vec<Happening>) {
@@ -469,10 +500,10 @@ impl Codex {
             }
             // First, so that truncation does not remove it.
             if let Some(info) = info {
-                detail = format!("codexErrorInfo {}: {detail}", bounded(&info.to_string(), LINE_MAX));
+                detail = format!("codexErrorInfo {}: {detail}", bounded(&info.to_string(), RAW_MAX));
             }
         }
-        let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));
+        let mut outcome = Outcome::failed(known, raw_line(&detail));
         if matches!(outcome.category, Category::RateLimit | Category::Quota) {
             outcome.resets_at = self.limits.resets_at();
         }
@@ -498,7 +529,7 @@ impl Protocol for Codex {
         prompt.clone_into(&mut self.prompt);
         let parameters = json!({
             "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
-            "capabilities": { "experimentalApi": false },
+            "capabilities": { "experimentalApi": self.planning.is_some() },
         });
         Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
     }
@@ -522,7 +553,12 @@ impl Protocol for Codex {
     }
 
     fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        let planned = self.asking.is_plan(key);
         self.asking.answer(key, told, happened);
+        if let Some(planning) = self.planning.as_mut().filter(|_| planned) {
+            self.prompt = planning.answered(told);
+            self.ask_for_a_turn(happened);
+        }
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {

@@ -31,7 +31,7 @@ impl Opening {
                 Permissions::Full => "untrusted",
             },
             "sandbox": match spec.permissions {
-                // It has no way to submit a plan for approval, so nothing is written.
+                // While it plans nothing is written.
                 Permissions::ReadOnly | Permissions::Plan => "read-only",
                 Permissions::WorkspaceWrite => "workspace-write",
                 Permissions::Full => "danger-full-access",

@@ -7,9 +7,7 @@ use crate::clock;
 use crate::core::outcome::{Category, Outcome};
 use crate::core::time::Timestamp;
 use crate::runtime::classify::{self, Row};
-use crate::runtime::text::{bounded, one_line};
-
-use super::format::DETAIL_MAX;
+use crate::runtime::text::{bounded, raw_line};
 
 /// Maximum plausible duration of a limit, in seconds; a later end is ignored.
 const WAIT_MAX_SECONDS: i64 = 40 * 24 * 3600;
@@ -144,10 +142,7 @@ impl Failure {
     /// truncated later.
     fn whole(&self) -> String {
         let fields = [("kind", &self.kind), ("status", &self.status), ("word", &self.word)];
-        let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        let said: Vec<String> =
-            said.map(|(name, value)| format!("{name} {}", one_line(value, 100))).collect();
-        if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
+        classify::whole(&fields, &self.text)
     }
 }
 
@@ -155,7 +150,7 @@ pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     let known = failure.category();
     let detail = if known.is_none() { failure.whole() } else { failure.text.clone() };
     let wait = known.filter(|known| is_wait(*known)).and_then(|_| wait_in(&failure.text));
-    Outcome { resets_at: wait.and_then(after), ..Outcome::failed(known, one_line(&detail, DETAIL_MAX)) }
+    Outcome { resets_at: wait.and_then(after), ..Outcome::failed(known, raw_line(&detail)) }
 }
 
 /// True if the failure is a limit that ends by itself.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::format::{DETAIL_MAX, Format, Told};
+use super::format::{Format, Told};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::turn::{End, Kind};
 use crate::runtime::classify::LOOKED_AT;
@@ -10,7 +10,7 @@ use crate::runtime::codex::classify::Failure;
 use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
-use crate::runtime::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, bounded, one_line, raw_line};
 
 /// Prefix of errors that are retried.
 const RETRY: &str = "Reconnecting...";
@@ -163,7 +163,7 @@ impl Codex {
             "agent_message" if over => self.told.say(item.text.text_or_empty(), happened),
             // A warning.
             "error" if over => {
-                happened.push(Happening::Note(one_line(item.message.text_or_empty(), LINE_MAX)));
+                happened.push(Happening::Note(raw_line(item.message.text_or_empty())));
             }
             _ => {}
         }
@@ -171,7 +171,7 @@ impl Codex {
 
     fn wrong(&mut self, message: &str, happened: &mut Vec<Happening>) {
         if message.starts_with(RETRY) {
-            happened.push(Happening::Note(one_line(message, LINE_MAX)));
+            happened.push(Happening::Note(raw_line(message)));
             self.retrying = Some(bounded(message, LOOKED_AT).to_owned());
         } else {
             // Reported again when the turn fails; the outcome if the process dies before.
@@ -183,7 +183,7 @@ impl Codex {
 
 fn outcome_of(message: &str) -> Outcome {
     let message = bounded(message, LOOKED_AT);
-    Outcome::failed(Failure::said(message).category(), one_line(message, DETAIL_MAX))
+    Outcome::failed(Failure::said(message).category(), raw_line(message))
 }
 
 impl Format for Codex {

@@ -9,25 +9,22 @@ use std::fmt::Debug;
 use super::codex::Codex;
 use super::gemini::Gemini;
 use super::opencode::Opencode;
-use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::Output;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
+use crate::outbox::redact::Redactor;
 use crate::runtime::Launch;
 use crate::runtime::acp::quirks::Quirks;
 use crate::runtime::classify::last_of;
 use crate::runtime::claude::Printed;
 use crate::runtime::observing::Call;
 use crate::runtime::protocol::Happening;
-use crate::runtime::text::{LINE_MAX, Tail, grow, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, both_ends_kept, grow, kept_word, one_line};
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
-
-/// Maximum length of an error text that is kept for people, in bytes; an API's error page is not worth more.
-pub(super) const DETAIL_MAX: usize = 4 * 1024;
 
 /// Maximum number of open calls that are tracked, far above the number of parallel calls of any agent.
 const OPEN_MAX: usize = 256;
@@ -60,7 +57,8 @@ pub(in crate::runtime) trait Format: Debug + Send {
 
 /// Returns the parser for `launch`; `None` for plain text.
 pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
-    let told = Told { model: launch.spec.model.clone(), ..Told::default() };
+    let (model, redactor) = (launch.spec.model.clone(), launch.redactor.clone());
+    let told = Told { model, redactor, ..Told::default() };
     match launch.spec.output {
         Output::Text => None,
         Output::Claude => Some(Box::new(Printed::of(launch))),
@@ -82,6 +80,7 @@ pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
 /// The output so far, in the form that all formats share.
 #[derive(Debug, Default)]
 pub(super) struct Told {
+    redactor: Redactor,
     named: bool,
     words: String,
     last_words: Option<String>,
@@ -112,15 +111,20 @@ impl Told {
         }
     }
 
+    /// Returns a word of the CLI without secrets, cut.
+    pub(super) fn word(&self, text: &str) -> String {
+        kept_word(text, &self.redactor)
+    }
+
     /// Handles a piece of a message.
     pub(super) fn piece(&mut self, text: &str) {
-        grow(&mut self.words, text, TEXT_MAX);
+        grow(&mut self.words, text, TEXT_MAX, &self.redactor);
     }
 
     /// Handles a complete message.
     pub(super) fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
         if !text.trim().is_empty() {
-            let text = both_ends(text, TEXT_MAX);
+            let text = both_ends_kept(text, TEXT_MAX, &self.redactor);
             self.last_words = Some(text.clone());
             happened.push(Happening::Words(text));
         }

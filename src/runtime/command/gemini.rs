@@ -15,7 +15,7 @@ use crate::runtime::classify::LOOKED_AT;
 use crate::runtime::loose::{self, Loose, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
-use crate::runtime::text::{LINE_MAX, bounded, one_line};
+use crate::runtime::text::{bounded, raw_line};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -144,7 +144,7 @@ impl Gemini {
             (None, Some(wrong)) => self.told.goes(outcome_of(&Failure::in_words("", &wrong))),
             (None, None) if line.status.text() == Some("success") => self.told.succeeded(),
             (None, None) => {
-                let status = one_line(line.status.text_or_empty(), 100);
+                let status = self.told.word(line.status.text_or_empty());
                 self.told.goes(Outcome::failed(None, Own::TurnEndedAs { status }));
             }
         }
@@ -177,7 +177,7 @@ impl Format for Gemini {
             }
             "error" => {
                 let message = line.message.text_or_empty();
-                happened.push(Happening::Note(one_line(message, LINE_MAX)));
+                happened.push(Happening::Note(raw_line(message)));
                 if line.severity.text() == Some("error") {
                     self.wrong = Some(bounded(message, LOOKED_AT).to_owned());
                 }

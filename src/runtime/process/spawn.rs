@@ -2,7 +2,12 @@
 //!
 //! A start blocks until the kernel has read the program and entered the folder; on a network mount whose server is
 //! gone, it blocks forever. So it runs on a thread for this purpose alone ([`begin`]) instead of the runtime's own.
+//!
+//! A program that would work with whatever its input is, also with none, waits as a shell until it is told to begin: so a
+//! herder that is killed in between leaves nothing that works.
 
+use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,6 +19,7 @@ use tokio::runtime::Handle;
 use super::{Owned, ProcessTrees, Tree, starters};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::protocol::Invocation;
+use crate::runtime::text::Tail;
 
 /// The search path if the child has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -100,6 +106,26 @@ impl Drop for GivenUp {
     }
 }
 
+/// The shell that waits in a program's place. One is wherever agents are, and it reads no byte beyond its line.
+const SHELL: &str = "/bin/sh";
+
+/// The shell's name in what it says itself.
+const SHELL_NAME: &str = "herder";
+
+/// Becomes the program once it is told [`GO`](crate::runtime::protocol::GO), and ends where it is not. It leaves nothing of
+/// its own in the environment.
+fn waiting(environment: &BTreeMap<String, String>) -> String {
+    let own = ["PWD", "OLDPWD"].into_iter().filter(|name| !environment.contains_key(*name));
+    let own: String = own.map(|name| format!(" {name}")).collect();
+    format!("IFS= read -r herder_go && [ \"$herder_go\" = go ] || exit 0; unset herder_go{own}; exec \"$@\"")
+}
+
+/// The shell's words where it could not become the program, by how it left.
+pub(in crate::runtime) fn not_started(code: i32, stderr: &Tail) -> Option<String> {
+    let said = stderr.last().filter(|_| matches!(code, 126 | 127))?;
+    said.strip_prefix(SHELL_NAME)?.strip_prefix(": ").map(str::to_owned)
+}
+
 /// Starts `invocation` in `workspace`. Blocks, see [`begin`].
 ///
 /// # Errors
@@ -114,7 +140,24 @@ pub(crate) fn spawn(
         return Err(Own::WorkspaceMissing { path: workspace.display().to_string() }.into());
     }
     let program = locate(invocation, workspace)?;
-    let mut command = Command::new(&program);
+    let not_started = |program: &Path, error: &std::io::Error| {
+        Own::NotStarted { program: program.display().to_string() }.with(error.to_string())
+    };
+    let mut command = if invocation.waits {
+        // Known before it is the shell's to say.
+        rustix::fs::access(&program, rustix::fs::Access::EXEC_OK)
+            .map_err(|error| not_started(&program, &error.into()))?;
+        // A program on a file system that does not answer hangs here, where it is noticed, and not in the shell. One that
+        // can only be executed is not read.
+        if let Ok(mut file) = std::fs::File::open(&program) {
+            let _ = file.read(&mut [0]);
+        }
+        let mut shell = Command::new(SHELL);
+        shell.args(["-c", &waiting(&invocation.environment), SHELL_NAME]).arg(&program);
+        shell
+    } else {
+        Command::new(&program)
+    };
     command
         .args(&invocation.arguments)
         .env_clear()
@@ -124,10 +167,12 @@ pub(crate) fn spawn(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     trees.spawn(&mut command, marker).map_err(|error| {
-        let program = program.display().to_string();
         match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-            Some(rustix::io::Errno::TOOBIG) => Own::ArgumentsTooLong { program }.into(),
-            _ => Own::NotStarted { program }.with(error.to_string()),
+            Some(rustix::io::Errno::TOOBIG) => {
+                Own::ArgumentsTooLong { program: program.display().to_string() }.into()
+            }
+            Some(rustix::io::Errno::NOENT) if invocation.waits => not_started(Path::new(SHELL), &error),
+            _ => not_started(&program, &error),
         }
     })
 }

@@ -11,6 +11,7 @@ use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
 use crate::runtime::process::lives;
 use crate::runtime::process::stop::Gone;
+use crate::runtime::text::kept_detail;
 
 impl Session {
     pub(super) fn on_time(&mut self) {
@@ -137,6 +138,7 @@ impl Session {
                 }
             },
         }
+        outcome.detail = kept_detail(&outcome.detail, &self.launch.redactor);
         outcome.history_refused = matches!(outcome.category, Category::Permanent | Category::Transient)
             && refuses_history(&outcome.detail.said);
         // The last words show how far it got.

@@ -20,7 +20,7 @@ use crate::runtime::lines::Line;
 use crate::runtime::observing::Moment;
 use crate::runtime::process::stop::Gone;
 use crate::runtime::protocol::{Happening, Protocol, Steering};
-use crate::runtime::text::bounded;
+use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
 /// Maximum length of a line that could not be parsed, in herder's own log, in bytes.
 const LOGGED_MAX: usize = 200;
@@ -60,6 +60,7 @@ impl Session {
         self.stage = Stage::Working;
         self.given = self.now();
         let feed = self.protocol.prompt(&self.launch.prompt);
+        self.stdin.make_room(feed.bytes.len());
         self.stdin.push(feed.bytes, None);
         if feed.close {
             self.stdin.close();
@@ -161,7 +162,9 @@ impl Session {
                     let before = happened.len();
                     self.protocol.line(line, &mut happened);
                     if happened[before..].contains(&Happening::Malformed) {
-                        self.tail.print(line);
+                        let line = String::from_utf8_lossy(line);
+                        // Before it is cut.
+                        self.tail.print(self.launch.redactor.redact(&line).as_bytes());
                     }
                 }
                 Line::TooLong => bad += 1,
@@ -231,6 +234,7 @@ impl Session {
             }
             Happening::Output(text) => {
                 self.relay(&text, now);
+                self.look_for_a_round(&text, now);
                 // Relayed text may be left out of a channel that nobody reads for a while, so it is logged as well.
                 if self.launch.spec.relay == Relay::All {
                     self.outgoing.logged(&text, now);
@@ -256,7 +260,10 @@ impl Session {
                     self.outgoing.used(reading, now);
                 }
             }
-            Happening::Note(text) => self.outgoing.logged(&text, now),
+            Happening::Note(text) => {
+                let text = one_line(&self.launch.redactor.redact(&text), LINE_MAX);
+                self.outgoing.logged(&text, now);
+            }
             Happening::Reply(bytes) => self.stdin.push(bytes, None),
             Happening::Steered { work } => self.outgoing.signal(Signal::Steered { work }),
             Happening::NotTaken { work } => self.outgoing.not_taken(work),
@@ -277,11 +284,24 @@ impl Session {
                 self.outgoing.signal(Signal::Inquired { key, inquiry, part });
             }
             Happening::AskWithdrawn { key } => self.withdrawn(key),
-            Happening::ConversationLost { why } => self.outgoing.signal(Signal::ConversationLost { why }),
+            Happening::ConversationLost { why } => {
+                let why = one_line(&self.launch.redactor.redact(&why), LINE_MAX);
+                self.outgoing.signal(Signal::ConversationLost { why });
+            }
             Happening::TurnEnded => self.on_turn_end(false),
             Happening::AnotherFollows => self.on_turn_end(true),
             Happening::Malformed => {}
         }
+    }
+
+    /// A program that tells of no turns may go round in circles within its one.
+    fn look_for_a_round(&mut self, text: &str, now: Instant) {
+        let since = now.saturating_duration_since(self.began);
+        let Some(round) = self.rounds.line(text, since) else { return };
+        let took = since.saturating_sub(round.began);
+        let began = Moment { at: clock::now().before(took), now: self.began + round.began };
+        let turn = self.observer.round(&round.text, began, now, self.launch.session);
+        self.observed(Some(turn));
     }
 
     /// Handles the withdrawal of a question: the runtime no longer waits for its answer.

@@ -9,7 +9,7 @@ use herder::core::spec::{AgentSpec, Runtime};
 
 use crate::agent_rig::model_api::{ModelApi, Scenario};
 use crate::agent_rig::{
-    asks_what_is_dangerous, assert_pinned, goes_on_after_it_was_killed_in_mid_tool,
+    asks_what_is_dangerous, assert_pinned, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
     leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, tools,
 };
 
@@ -225,5 +225,21 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
 fn killed_in_mid_tool_and_resumed() {
     alone("killed_in_mid_tool_and_resumed", || async {
         goes_on_after_it_was_killed_in_mid_tool("sleep 600", agent, ages).await;
+    });
+}
+
+/// It names the plan by a file that it has written.
+#[test]
+fn a_plan_is_shown_sent_back_and_approved() {
+    alone("a_plan_is_shown_sent_back_and_approved", || async {
+        let calls = &[
+            ("write_file", r#"{"file_path":"$PLANS/plan.md","content":"1. Look.\n2. Leap."}"#),
+            ("exit_plan_mode", r#"{"plan_filename":"plan.md"}"#),
+            ("write_file", r#"{"file_path":"$PLANS/plan.md","content":"1. Look at the herons.\n2. Leap."}"#),
+            ("exit_plan_mode", r#"{"plan_filename":"plan.md"}"#),
+            ("run_shell_command", r#"{"command":"touch made","description":"does it"}"#),
+        ];
+        let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
+        begins_with_a_plan(Scenario::Calls { calls }, agent, plans).await;
     });
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::agent_rig::model_api::{ModelApi, Scenario};
 use crate::agent_rig::{
-    asks_what_is_dangerous, assert_pinned, goes_on_after_it_was_killed_in_mid_tool,
+    asks_what_is_dangerous, assert_pinned, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
     leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, tools,
 };
 
@@ -232,5 +232,22 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
 fn killed_in_mid_tool_and_resumed() {
     alone("killed_in_mid_tool_and_resumed", || async {
         goes_on_after_it_was_killed_in_mid_tool("sleep 600", agent, |_| ()).await;
+    });
+}
+
+/// It never asks to leave its mode for plans: its answer is the plan.
+#[test]
+fn a_plan_is_shown_sent_back_and_approved() {
+    alone("a_plan_is_shown_sent_back_and_approved", || async {
+        let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
+        begins_with_a_plan(
+            Scenario::Plans {
+                texts: &["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."],
+                command: "touch made",
+            },
+            agent,
+            plans,
+        )
+        .await;
     });
 }

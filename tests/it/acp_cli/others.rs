@@ -11,18 +11,19 @@ use serde_json::{Value, json};
 
 use super::Maker;
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
-use crate::agent_rig::{Went, pinned, refuses, session_against, session_answered, tools};
+use crate::agent_rig::{Went, begins_with_a_plan, pinned, refuses, session_against, session_answered, tools};
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("acp_cli::others", name, test);
 }
 
 /// The installed agents: the folder below the tools, the package, and the variable that pins it.
-const PACKAGES: [(&str, &str, &str); 6] = [
+const PACKAGES: [(&str, &str, &str); 7] = [
     ("copilot", "@github/copilot", "copilot_version"),
     ("kimi", "@moonshot-ai/kimi-code", "kimi_version"),
     ("qwen", "@qwen-code/qwen-code", "qwen_version"),
     ("auggie", "@augmentcode/auggie", "auggie_version"),
+    ("cline", "cline", "cline_version"),
     ("claude-acp", "@agentclientprotocol/claude-agent-acp", "claude_acp_version"),
     ("codex-acp", "@agentclientprotocol/codex-acp", "codex_acp_version"),
 ];
@@ -125,6 +126,7 @@ fn claude(api: &ModelApi, folder: &Path) -> AgentSpec {
             ("ANTHROPIC_BASE_URL", api.url.as_str()),
             ("ANTHROPIC_API_KEY", "sk-dummy"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_MAX_RETRIES", "1"),
         ],
     )
 }
@@ -298,4 +300,65 @@ fn codex_says_by_its_adapter_that_its_key_is_refused() {
 #[test]
 fn auggie_wants_a_login() {
     alone("auggie_wants_a_login", || async { without_a_login(&["auggie", "auggie", "--acp"]).await });
+}
+
+/// It asks to leave its mode for plans, and shows the plan with that.
+#[test]
+fn qwen_begins_with_a_plan() {
+    alone("qwen_begins_with_a_plan", || async {
+        let calls = &[
+            ("exit_plan_mode", r#"{"plan":"1. Look.\n2. Leap."}"#),
+            ("exit_plan_mode", r#"{"plan":"1. Look at the herons.\n2. Leap."}"#),
+            (
+                "run_shell_command",
+                r#"{"command":"touch made","description":"does it","is_background":false}"#,
+            ),
+        ];
+        let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
+        begins_with_a_plan(Scenario::Calls { calls }, qwen, plans).await;
+    });
+}
+
+/// An agent without a mode for plans is not let work without one.
+#[test]
+fn codex_has_no_mode_for_plans_by_its_adapter() {
+    alone("codex_has_no_mode_for_plans_by_its_adapter", || async {
+        let went = session_against(Scenario::Success, |api, folder| {
+            let mut spec = codex(api, folder);
+            spec.permissions = Permissions::Plan;
+            spec
+        })
+        .await;
+        went.assert_category(Category::Permanent);
+        assert!(went.supervised.posted(&["🚫", "no mode in which it only plans"]), "{}", went.story());
+        assert_eq!(went.requests, 0, "{}", went.story());
+    });
+}
+
+/// It counts each call of its model.
+#[test]
+fn qwen_counts() {
+    alone("qwen_counts", || async {
+        let went = session_against(Scenario::OneTool { command: "echo on" }, |api, folder| {
+            let mut spec = qwen(api, folder);
+            (spec.permissions, spec.autonomy) = (Permissions::Full, Autonomy::Full);
+            spec
+        })
+        .await;
+        went.assert_category(Category::Success);
+        let usage = went.outcome.usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens), (2400, 60), "{}", went.story());
+    });
+}
+
+#[test]
+fn claude_says_by_its_adapter_that_its_key_is_refused() {
+    alone("claude_says_by_its_adapter_that_its_key_is_refused", || async {
+        a_refused_key_is_said(claude).await;
+    });
+}
+
+#[test]
+fn cline_wants_a_login() {
+    alone("cline_wants_a_login", || async { without_a_login(&["cline", "cline", "--acp"]).await });
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use herder::core::ask::AskAnswer;
+use herder::core::ask::{AskAnswer, Inquiry, Told};
 use herder::core::id::WorkId;
 use herder::core::input::Signal;
 use herder::core::outcome::Category;
@@ -174,4 +174,44 @@ pub(crate) async fn goes_on_after_it_was_killed_in_mid_tool(
     let asked = api.last();
     let known = asked.contains("The word is heron.") && asked.contains("Go on.");
     assert!(known, "what was said is still known: {asked}");
+}
+
+/// Sees a session through in which an agent begins with a plan: it is shown whole, sent back with words, and approved when it
+/// comes again; not before is anything done. `scenario` plans, plans again and then makes `made`.
+pub(crate) async fn begins_with_a_plan(
+    scenario: Scenario,
+    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
+    [first, second]: [&str; 2],
+) {
+    let api = ModelApi::start(scenario).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut spec = agent(&api, folder.path());
+    // No autonomy approves a plan.
+    (spec.permissions, spec.autonomy) = (Permissions::Plan, Autonomy::Full);
+    let made = spec.workspace.join("made");
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let mut plans = Vec::new();
+    let said = signals(a_launch(spec), &trees, |signal, driver| {
+        let give = |order| driver.orders.try_send(order).expect("the driver listens");
+        match signal {
+            Signal::Inquired { key, inquiry, .. } => {
+                let Inquiry::Plan { text } = &**inquiry else { panic!("a plan, not {inquiry:?}") };
+                plans.push(text.trim().to_owned());
+                assert!(!made.exists(), "nothing is done before the plan is approved");
+                let told = match plans.len() {
+                    1 => Told::Words(vec!["Mind the herons.".to_owned()]),
+                    _ => Told::Yes,
+                };
+                give(Order::Answer { key: *key, told });
+            }
+            Signal::Asked { key, .. } => give(Order::Answer { key: *key, told: Told::Yes }),
+            _ => {}
+        }
+    })
+    .await;
+    let (outcome, survivors) = ended(&said);
+    assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
+    assert_eq!(plans, [first, second], "{said:#?}");
+    assert!(made.exists(), "what was approved is done: {said:#?}");
+    assert!(api.last().contains("Mind the herons."), "the model reads what was said: {}", api.last());
 }

@@ -5,7 +5,7 @@ use herder::core::outcome::Usage;
 use herder::core::spec::Permissions;
 
 /// A scripted agent: `body` runs once the turn is asked for, and answers it with `end`.
-fn acp(name: &str, body: &str, workspace: &Path) -> Launch {
+pub(super) fn acp(name: &str, body: &str, workspace: &Path) -> Launch {
     let script = format!(
         r#"
 import json, sys, os, select, time, subprocess

@@ -413,7 +413,7 @@ fn the_command_line_follows_the_spec() {
         let (invocation, _) = launched(change);
         format!("{} {}", invocation.program, invocation.arguments.join(" "))
     };
-    insta::assert_snapshot!(line(|_, _| ()), @r#"claude -p --input-format stream-json --output-format stream-json --verbose --permission-mode acceptEdits --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}}"#);
+    insta::assert_snapshot!(line(|_, _| ()), @r#"claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}}"#);
     insta::assert_snapshot!(line(|launch, spec| {
         launch.conversation = Some("c-1".to_owned());
         spec.command = vec!["/opt/claude".to_owned(), "--debug".to_owned()];
@@ -422,7 +422,7 @@ fn the_command_line_follows_the_spec() {
         spec.max_budget_usd = 1.5;
         spec.instructions = "Be kind.".to_owned();
         spec.permissions = Permissions::ReadOnly;
-    }), @r#"/opt/claude --debug -p --input-format stream-json --output-format stream-json --verbose --model opus --max-turns 3 --max-budget-usd 1.5 --append-system-prompt Be kind. --disallowedTools Edit,MultiEdit,Write,NotebookEdit --permission-mode default --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}} --resume c-1"#);
+    }), @r#"/opt/claude --debug -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --model opus --max-turns 3 --max-budget-usd 1.5 --append-system-prompt Be kind. --disallowedTools Edit,MultiEdit,Write,NotebookEdit --permission-mode default --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}} --resume c-1"#);
     let (invocation, _) = launched(|_, spec| {
         spec.permissions = Permissions::Full;
         spec.env.insert("DISABLE_TELEMETRY".to_owned(), "0".to_owned());

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A scripted server: `body` runs once the turn is asked for.
-fn codex(body: &str, workspace: &Path) -> Launch {
+pub(super) fn codex(body: &str, workspace: &Path) -> Launch {
     let script = format!(
         r#"
 import json, sys, os, time, subprocess

@@ -191,13 +191,13 @@ async fn a_program_that_leaves_well_because_it_was_told_to_has_not_finished() {
         running.spawned().await;
         if go {
             running.order(Order::Go).await;
+            crate::stage::appears(&folder.path().join("begun")).await;
         }
-        crate::stage::appears(&folder.path().join("begun")).await;
         running.order(Order::Stop).await;
         let (outcome, _) = running.ended().await;
         assert_eq!(
             (outcome.category, outcome.exit),
-            (category, Some(Exit::Code(0))),
+            (category, Some(if go { Exit::Code(0) } else { Exit::Signal(15) })),
             "{trap} {output:?} {go}"
         );
     }
@@ -237,4 +237,71 @@ async fn a_flood_on_stderr_blocks_nobody() {
     let script = "i=0; while [ $i -lt 20000 ]; do echo 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' >&2; i=$((i+1)); done; echo fine";
     let outcome = shell(script).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("fine")));
+}
+
+/// A program that tells of no turns and does the same thing again and again is caught while it runs, by what it prints.
+#[tokio::test]
+async fn a_program_that_goes_round_in_circles_is_seen_within_its_one_turn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "while :; do echo 'I run the tests once more and see.'; echo 'error[E0308]: mismatched types in src/main.rs'; sleep 3.2; done";
+    let mut running = Running::start(session(Runtime::Command, &["sh", "-c", script], folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let mut turns = Vec::new();
+    while herder::core::detector::find(&turns).is_none() {
+        let observed = running.until(|signal| matches!(signal, Signal::Observed { .. })).await;
+        let Signal::Observed { turn } = observed else { unreachable!("waited for it") };
+        assert!(turn.words.contains("mismatched types") && turn.took_ms >= 3000, "{turn:?}");
+        turns.push(*turn);
+    }
+    assert!(turns.len() <= 4, "{turns:?}");
+    running.order(Order::Stop).await;
+    assert_eq!(running.ended().await.0.category, Category::Interrupted);
+}
+
+/// An exec that fails after the hand-over is reported like a start that fails.
+#[tokio::test]
+async fn a_program_that_cannot_be_started_after_all_is_said_so() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("agent");
+    std::fs::write(&program, "#!/no/such/interpreter\n").expect("it is written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let program = program.to_str().expect("a plain path");
+    let (outcome, ..) = run(session(Runtime::Command, &[program], folder.path())).await;
+    assert_eq!(outcome.category, Category::Permanent, "{outcome:?}");
+    assert!(outcome.detail.to_string().starts_with(&format!("{program} cannot be started")), "{outcome:?}");
+}
+
+/// The shell that waits in the program's place leaves nothing of its own to it.
+#[tokio::test]
+async fn a_program_has_its_own_environment_and_arguments() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["env", "-0"], folder.path());
+    what.environment.clear();
+    edit(&mut what, |spec| {
+        spec.env.insert("TEXT".to_owned(), "a\nb $(id) 'c'".to_owned());
+    });
+    let text = run(what.clone()).await.0.text.expect("it prints");
+    let mut names: Vec<&str> = text.split('\0').filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    names.sort_unstable();
+    let known = ["HERDER_AGENT", "HERDER_SESSION", "TEXT"];
+    let rest: Vec<&&str> =
+        names.iter().filter(|name| !known.contains(name) && !name.starts_with("GIT_")).collect();
+    assert_eq!(rest, Vec::<&&str>::new(), "{text}");
+    assert!(text.contains("TEXT=a\nb $(id) 'c'\0"), "{text}");
+    edit(&mut what, |spec| {
+        spec.env.insert("PWD".to_owned(), "/elsewhere".to_owned());
+        spec.command = ["printf", "%s|", "-n", "", "a b", "*", "$HOME"].map(str::to_owned).to_vec();
+    });
+    assert_eq!(run(what).await.0.text.as_deref(), Some("-n||a b|*|$HOME|"));
+}
+
+/// Work that is longer than a pipe holds reaches the program whole.
+#[tokio::test]
+async fn long_work_is_handed_over_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["sh", "-c", "wc -c"], folder.path());
+    what.prompt = "x".repeat(3 * 1024 * 1024);
+    assert_eq!(run(what).await.0.text.as_deref(), Some("3145729"));
 }

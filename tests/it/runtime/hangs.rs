@@ -158,7 +158,8 @@ async fn a_program_that_can_be_read_too_late_is_ended_as_soon_as_it_runs() {
     let began = folder.path().join("began");
     let program = program(folder.path(), &format!("trap '' TERM; : > '{}'; sleep 1000", began.display()));
     let unreadable = Unreadable::file(Path::new(&program));
-    let mut what = session(Runtime::Command, &[&program], folder.path());
+    // Started directly: a shell that waits in a program's place is never held up.
+    let mut what = session(Runtime::Claude, &[&program], folder.path());
     what.clocks.startup = Duration::from_millis(300);
     let mut late = Running::start(what);
     let (outcome, survivors) = late.ended().await;
