@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::ProcessRecord;
 use super::ask::{Ask, AskAnswer, AskKey, DecidedBy, Rule};
 use super::dealings::Onward;
 use super::detail::Detail;
@@ -328,6 +329,16 @@ pub enum Event {
         pid: u32,
         /// Start time in clock ticks since boot.
         started: u64,
+    },
+    /// The process stays after its session, for the next one; or it stays no longer.
+    ProcessWarm {
+        /// The session that it was started for, or that it had last.
+        session: SessionId,
+        /// Which; none: it stays no longer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<ProcessRecord>,
+        /// For how long, unless a session takes it up before.
+        until: Timestamp,
     },
     /// The process is ready and has its work.
     Ready {

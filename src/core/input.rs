@@ -282,6 +282,13 @@ pub enum Signal {
         /// identifies a process.
         started: u64,
     },
+    /// The process stays after the session, whose end follows.
+    Kept {
+        /// Process id.
+        pid: u32,
+        /// Start time in clock ticks since boot.
+        started: u64,
+    },
     /// The runtime is ready and named its conversation, if it has one.
     Ready {
         /// Id for resuming the conversation later; `None` if it cannot be resumed, nor can the one known before.

@@ -192,6 +192,9 @@ pub struct AgentSpec {
     /// Maximum duration of a session; `None`: the fleet's `max_task_duration`.
     #[serde(default)]
     pub max_task_duration: Option<Duration>,
+    /// Time for which the process of an ACP agent stays after a session, for the next one; zero: not at all.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub keep_warm: Duration,
     /// The words of it that are posted.
     #[serde(default)]
     pub relay: Relay,
@@ -272,6 +275,7 @@ impl AgentSpec {
             max_budget_usd: _,
             caps: _,
             max_task_duration: _,
+            keep_warm: _,
             relay: _,
             env,
             env_files,
@@ -312,6 +316,7 @@ impl AgentSpec {
             max_budget_usd: 0.0,
             caps: Caps::default(),
             max_task_duration: None,
+            keep_warm: Duration::ZERO,
             relay: Relay::default(),
             env: BTreeMap::new(),
             env_files: BTreeMap::new(),

@@ -209,6 +209,7 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
         | Event::ProcessStarted { .. }
+        | Event::ProcessWarm { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
         | Event::TurnEnded { .. }

@@ -48,7 +48,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::core::ask::{AskKey, Told};
 use crate::core::danger::AskPattern;
@@ -210,6 +211,49 @@ pub struct Driver {
     pub reports: mpsc::Receiver<Report>,
     /// The session's present state.
     pub live: watch::Receiver<Live>,
+    /// Handle that gives its process another session, if it stays for one.
+    pub stay: Option<Stay>,
+}
+
+/// The end of a driver by which its process is given another session. Dropped, it ends the process.
+#[derive(Debug)]
+pub struct Stay {
+    again: mpsc::Sender<Again>,
+    /// Resolves when the process is gone, to what is left of it.
+    gone: oneshot::Receiver<Vec<u32>>,
+}
+
+/// Another session for a process that has stayed.
+#[derive(Debug)]
+struct Again {
+    launch: Launch,
+    orders: mpsc::Receiver<Order>,
+    reports: mpsc::Sender<Report>,
+    live: watch::Sender<Live>,
+}
+
+impl Stay {
+    /// Gives the process another session.
+    ///
+    /// # Errors
+    /// The launch, where its driver is gone.
+    pub fn go_on(self, launch: Launch) -> Result<Driver, Box<Launch>> {
+        let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
+        let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
+        let (live_sender, live) = watch::channel(Live::default());
+        let again = Again { launch, orders: orders_inbox, reports: reports_outbox, live: live_sender };
+        match self.again.try_send(again) {
+            Ok(()) => Ok(Driver { orders, reports, live, stay: Some(self) }),
+            Err(TrySendError::Full(again) | TrySendError::Closed(again)) => Err(Box::new(again.launch)),
+        }
+    }
+
+    /// Ends the process. What is left of it.
+    pub async fn end(self) -> Vec<u32> {
+        let Self { again, gone } = self;
+        drop(again);
+        gone.await.unwrap_or_default()
+    }
 }
 
 /// Starts a session. The driver always ends with exactly one [`Signal::Ended`], also if nothing could be started.
@@ -220,6 +264,7 @@ pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
     let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
     let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
     let (live_sender, live) = watch::channel(Live::default());
+    let ((again, again_inbox), (over, gone)) = (mpsc::channel(1), oneshot::channel());
     #[expect(
         clippy::disallowed_methods,
         reason = "it ends with its last report, and its owner reads those to the end"
@@ -227,7 +272,13 @@ pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
     tokio::spawn(session::guarded(
         launch,
         trees,
-        session::Ends { orders: orders_inbox, reports: reports_outbox, live: live_sender },
+        session::Ends {
+            orders: orders_inbox,
+            reports: reports_outbox,
+            live: live_sender,
+            again: again_inbox,
+            over: Some(over),
+        },
     ));
-    Driver { orders, reports, live }
+    Driver { orders, reports, live, stay: Some(Stay { again, gone }) }
 }

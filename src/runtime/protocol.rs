@@ -180,6 +180,14 @@ pub trait Protocol: Send {
     /// Records that the bytes of [`Steering::Written`] are readable by the runtime.
     fn written(&mut self, _work: WorkId) {}
 
+    /// Whether its work is done well, and the process can be given other work of the same conversation.
+    fn stays(&self) -> bool {
+        false
+    }
+
+    /// Gives a process that has stayed the work of another session.
+    fn again(&mut self, _launch: &Launch, _happened: &mut Vec<Happening>) {}
+
     /// Returns the bytes that ask the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
 

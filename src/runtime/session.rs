@@ -2,6 +2,7 @@
 
 mod ending;
 mod handling;
+mod staying;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdout};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -22,13 +23,14 @@ use super::process::stop::Gone;
 use super::process::{Owned, ProcessTrees, Tree, spawn};
 use super::protocol::{Protocol, prepare};
 use super::text::Tail;
-use super::{Clocks, Launch, Live, Order, Report, workspace};
+use super::{Again, Clocks, Launch, Live, Order, Report, workspace};
 use crate::core::ask::AskKey;
 use crate::core::detail::Own;
 use crate::core::detector::Rounds;
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
+use staying::Stayed;
 
 /// Maximum time to wait after an interrupt. A runtime reports its result within 50 ms and exits in less than half a
 /// second; one that does not has lost its event loop.
@@ -51,6 +53,10 @@ pub(super) struct Ends {
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) reports: mpsc::Sender<Report>,
     pub(super) live: watch::Sender<Live>,
+    /// Another session for a process that stays; when nobody can give it one any more, it goes.
+    pub(super) again: mpsc::Receiver<Again>,
+    /// Told when a process that has stayed is gone, and what is left of it.
+    pub(super) over: Option<oneshot::Sender<Vec<u32>>>,
 }
 
 /// A process, its protocol, and its launch parameters.
@@ -105,9 +111,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
             session.on_order(Some(order));
         }
         let Some((again, same_ends)) = session.drive().await else { return };
-        tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
-        launch = again.begun_anew();
-        ends = same_ends;
+        (launch, ends) = (again, same_ends);
     }
 }
 
@@ -240,6 +244,10 @@ struct Session {
     /// The last words: the session's text if nothing follows, otherwise part of the log.
     last_words: Option<String>,
     malformed: u64,
+    /// The process stays for another session.
+    staying: bool,
+    /// It has stayed for this one.
+    warm: bool,
     /// Open requests of the runtime.
     asked: BTreeSet<AskKey>,
     /// True if the agent waits for people in a call of herder's tools.
@@ -298,6 +306,8 @@ impl Session {
             rounds: Rounds::default(),
             last_words: None,
             malformed: 0,
+            staying: false,
+            warm: false,
             asked: BTreeSet::new(),
             waits: false,
             held: Duration::ZERO,
@@ -306,10 +316,33 @@ impl Session {
         }
     }
 
-    /// Runs to the end of the process. Returns everything if the session has to begin again without its conversation,
-    /// which turned out to be gone.
+    /// Runs to the end of the process, through all sessions that it is given. Gives everything back if a process is to be
+    /// started again: without the conversation that was to be resumed, which turned out to be gone, or for another session
+    /// where the one that had stayed is gone.
     async fn drive(mut self) -> Option<(Launch, Ends)> {
-        while !self.is_over() {
+        loop {
+            self.drive_a_session().await;
+            if !self.staying {
+                break;
+            }
+            match self.stay().await {
+                Stayed::Again => {}
+                Stayed::Fresh => return Some((self.launch, self.ends)),
+                Stayed::Over => return None,
+            }
+        }
+        if self.conversation_is_lost() {
+            self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
+            self.send_all().await;
+            tracing::info!(agent = %self.launch.agent, "the conversation is gone, the session begins a new one");
+            return Some((self.launch.begun_anew(), self.ends));
+        }
+        self.finish(None).await;
+        None
+    }
+
+    async fn drive_a_session(&mut self) {
+        while !self.is_over() && !self.staying {
             match self.next().await {
                 Happened::Order(order) => self.on_order(order),
                 Happened::Reported => {}
@@ -323,13 +356,6 @@ impl Session {
                 Happened::Time => self.on_time(),
             }
         }
-        if self.conversation_is_lost() {
-            self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
-            self.send_all().await;
-            return Some((self.launch, self.ends));
-        }
-        self.finish().await;
-        None
     }
 
     fn conversation_is_lost(&self) -> bool {

@@ -60,8 +60,30 @@ pub(super) struct Session {
     pass: Option<Pass>,
     /// Number of its tool calls that wait for a person.
     asking: Option<watch::Receiver<usize>>,
+    /// Its process stays for the next session.
+    kept: bool,
     /// Whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
+}
+
+/// A process that stays for the next session of its conversation.
+pub(super) struct Staying {
+    stay: runtime::Stay,
+    marker: String,
+    conversation: Option<String>,
+}
+
+impl Staying {
+    /// Ends it. What is left of it.
+    pub(super) async fn end(self, shared: &Shared) -> Vec<u32> {
+        let running = shared.trees.running();
+        running.within(patience(shared), self.stay.end()).await.unwrap_or_default()
+    }
+
+    /// Whether it is of this conversation.
+    pub(super) fn holds(&self, conversation: Option<&str>) -> bool {
+        self.conversation.is_some() && self.conversation.as_deref() == conversation
+    }
 }
 
 /// Input of a session beside its work.
@@ -88,6 +110,7 @@ impl Session {
         id: SessionId,
         work: &Work,
         before: Before,
+        staying: Option<Staying>,
     ) -> Self {
         let Before { conversation, past, conversed, recap, whispers, look } = before;
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
@@ -121,10 +144,20 @@ impl Session {
             environment: runtime::environment::own_without(&shared.withheld()),
             tools: pass.as_ref().map(Pass::access),
         };
-        let driver = match &shared.fault.simulated {
-            Some(simulated) => (simulated.launch)(launch),
-            None => runtime::launch(launch, shared.trees.clone()),
+        let begun = match staying {
+            // Its processes are known by the marker that they were started with.
+            Some(Staying { stay, marker, .. }) => {
+                stay.go_on(launch).map(|driver| (driver, marker)).map_err(|launch| *launch)
+            }
+            None => Err(launch),
         };
+        let (driver, marker) = begun.unwrap_or_else(|launch| {
+            let driver = match &shared.fault.simulated {
+                Some(simulated) => (simulated.launch)(launch),
+                None => runtime::launch(launch, shared.trees.clone()),
+            };
+            (driver, marker)
+        });
         let running = shared.trees.running().clone();
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
@@ -139,6 +172,7 @@ impl Session {
             overdue: None,
             asking: pass.as_ref().map(Pass::asking),
             pass,
+            kept: false,
             offered: BTreeSet::new(),
         }
     }
@@ -146,6 +180,17 @@ impl Session {
     /// Returns true if a call of herder's tools is open: whispers are delivered with its result.
     pub(super) fn call_is_open(&self) -> bool {
         self.pass.as_ref().is_some_and(Pass::call_is_open)
+    }
+
+    /// Its process stays.
+    pub(super) fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// The process, if it stays now that the session is over.
+    pub(super) fn stays(self, conversation: Option<String>) -> Option<Staying> {
+        let stay = self.driver.stay.filter(|_| self.kept)?;
+        Some(Staying { stay, marker: self.marker, conversation })
     }
 
     /// Returns its number.
@@ -218,7 +263,8 @@ impl Session {
             false => patience(shared),
         };
         let Self { agent, marker, driver, running, _held, .. } = self;
-        let Driver { orders, mut reports, .. } = driver;
+        let Driver { orders, mut reports, stay, .. } = driver;
+        drop(stay);
         drop(orders);
         let ended = async {
             while let Some(report) = reports.recv().await {

@@ -330,7 +330,12 @@ async fn end_orphans(
         .iter()
         .map(|(name, (agent, _))| Bereft {
             agent: name.clone(),
-            recorded: agent.process.into_iter().chain(agent.survivor).collect(),
+            recorded: agent
+                .process
+                .into_iter()
+                .chain(agent.survivor)
+                .chain(agent.warm.map(|warm| warm.process))
+                .collect(),
             workspace: agent.spec.as_ref().map(|spec| spec.workspace.clone()).unwrap_or_default(),
         })
         .collect();

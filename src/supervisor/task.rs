@@ -31,7 +31,7 @@ use tracing::{error, warn};
 
 use super::board::Stand;
 use super::restart::Rebuilds;
-use super::session::Session;
+use super::session::{Session, Staying};
 use super::turns::Leaving;
 use super::whispers::FromTools;
 use super::{Asked, Shared, ToRoot, View};
@@ -136,7 +136,7 @@ pub(super) async fn supervise(
     let mut left = Box::new((loaded.0.session(), remains.survivors.clone()));
     let mut first = cut_short(&loaded.0, remains);
     let mut state = Some(loaded);
-    let mut session = None;
+    let (mut session, mut staying) = (None, None);
     loop {
         let (agent, rev) = match state.take() {
             Some(state) => state,
@@ -162,6 +162,7 @@ pub(super) async fn supervise(
             agent,
             rev,
             session: &mut session,
+            staying: &mut staying,
             view: &view,
             fresh: None,
             evaluation: None,
@@ -181,6 +182,7 @@ pub(super) async fn supervise(
             Ok(End::Storage(reason)) => {
                 error!(agent = %name, %reason, "the supervisor stops: the journal cannot be written");
                 Box::pin(end_session(&name, &shared, session)).await;
+                Box::pin(end_staying(&shared, staying)).await;
                 // A failure of the journal itself is reported to all; this one stops alone.
                 if matches!(reason, CommitError::Conflict { .. } | CommitError::Invalid(_)) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: reason.to_string() });
@@ -196,6 +198,7 @@ pub(super) async fn supervise(
                 left.0 = session.as_deref().map(Session::id).or(left.0);
                 let survivors = Box::pin(end_session(&name, &shared, session.take())).await;
                 left.1.extend(survivors);
+                left.1.extend(Box::pin(end_staying(&shared, staying.take())).await);
                 shared.tell_root(ToRoot::Panicked { agent: name.clone(), message: message.clone() });
                 if !rebuilds.allow(Instant::now()) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: message });
@@ -259,6 +262,14 @@ async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Sess
         warn!(agent = %name, ?survivors, "processes could not be ended");
     }
     survivors
+}
+
+/// Ends a process that stays for a session which nobody will begin. Answers what is left.
+async fn end_staying(shared: &Shared, staying: Option<Box<Staying>>) -> Vec<u32> {
+    match staying {
+        Some(staying) => staying.end(shared).await,
+        None => Vec::new(),
+    }
 }
 
 /// Returns the message of a panic.

@@ -316,6 +316,7 @@ pub(crate) async fn see_through(
             | Signal::Asked { .. }
             | Signal::ConversationLost { .. }
             | Signal::Inquired { .. }
+            | Signal::Kept { .. }
             | Signal::AskWithdrawn { .. } => {}
         }
     }

@@ -80,4 +80,5 @@ mod tidy;
 mod tools;
 mod turns;
 mod upkeep;
+mod warm_cli;
 mod webhooks;

@@ -22,6 +22,7 @@ mod queue;
 mod recovery;
 mod session;
 mod spending;
+mod warm;
 mod watch;
 mod whisper;
 
@@ -155,6 +156,7 @@ fn clock_behind(draft: &mut Draft<'_>) {
 }
 
 fn tick(draft: &mut Draft<'_>) {
+    warm::overdue(draft);
     asks::expire(draft);
     asks::remind(draft);
     recovery::overdue(draft);

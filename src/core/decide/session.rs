@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, asks, recovery, spending, watch, whisper};
+use super::{Draft, asks, recovery, spending, warm, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::counters::{PAST_RESETS_BELIEVED, STALLS_BELIEVED};
 use crate::core::ask::Denial;
@@ -36,6 +36,7 @@ const TEXT_MAX: usize = 320 * 1024;
 
 /// Ends a session that was open when the supervisor started: its process is gone.
 pub(super) fn started(draft: &mut Draft<'_>) {
+    warm::gone(draft);
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {
             over(draft, session, &Outcome::new(Category::Interrupted, Own::Restarted), &[]);
@@ -91,6 +92,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
                 draft.record(Event::ProcessStarted { session, pid: *pid, started: *started });
             }
         }
+        Signal::Kept { pid, started } => warm::kept(draft, session, *pid, *started),
         Signal::Workspace { seen } => {
             draft.record(Event::WorkspaceSeen { session, workspace: seen.clone().bounded() });
         }

@@ -19,6 +19,7 @@ mod ending;
 mod known;
 mod planning;
 pub mod quirks;
+mod staying;
 mod telling;
 pub mod wire;
 
@@ -474,6 +475,16 @@ impl Protocol for Acp {
         }
         self.telling.add(work, text);
         Steering::Asked(self.cut_short().unwrap_or_default())
+    }
+
+    fn stays(&self) -> bool {
+        self.session.is_some()
+            && self.result.as_ref().is_some_and(|result| result.category == Category::Success)
+    }
+
+    fn again(&mut self, launch: &Launch, happened: &mut Vec<Happening>) {
+        self.takes_up(launch);
+        self.step(happened);
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {

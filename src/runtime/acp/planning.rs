@@ -26,6 +26,8 @@ struct Mode {
 pub(super) struct Planning {
     /// It plans, and has to show what it comes to.
     plans: bool,
+    /// The mode in which it plans, where it does.
+    begins: Option<Mode>,
     /// The mode in which it works once its plan is approved.
     works: Option<Mode>,
     /// Answer to the plan that the running turn submitted, for the prompt that follows.
@@ -33,6 +35,13 @@ pub(super) struct Planning {
 }
 
 impl Planning {
+    /// Other work begins with a plan of its own: the request that sets the mode for that.
+    pub(super) fn begins_anew(&mut self) -> Option<(&'static str, Value)> {
+        let begins = self.begins.clone()?;
+        (self.plans, self.said) = (true, None);
+        Some((begins.method, begins.parameters))
+    }
+
     /// Whether it plans.
     pub(super) fn plans(&self) -> bool {
         self.plans
@@ -59,7 +68,7 @@ impl Acp {
         };
         let named = self.quirks.mode(Permissions::WorkspaceWrite).and_then(|mode| modes.by_mode(mode));
         let works = named.or_else(|| modes.current()).filter(|works| *works != plan);
-        self.planning = Planning { plans: true, works, said: None };
+        self.planning = Planning { plans: true, begins: Some(plan.clone()), works, said: None };
         self.steps.push_back((Asked::Mode, plan.method, plan.parameters));
         true
     }

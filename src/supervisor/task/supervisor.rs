@@ -21,7 +21,7 @@ use crate::core::outcome::{Category, Outcome};
 use crate::core::policy::Policy;
 use crate::runtime::Report;
 use crate::supervisor::board::Stand;
-use crate::supervisor::session::{Heard, Session};
+use crate::supervisor::session::{Heard, Session, Staying};
 use crate::supervisor::{Shared, View};
 
 /// Maximum number of inputs decided together: enough for a burst, few enough that the first one does not wait for the
@@ -60,6 +60,8 @@ pub(super) struct Supervisor<'a> {
     /// A number for the next round of a loop or the next question, drawn only when one may be needed, since people
     /// see gaps.
     pub(super) fresh: Option<WorkId>,
+    /// The process that stays for the next session.
+    pub(super) staying: &'a mut Option<Box<Staying>>,
     /// The running evaluation, with the guard that ends it. It ends with this supervisor as well, as the next one
     /// starts it again.
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
@@ -204,6 +206,9 @@ impl Supervisor<'_> {
     /// requested, so that it is not repeated. Otherwise the interruption is not recorded, and the next start
     /// continues as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
+        if let Some(staying) = self.staying.take() {
+            staying.end(self.shared).await;
+        }
         let Some(session) = self.session.take() else { return End::Drained };
         let id = session.id();
         let stopping = matches!(self.agent.phase, Phase::Stopping { .. });
@@ -265,8 +270,13 @@ impl Supervisor<'_> {
             Report::Signal(signal) => {
                 let over = matches!(signal, Signal::Ended { .. });
                 let observed = matches!(signal, Signal::Observed { .. });
+                if matches!(signal, Signal::Kept { .. }) {
+                    session.keep();
+                }
                 if over {
-                    *self.session = None;
+                    let conversation = self.agent.conversation.clone();
+                    let stays = self.session.take().and_then(|session| session.stays(conversation));
+                    *self.staying = stays.map(Box::new);
                 }
                 self.take(Input::Driver { session: id, signal }, pending);
                 if observed {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use herder::core::agent::Agent;
+use herder::core::agent::{Agent, ProcessRecord};
 use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Inquiry, Offer, Part, Rule};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{Detail, Own};
@@ -175,6 +175,10 @@ fn session_event() -> impl Strategy<Value = Event> {
             session,
             pid,
             started
+        }),
+        (session(), prop::option::of(any::<u32>()), time()).prop_map(|(session, pid, until)| {
+            let process = pid.map(|pid| ProcessRecord { pid, started: 7 });
+            Event::ProcessWarm { session, process, until }
         }),
         (session(), prop::collection::vec(id(), 0..3))
             .prop_map(|(session, late)| Event::Ready { session, late }),
@@ -436,6 +440,7 @@ fn input() -> impl Strategy<Value = Input> {
             Signal::Asked { key, tool, command, shell, vague }
         }),
         key().prop_map(|key| Signal::AskWithdrawn { key }),
+        any::<u32>().prop_map(|pid| Signal::Kept { pid, started: 7 }),
         text().prop_map(|why| Signal::ConversationLost { why }),
         (key(), text(), any::<bool>()).prop_map(|(key, text, last)| Signal::Inquired {
             key,
