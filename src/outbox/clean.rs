@@ -1,9 +1,8 @@
 //! Removal of characters that would act on the reader's client instead of being read.
 //!
 //! Removes ANSI escape sequences, IRC formatting codes, all other control characters, and characters that reorder
-//! text or are invisible. Line breaks of every kind become `
-//! `, tabs become spaces. The result means what it shows, and is the input of [`super::redact`]: a colour code cannot
-//! split a secret.
+//! text or are invisible. Line breaks of every kind become line feeds, tabs become spaces. The result means
+//! what it shows, and is the input of [`super::redact`]: a colour code cannot split a secret.
 
 use std::iter::Peekable;
 use std::str::Chars;

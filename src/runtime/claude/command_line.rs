@@ -54,7 +54,7 @@ pub(super) fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<
 }
 
 /// herder's tool server beside those of the user's own: offered to the model from the start, and used without a question.
-/// What is secret of it is in a file that is named here.
+/// Its secret is in a file that the environment names.
 pub(super) fn tool_server(access: &Access, marker: &str) -> [String; 4] {
     let server = json!({
         "type": "stdio", "command": access.program, "args": ["mcp"],
