@@ -1,5 +1,6 @@
 //! Rules that the compiler does not check: the core free of I/O, files of a readable length, no loose ends.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -213,4 +214,56 @@ fn no_debug_form_is_put_into_a_sentence() {
         found.extend(lines.map(|(index, line)| format!("{shown}:{}: {}", index + 1, line.trim())));
     }
     assert_eq!(found, [] as [String; 0]);
+}
+
+/// Words that begin a riddle: a comment that describes an item before it names it.
+const RIDDLES: [&str; 9] = ["What", "Who", "Whose", "Nobody", "How", "Where", "That", "Of", "Whoever"];
+
+/// Number of comments in a room that begin with one of [`RIDDLES`]; 0 for other rooms. It may only shrink. Those of
+/// `src/cli` and `src/core` are sentences that the command line and the manual print.
+const EXCEPTIONS: &[(&str, usize)] = &[("src/cli", 1), ("src/core", 4), ("src/http", 54)];
+
+/// Returns the part of the project that a source file belongs to: `src/core`, `src/access` (with `src/access.rs`),
+/// `commands`.
+fn room(path: &Path) -> String {
+    let path = path.strip_prefix(root()).unwrap_or(path).with_extension("");
+    let depth = if path.starts_with("src") || path.starts_with("tests") { 2 } else { 1 };
+    path.components().take(depth).collect::<PathBuf>().display().to_string()
+}
+
+/// Returns the marker and the text of a line that is a comment.
+fn comment(line: &str) -> Option<(&'static str, &str)> {
+    let line = line.trim_start();
+    let marker = ["///", "//!", "//"].into_iter().find(|marker| line.starts_with(marker))?;
+    let text = &line[marker.len()..];
+    (!text.starts_with('/')).then_some((marker, text.trim_start()))
+}
+
+#[test]
+fn no_comment_begins_with_a_riddle() {
+    let mut found: BTreeMap<String, Vec<String>> =
+        EXCEPTIONS.iter().map(|(room, _)| ((*room).to_owned(), Vec::new())).collect();
+    for path in ["src", "commands", "tests", "benches"].iter().flat_map(|folder| files(folder, &["rs"])) {
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display();
+        let found = found.entry(room(&path)).or_default();
+        let source = read(&path);
+        let mut marker_before = None;
+        for (index, line) in source.lines().enumerate() {
+            let (marker, text) = comment(line).unzip();
+            let first = text.and_then(|text| text.split(|c: char| !c.is_alphanumeric()).next());
+            if marker != marker_before && first.is_some_and(|word| RIDDLES.contains(&word)) {
+                found.push(format!("{shown}:{}: {}", index + 1, line.trim()));
+            }
+            marker_before = marker;
+        }
+    }
+    for (room, comments) in found {
+        let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == room).map_or(0, |(_, count)| *count);
+        assert!(
+            comments.len() <= allowed,
+            "{room} may have {allowed} of these; begin with the thing itself, or with a verb:\n{}",
+            comments.join("\n")
+        );
+        assert_eq!(comments.len(), allowed, "{room} has fewer: lower its number in EXCEPTIONS");
+    }
 }
