@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value as Data, json};
+use tokio::time::Instant;
 use tracing::error;
 
 use super::Verb;
@@ -21,6 +22,7 @@ use crate::core::watch::Watch;
 use crate::core::work::WorkKind;
 use crate::journal::{Looked, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
+use crate::numbers::Unheard;
 use crate::supervisor::{Asked, Fleet, View};
 
 /// Maximum number of lines of a list in a chat; a last line counts the rest.
@@ -76,6 +78,15 @@ impl From<Refusal> for Failure {
 /// The result of a command.
 pub(super) type Done = Result<Answer, Failure>;
 
+/// The command of a line, as numbers name it: work has no word of its own, and a line that is none is unknown.
+pub(super) fn command_of(heard: &Heard) -> &'static str {
+    match heard {
+        Heard::Command(call) => call.command.name,
+        Heard::Work { .. } => "work",
+        Heard::Problem(_) | Heard::Nothing => "unknown",
+    }
+}
+
 /// The context of a command: one line of one person.
 pub(super) struct Desk<'a> {
     pub(super) inner: &'a Inner,
@@ -99,6 +110,23 @@ pub(super) struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     pub(super) async fn carry_out(&self, heard: Heard) -> Done {
+        let command = command_of(&heard);
+        self.counted(command, self.carried_out(heard)).await
+    }
+
+    /// Counts what `done` comes to, and how long it takes.
+    async fn counted(&self, command: &'static str, done: impl Future<Output = Done>) -> Done {
+        let begun = Instant::now();
+        let done = done.await;
+        let numbers = self.inner.journal.numbers();
+        numbers.command_seconds.observe(begun.elapsed());
+        if done.is_err() {
+            numbers.unheard.add(&(command, self.author.network.clone(), Unheard::Refused), 1);
+        }
+        done
+    }
+
+    async fn carried_out(&self, heard: Heard) -> Done {
         let only_looks = heard.only_looks();
         match heard {
             Heard::Nothing => Ok(Answer::lines(Vec::new())),
@@ -116,7 +144,9 @@ impl<'a> Desk<'a> {
     /// Carries out a command that only reads without a record; others as usual.
     pub(super) async fn look(&self, heard: Heard) -> Done {
         match heard {
-            Heard::Command(call) if call.command.effect == super::Effect::Looks => self.call(&call).await,
+            Heard::Command(call) if call.command.effect == super::Effect::Looks => {
+                self.counted(call.command.name, self.call(&call)).await
+            }
             heard => self.carry_out(heard).await,
         }
     }

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use super::desk::{Desk, Done, Failure};
+use super::desk::{self, Desk, Done, Failure};
 use super::grammar::Roster;
 use super::later;
 use super::limits::Rate;
@@ -39,6 +39,7 @@ use crate::core::work::Actor;
 use crate::http::Logins;
 use crate::journal::{AuditEntry, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
+use crate::numbers::Unheard;
 use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
 use crate::reload::Reloader;
@@ -386,6 +387,7 @@ impl Inner {
             Role::Viewer | Role::Operator | Role::Admin => self.access.standing(author),
         };
         let Some(standing) = standing.filter(|standing| standing.role >= needed) else {
+            self.deny(author, heard);
             let mut memory = self.memory();
             let told = if is_talk(heard) { &mut memory.talk } else { &mut memory.refusals }.allows(&key, now);
             drop(memory);
@@ -415,6 +417,12 @@ impl Inner {
             }
         }
         Ok(standing)
+    }
+
+    /// Counts a command of somebody without the role for it.
+    pub(super) fn deny(&self, author: &Author, heard: &Heard) {
+        let key = (desk::command_of(heard), author.network.clone(), Unheard::Denied);
+        self.journal.numbers().unheard.add(&key, 1);
     }
 
     /// True if an agent's channel with this name would be one of the fleet's.

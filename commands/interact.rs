@@ -223,6 +223,7 @@ fn suffices(
     if inner.access.anybody(author).role >= needs {
         return Ok(());
     }
+    inner.deny(author, heard);
     info!(
         network = %author.network, nick = author.nick, account = author.account, command = structured.command,
         "somebody without the role for it gave a command"

@@ -42,6 +42,7 @@
 //! | [`cli`] | the command line and its exit codes; with the console the only module that prints |
 //! | [`run`] | `herder run`: the order in which its parts start and end |
 //! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
+//! | [`numbers`] | counts and durations of this run, for `/metrics`: atomic additions |
 //! | [`telemetry`] | logs, without secrets |
 //! | [`clock`] | the wall clock, real or simulated; no other module reads it |
 //!
@@ -98,6 +99,7 @@ pub mod http;
 pub mod journal;
 pub mod l10n;
 pub mod local;
+pub mod numbers;
 pub mod outbox;
 pub mod reload;
 pub mod run;

@@ -1,4 +1,5 @@
-//! Logs: `tracing` events as text or JSON on standard error, with secrets redacted.
+//! Logs: `tracing` events as text or JSON on standard error, with secrets redacted. Under systemd each line begins with
+//! its priority.
 //!
 //! The filter is `HERDER_LOG`, else `RUST_LOG`, else `info`. Messages for people go to chat, never here; and no log
 //! line is needed to understand what herder said there.
@@ -36,7 +37,7 @@ pub struct FilterError {
 /// The filter in the environment is invalid.
 pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     let filter = filter()?;
-    let writer = Redacting { redactor };
+    let writer = Redacting { redactor, is_journal: is_journal() };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     // An error means that a test in this process already logs, whose settings stay.
@@ -80,29 +81,75 @@ fn filter() -> Result<EnvFilter, FilterError> {
 /// Standard error behind a [`Redactor`]. The formatter passes whole events, so that no secret is split.
 struct Redacting {
     redactor: Redactor,
+    /// Each line begins with its priority, which systemd's journal takes off again.
+    is_journal: bool,
 }
 
 struct Line<'a> {
     redactor: &'a Redactor,
+    priority: Option<u8>,
+}
+
+/// True if standard error is systemd's journal, which `JOURNAL_STREAM` identifies.
+fn is_journal() -> bool {
+    let Some(stream) = env::var("JOURNAL_STREAM").ok() else { return false };
+    let Ok(found) = rustix::fs::fstat(io::stderr()) else { return false };
+    stream.split_once(':').is_some_and(|(device, inode)| {
+        device.parse() == Ok(found.st_dev) && inode.parse() == Ok(found.st_ino)
+    })
+}
+
+/// The priorities of syslog, as sd-daemon(3) has them.
+fn priority(level: tracing::Level) -> u8 {
+    match level {
+        tracing::Level::ERROR => 3,
+        tracing::Level::WARN => 4,
+        tracing::Level::INFO => 6,
+        tracing::Level::DEBUG | tracing::Level::TRACE => 7,
+    }
+}
+
+/// Text of which each line begins with its priority.
+fn prefixed(text: &str, priority: u8) -> String {
+    text.split_inclusive('\n').map(|line| format!("<{priority}>{line}")).collect()
 }
 
 impl<'a> MakeWriter<'a> for Redacting {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { redactor: &self.redactor }
+        Line { redactor: &self.redactor, priority: None }
+    }
+
+    fn make_writer_for(&'a self, meta: &tracing::Metadata<'_>) -> Self::Writer {
+        let priority = self.is_journal.then(|| priority(*meta.level()));
+        Line { redactor: &self.redactor, priority }
     }
 }
 
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
+        let text = self.redactor.redact(&text);
+        let text = self.priority.map_or(text.clone(), |priority| prefixed(&text, priority).into());
         // A full or closed standard error must not become an error of the code that logs.
-        let _ = io::stderr().lock().write_all(self.redactor.redact(&text).as_bytes());
+        let _ = io::stderr().lock().write_all(text.as_bytes());
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_begins_with_its_priority() {
+        assert_eq!(prefixed("one\n", 6), "<6>one\n");
+        assert_eq!(prefixed("one\ntwo\n", 4), "<4>one\n<4>two\n");
+        assert_eq!(prefixed("", 4), "");
     }
 }

@@ -42,6 +42,7 @@ impl Dispatcher {
         let locale = language.map_or(&inner.typed, |language| inner.locale(language));
         let needed = needed(&heard);
         let Some(standing) = inner.access.standing(author).filter(|standing| standing.role >= needed) else {
+            inner.deny(author, &heard);
             return Err(vec![inner.needs_role(inner.voice(locale, clock::now()), &heard, needed)]);
         };
         let asking = Asking { author, standing: &standing, place: crate::http::PLACE, locale };

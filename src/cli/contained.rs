@@ -9,28 +9,8 @@ use super::check::Finding;
 use crate::core::spec::AgentSpec;
 use crate::runtime::process::can_group;
 
-/// A systemd unit that contains agents: they run as no other user.
-pub(super) const UNIT: &str = "\
-[Unit]
-Description=herder
-After=network-online.target
-
-[Service]
-Type=notify
-User=herder
-StateDirectory=herder
-WorkingDirectory=/var/lib/herder
-ExecStart=/usr/local/bin/herder run --config /etc/herder/bot.toml
-ExecReload=kill -HUP $MAINPID
-Restart=on-failure
-WatchdogSec=60
-TimeoutStopSec=60
-Delegate=yes
-NoNewPrivileges=yes
-
-[Install]
-WantedBy=multi-user.target
-";
+/// The service that is shipped, in which no agent is anybody else.
+pub(super) const UNIT: &str = include_str!("../../packaging/systemd/herder.service");
 
 /// Reports whether the user and the place that `check` runs with contain agents.
 pub(super) fn contained(config: &Path) -> Finding {

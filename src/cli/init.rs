@@ -55,7 +55,8 @@ pub(super) fn init(path: &Path) -> ExitCode {
 
 /// Prints a systemd unit that contains agents.
 pub(super) fn service() -> ExitCode {
-    say(UNIT.trim_end());
+    // A binary that no package has installed is elsewhere.
+    say(UNIT.trim_end().replace("/usr/bin/herder", "/usr/local/bin/herder"));
     ExitCode::SUCCESS
 }
 

@@ -6,6 +6,7 @@
 mod check;
 mod contained;
 mod init;
+mod manual;
 mod shell;
 mod transfer;
 
@@ -147,6 +148,12 @@ enum Own {
         /// The shell
         shell: Shell,
     },
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Manual {
+        /// The folder
+        folder: PathBuf,
+    },
     /// The tool server that agents' CLIs start
     #[command(hide = true)]
     Mcp,
@@ -189,6 +196,10 @@ fn perform(cli: Cli) -> ExitCode {
         Own::Export { output, salvage } => transfer::export(&global.data_dir(), output.as_deref(), salvage),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
+        Own::Manual { folder } => match manual::write(shell::add_to(Cli::command()), &folder) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(format_args!("{}: {error}", folder.display())),
+        },
         Own::Mcp => mcp(),
         Own::DemoAgent { script } => demo_agent(&script),
     }

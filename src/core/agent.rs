@@ -1,6 +1,6 @@
 //! One agent's state: what `apply` writes, `decide` reads, and views show.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -240,6 +240,9 @@ pub struct Agent {
     pub began_on: Option<AccountName>,
     /// Sums since the agent was added.
     pub totals: Totals,
+    /// Tokens and money since it was added, by account.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paid_by: BTreeMap<AccountName, Usage>,
     /// Usage of the current session, or of the last one.
     #[serde(default)]
     pub meter: Usage,
@@ -318,6 +321,7 @@ impl Default for Agent {
             exhausted: None,
             began_on: None,
             totals: Totals::default(),
+            paid_by: BTreeMap::new(),
             meter: Usage::default(),
             turn: Usage::default(),
             conversed: Usage::default(),

@@ -46,6 +46,49 @@ pub enum Category {
 }
 
 impl Category {
+    /// All classes, in the order of their discriminants.
+    pub const ALL: [Self; 16] = [
+        Self::Success,
+        Self::Transient,
+        Self::RateLimit,
+        Self::Permanent,
+        Self::MaxTurns,
+        Self::Billing,
+        Self::Auth,
+        Self::Budget,
+        Self::Quota,
+        Self::ContextOverflow,
+        Self::TaskTimeout,
+        Self::SandboxDenial,
+        Self::Hung,
+        Self::Crash,
+        Self::DoNotRestart,
+        Self::Interrupted,
+    ];
+
+    /// The word for it in the journal and in numbers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Transient => "transient",
+            Self::RateLimit => "rate-limit",
+            Self::Permanent => "permanent",
+            Self::MaxTurns => "max-turns",
+            Self::Billing => "billing",
+            Self::Auth => "auth",
+            Self::Budget => "budget",
+            Self::Quota => "quota",
+            Self::ContextOverflow => "context-overflow",
+            Self::TaskTimeout => "task-timeout",
+            Self::SandboxDenial => "sandbox-denial",
+            Self::Hung => "hung",
+            Self::Crash => "crash",
+            Self::DoNotRestart => "do-not-restart",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     /// True if it concerns the account, so that every agent of the account is paused.
     #[must_use]
     pub fn is_of_account(self) -> bool {
@@ -198,6 +241,20 @@ impl Outcome {
             turns: 0,
             usage: Usage::default(),
             duration: Duration::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_stands_at_its_place_and_has_the_word_of_the_journal() {
+        for (index, category) in Category::ALL.into_iter().enumerate() {
+            assert_eq!(category as usize, index, "{category:?}");
+            let stored = serde_json::to_value(category).expect("a word");
+            assert_eq!(stored, category.word());
         }
     }
 }

@@ -33,10 +33,11 @@ use crate::config::Http;
 use crate::core::id::NetworkName;
 use crate::journal::Journal;
 use crate::l10n::Locale;
-use crate::outbox::Redactor;
+use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
 
 pub use doors::{Bound, HttpError, bind};
+pub use metrics::metrics_markdown;
 pub(crate) use sessions::CODE_GOOD_FOR;
 pub use sessions::Logins;
 
@@ -69,6 +70,10 @@ pub struct Setup {
     pub networks: Vec<NetworkName>,
     /// Codes and sessions of the page.
     pub logins: Logins,
+    /// Posts that are owed to networks.
+    pub queues: Vec<Arc<NetworkQueue>>,
+    /// Events that are owed to programs elsewhere.
+    pub hooks: Vec<Arc<NetworkQueue>>,
 }
 
 /// [`Setup`], shared by all requests.

@@ -12,21 +12,22 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::core::id::{AgentName, NetworkName, PostId, WorkId};
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Post, Target};
+use crate::numbers::Numbers;
+use crate::outbox::{Post, Target};
 
-use super::layout::VALUE_MAX;
 use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
+use super::prepare::prepare;
 use super::query::Reader;
 use super::refusal;
 use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
 use super::unseen::Unseen;
-use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
+use super::writer::{Disk, Job, QUEUE, Shown, Writer};
 use super::{
-    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing, OpenError,
-    Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Unreadable, Write, encoding,
+    Aggregate, Batch, CommitError, Confirmed, Loaded, Memo, Missing, OpenError, Opening, ReadError, Receipt,
+    Recorded, Settings, Settled, Stream, Tally, Unreadable,
 };
 
 /// The receiver of posts after they are on disk.
@@ -52,6 +53,7 @@ struct Inner {
     reader: Reader,
     waiting: Arc<Waiting>,
     shown: Arc<Shown>,
+    tally: Arc<Tally>,
     work: AtomicU64,
     id: String,
     missing: Vec<Missing>,
@@ -87,6 +89,7 @@ pub(super) struct Parts {
     pub(super) reader: Reader,
     pub(super) waiting: Arc<Waiting>,
     pub(super) shown: Arc<Shown>,
+    pub(super) tally: Arc<Tally>,
     pub(super) work: u64,
     pub(super) id: String,
     pub(super) missing: Vec<Missing>,
@@ -137,11 +140,15 @@ impl Journal {
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
             unseen: Unseen::default(),
+            numbers: Arc::default(),
         });
         let work = store.last.work;
         let reader = Reader::new(store.trees.clone(), paths.archives(), durable);
         let waiting = Arc::new(Waiting::default());
+        let counter = store::counted(&paths, &store.trees, &reader, store.last.seq)?;
+        let tally = Arc::clone(counter.tally());
         let writer = Writer {
+            counter,
             waiting: Arc::clone(&waiting),
             disk: Some(Disk { db: store.db, log: store.log, acked: store.acked, recent: store.recent }),
             trees: store.trees,
@@ -171,6 +178,7 @@ impl Journal {
             reader,
             waiting,
             shown,
+            tally,
             work,
             id: store.id,
             missing: store.opening.missing.clone(),
@@ -182,13 +190,15 @@ impl Journal {
     }
 
     pub(super) fn of(parts: Parts) -> Self {
-        let Parts { way, thread, reader, waiting, shown, work, id, missing, paths, settings, lock } = parts;
+        let Parts { way, thread, reader, waiting, shown, tally, work, id, missing, paths, settings, lock } =
+            parts;
         Self(Arc::new(Inner {
             way,
             thread,
             reader,
             waiting,
             shown,
+            tally,
             work: AtomicU64::new(work),
             id,
             missing,
@@ -409,6 +419,18 @@ impl Journal {
         self.0.shown.disk_low.subscribe()
     }
 
+    /// Counts of what is recorded.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.0.tally
+    }
+
+    /// The numbers of this herder, which everybody who has the journal can add to.
+    #[must_use]
+    pub fn numbers(&self) -> &Arc<Numbers> {
+        &self.0.shown.numbers
+    }
+
     /// Returns the journal's id: random, assigned at its creation, permanent.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -524,71 +546,4 @@ fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
         }
     }
     lines
-}
-
-/// Builds a batch's JSON, on the caller's thread.
-pub(super) fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
-    let at = batch.at;
-    let mut bytes = 0;
-    let mut work = 0;
-    let mut writes = Vec::with_capacity(batch.writes.len());
-    for Write { stream, expected_rev, entries } in batch.writes {
-        let mut bodies = Vec::with_capacity(entries.len());
-        for entry in &entries {
-            let body = encoding::event_body(at, &stream, entry)
-                .map_err(|error| CommitError::Invalid(format!("an entry of {stream}: {error}")))?;
-            bounded(body.len(), "an entry")?;
-            bytes += body.len();
-            work = work.max(encoding::work_id(entry));
-            bodies.push(body);
-        }
-        writes.push(PreparedWrite { stream, expected_rev, bodies });
-    }
-    let mut posts = Vec::with_capacity(batch.posts.len());
-    for post in batch.posts {
-        let text = post_text(&post)?;
-        let length = text.as_ref().map_or(0, Vec::len);
-        bounded(length, "a post")?;
-        bytes += length;
-        posts.push((post, text));
-    }
-    for snapshot in &batch.snapshots {
-        bounded(snapshot.state.len(), "a snapshot")?;
-        bytes += snapshot.state.len();
-    }
-    for memo in &batch.memos {
-        let length = memo.key.len() + memo.value.as_ref().map_or(0, String::len);
-        if memo.key.len() > MEMO_KEY_MAX || memo.value.as_ref().is_some_and(|value| value.len() > MEMO_MAX) {
-            return Err(CommitError::Invalid(format!("a memo of {length} bytes")));
-        }
-        bytes += length;
-    }
-    Ok(Prepared { at, writes, posts, snapshots: batch.snapshots, memos: batch.memos, work, bytes })
-}
-
-fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {
-    if bytes > VALUE_MAX {
-        return Err(CommitError::Invalid(format!("{what} of {bytes} bytes; {VALUE_MAX} is the most")));
-    }
-    Ok(())
-}
-
-fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
-    match &post.body {
-        // Useless after a restart.
-        Body::Lines(_) | Body::Looked(_) => Ok(None),
-        Body::Notice(_)
-        | Body::Refusal(_)
-        | Body::Agent { .. }
-        | Body::Said { .. }
-        | Body::Hook(_)
-        | Body::Kept(_) => {
-            if post.network.as_str().contains('\0') {
-                return Err(CommitError::Invalid("a network's name with a NUL in it".to_owned()));
-            }
-            encoding::encode_post(post)
-                .map(Some)
-                .map_err(|error| CommitError::Invalid(format!("a post: {error}")))
-        }
-    }
 }

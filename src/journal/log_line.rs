@@ -8,13 +8,15 @@ use serde::Serialize;
 use tracing::{info, warn};
 
 use super::{Entry, FleetEvent, Stream};
-use crate::core::ask::{About, AskAnswer};
+use crate::core::ask::{About, AskAnswer, DecidedBy};
+use crate::core::board::BoardEvent;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
-use crate::core::id::{AccountName, SessionId, WorkId};
+use crate::core::id::{AccountName, AgentName, SessionId, WorkId};
 use crate::core::outcome::{Category, Outcome};
 use crate::core::time::Timestamp;
 use crate::core::usage::Cap;
-use crate::core::watch::Why;
+use crate::core::verdict::Verdict;
+use crate::core::watch::{Judgement, Why};
 use crate::core::work::{Actor, Work};
 
 /// One line of the log.
@@ -96,6 +98,22 @@ impl LogLine {
 
 /// The lines' target: `HERDER_LOG=info,herder::journal=off` silences them.
 const TARGET: &str = "herder::journal";
+
+/// The level and the words of an entry's line, and the names of its fields, if it has one. The manual's table is made of it.
+#[must_use]
+pub fn line_of(entry: &Entry) -> Option<(&'static str, String, Vec<&'static str>)> {
+    let LogLine { is_warning, message, session, task, account, outcome, by } = line(entry)?;
+    let fields = [
+        ("agent", matches!(entry, Entry::Agent(_))),
+        ("session", session.is_some()),
+        ("task", task.is_some()),
+        ("account", account.is_some()),
+        ("outcome", outcome.is_some()),
+        ("by", by.is_some()),
+    ];
+    let fields = fields.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect();
+    Some((if is_warning { "warn" } else { "info" }, message, fields))
+}
 
 /// True if the log level enables such lines.
 pub(super) fn is_read() -> bool {
@@ -191,20 +209,30 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         Event::CapWaived { cap, by, .. } => LogLine::new(format!("may go past its {}", cap_name(cap))).by(by),
         Event::Spiked { .. } => LogLine::warning("uses far more in this hour than it usually does"),
         Event::PriceUnknown { model, .. } => LogLine::warning(told("the price of a model is unknown", model)),
+        Event::Steered { session, work } => {
+            LogLine::new("message given to the running session").session(*session).task(*work)
+        }
+        Event::Whispered { whisper } => LogLine::new("whisper for the agent").by(&whisper.by),
+        Event::PermissionDecided { session, tool, command, allowed, by, .. } => {
+            let verdict = if *allowed { "allowed" } else { "denied" };
+            let message = format!("permission for {} {verdict} by {}", quoted(tool), decided(by));
+            LogLine::new(told(&message, command)).session(*session)
+        }
+        Event::PermissionDenied { session, what } => {
+            LogLine::new(told("permission denied", what)).session(*session)
+        }
+        Event::Evaluated { judgement, .. } => return evaluated(judgement),
         Event::TaskTaken { .. }
         | Event::TaskHandedBack { .. }
         | Event::SplitBegun { .. }
         | Event::SplitEnded { .. }
         | Event::BoardHeard { .. }
         | Event::Reworded { .. }
-        | Event::Steered { .. }
         | Event::TaskReported { .. }
         | Event::TurnObserved { .. }
         | Event::EvaluationBegun { .. }
-        | Event::Evaluated { .. }
         | Event::DetectorStoodIn { .. }
         | Event::WhisperMarked { .. }
-        | Event::Whispered { .. }
         | Event::WhispersDelivered { .. }
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
@@ -212,11 +240,9 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
         | Event::TurnEnded { .. }
-        | Event::PermissionDenied { .. }
         | Event::UsageRecorded { .. }
         | Event::AskedAgain { .. }
         | Event::AskDropped { .. }
-        | Event::PermissionDecided { .. }
         | Event::Requeued { .. }
         // Logged once for all agents.
         | Event::ClockSet { .. }
@@ -263,6 +289,7 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
             LogLine::warning(format!("the wall clock was set by {by} ms; waits keep their length"))
         }
         FleetEvent::Stopped => LogLine::new("herder stopped"),
+        FleetEvent::Board { event } => return board_line(event),
         // An agent's own stream, or its tasks, have lines for these.
         FleetEvent::AgentAdded { .. }
         | FleetEvent::AgentRemoved { .. }
@@ -270,10 +297,59 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
         | FleetEvent::LeftOut { .. }
         | FleetEvent::BooksKept { .. }
         | FleetEvent::AccountAsked { .. }
-        | FleetEvent::Board { .. }
         | FleetEvent::SupervisorPanicked { .. } => return None,
     };
     Some(line)
+}
+
+/// The board's tasks; what an agent does with one is told by its own stream.
+fn board_line(event: &BoardEvent) -> Option<LogLine> {
+    let whom = |to: &Option<AgentName>| {
+        to.as_ref().map_or_else(|| "the next idle agent".to_owned(), ToString::to_string)
+    };
+    let line = match event {
+        BoardEvent::Added { work } => LogLine::new("task added to the board").task(work.id).by(&work.by),
+        BoardEvent::Directed { task, to, by } => {
+            LogLine::new(format!("task is for {}", whom(to))).task(*task).by(by)
+        }
+        BoardEvent::Offered { task, to, .. } => LogLine::new(format!("task offered to {to}")).task(*task),
+        BoardEvent::Split { task, parts, by, .. } => {
+            LogLine::new(format!("task split into {} parts", parts.len())).task(*task).by(by)
+        }
+        BoardEvent::Reopened { task, by, .. } => LogLine::new("task is tried anew").task(*task).by(by),
+        BoardEvent::Cancelling { task, by } => {
+            LogLine::new("task cancelled, its parts end first").task(*task).by(by)
+        }
+        BoardEvent::Ended { task, end, by } => {
+            let line = LogLine::new(format!("task {}", word(end))).task(*task);
+            by.as_ref().map_or(line.clone(), |by| line.by(by))
+        }
+        BoardEvent::Taken { .. }
+        | BoardEvent::Reworded { .. }
+        | BoardEvent::Accepted { .. }
+        | BoardEvent::Returned { .. }
+        | BoardEvent::PartOver { .. } => return None,
+    };
+    Some(line)
+}
+
+/// Findings, and why nobody could judge. That all is well is said too often to be looked for.
+fn evaluated(judgement: &Judgement) -> Option<LogLine> {
+    match judgement {
+        Judgement::Verdict(Verdict::Ok) => None,
+        Judgement::Verdict(verdict) => {
+            Some(LogLine::new(format!("evaluated: {}", verdict.word().to_lowercase().replace('_', " "))))
+        }
+        Judgement::Lapse(lapse) => Some(LogLine::new(format!("not evaluated: {}", word(lapse)))),
+    }
+}
+
+fn decided(by: &DecidedBy) -> String {
+    match by {
+        DecidedBy::Autonomy => "its autonomy".to_owned(),
+        DecidedBy::Rule { rule } => format!("rule {rule}"),
+        DecidedBy::TooMany => "herder, because too many questions are open".to_owned(),
+    }
 }
 
 fn queued(work: &Work) -> LogLine {

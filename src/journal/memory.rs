@@ -84,12 +84,17 @@ impl Journal {
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
             unseen: Unseen::default(),
+            numbers: Arc::default(),
         });
         let waiting = Arc::default();
+        let reader = Reader::new(trees.clone(), paths.archives(), durable);
+        let counter = store::counted(&paths, &trees, &reader, last.seq)?;
+        let tally = Arc::clone(counter.tally());
         let writer = Writer {
+            counter,
             waiting: Arc::clone(&waiting),
             disk: None,
-            trees: trees.clone(),
+            trees,
             dir: PathBuf::new(),
             warn_free: 0,
             heads,
@@ -101,9 +106,10 @@ impl Journal {
         Ok(Self::of(Parts {
             way: Way::Here(Box::new(here)),
             thread: None,
-            reader: Reader::new(trees, paths.archives(), durable),
+            reader,
             waiting,
             shown,
+            tally,
             work: last.work,
             id: id.to_owned(),
             missing: Vec::new(),

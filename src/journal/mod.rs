@@ -29,7 +29,7 @@
 //!   `unread`: data written by a newer version
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
 //! - `compact`: rebuild of a database that is much larger than its content; `recent`: a second copy of the newest events
-//! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
+//! - `tally`: counts of the entries; `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (its holder), `acked`, `recent.jsonl`, `ballast`, `archive/`,
 //! `exports/`.
@@ -56,6 +56,7 @@ mod look_back;
 mod memory;
 mod notes;
 mod pages;
+mod prepare;
 mod query;
 mod recent;
 mod refusal;
@@ -67,6 +68,7 @@ mod soon;
 mod staging;
 mod store;
 mod table;
+mod tally;
 mod unread;
 mod unseen;
 mod writer;
@@ -94,6 +96,7 @@ pub use export::{Exported, export, export_to};
 pub use fit::Aside;
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
+pub use log_line::line_of;
 pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
 pub use notes::{Span, listed};
@@ -103,6 +106,7 @@ pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
 pub use salvage::{Salvaged, salvage};
+pub use tally::{AgentCounts, Cause, Tally, VERDICTS};
 
 /// Size of the ballast beside the database, in bytes: on a full disk sled cannot even open, so that something has to
 /// be deleted first.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-use super::handle::{Journal, prepare};
+use super::handle::Journal;
+use super::prepare::prepare;
 use super::writer::Job;
 use super::{Batch, CommitError, Settled};
 

@@ -17,6 +17,7 @@ use super::layout::{
 };
 use super::replay::SnapshotHeader;
 use super::table::Table;
+use super::tally::Count;
 use super::writer::{Prepared, PreparedWrite};
 use super::{Collapsed, CommitError, Confirmed, Memo, Receipt, Settled, Snapshot, Stream, encoding};
 
@@ -143,6 +144,7 @@ pub(super) struct Stage<'a> {
     before: Last,
     last: Last,
     changes: Changes,
+    counts: Vec<Count>,
 }
 
 /// A position in the changes, see [`Stage::mark`].
@@ -153,11 +155,21 @@ pub(super) struct Staged {
     pub(super) changes: Changes,
     pub(super) heads: HashMap<Stream, Head>,
     pub(super) last: Last,
+    /// The counts of its entries.
+    pub(super) counts: Vec<Count>,
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(trees: &'a Trees, heads: &'a HashMap<Stream, Head>, last: Last) -> Self {
-        Self { trees, heads, changed: HashMap::new(), before: last, last, changes: Changes::default() }
+        Self {
+            trees,
+            heads,
+            changed: HashMap::new(),
+            before: last,
+            last,
+            changes: Changes::default(),
+            counts: Vec::new(),
+        }
     }
 
     fn head(&self, stream: &Stream) -> Head {
@@ -190,6 +202,7 @@ impl<'a> Stage<'a> {
 
     pub(super) fn batch(&mut self, prepared: Prepared) -> Result<(Receipt, Vec<Post>), CommitError> {
         self.check(&prepared)?;
+        self.counts.extend(prepared.counts);
         let streams: Vec<Stream> = prepared.writes.iter().map(|write| write.stream.clone()).collect();
         let revs = prepared.writes.into_iter().map(|write| self.write(write)).collect();
         for snapshot in prepared.snapshots {
@@ -332,7 +345,7 @@ impl<'a> Stage<'a> {
         if self.last != self.before {
             self.changes.last(self.last);
         }
-        Staged { changes: self.changes, heads: self.changed, last: self.last }
+        Staged { changes: self.changes, heads: self.changed, last: self.last, counts: self.counts }
     }
 }
 

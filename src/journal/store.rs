@@ -14,9 +14,11 @@ use crate::core::time::Timestamp;
 use super::acked::{self, Acked};
 use super::layout::{FORMAT, Head, Last, META_JOURNAL, META_LAST, Tree, Trees, event_key, index_key, number};
 use super::notes::Versions;
+use super::query::Reader;
 use super::recent::Recent;
 use super::refusal::{advice, panic_text, plain};
 use super::staging::Changes;
+use super::tally::Counter;
 use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
 /// Size of sled's page cache, in bytes. It is not a hard limit: under load sled takes several times that. With 64 MiB it
@@ -506,6 +508,20 @@ pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head
     let newest = event.and_then(|(key, _)| number(&key)).unwrap_or(0);
     last.seq = heads.values().map(|head| head.seq).fold(last.seq.max(newest), u64::max);
     Ok((heads, last))
+}
+
+/// The counts of what was recorded, as far as it goes.
+pub(super) fn counted(
+    paths: &Paths,
+    trees: &Trees,
+    reader: &Reader,
+    last: u64,
+) -> Result<Counter, OpenError> {
+    Counter::open(trees, reader, last).map_err(|error| OpenError::Damaged {
+        dir: paths.dir.clone(),
+        cause: error.to_string(),
+        advice: advice(paths),
+    })
 }
 
 /// Finds streams whose head is beyond their entries: a damaged log can lose pages of one tree alone. Their revision

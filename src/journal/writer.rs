@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::core::time::Timestamp;
+use crate::numbers::Numbers;
 use crate::outbox::Post;
 
 use super::acked::Acked;
@@ -21,6 +22,7 @@ use super::query::Owed;
 use super::recent::Recent;
 use super::soon::Waiting;
 use super::staging::{Changes, Stage};
+use super::tally::{Count, Counter};
 use super::unseen::Unseen;
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
 
@@ -47,6 +49,7 @@ pub(super) struct Prepared {
     pub(super) posts: Vec<(Post, Option<Vec<u8>>)>,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) memos: Vec<Memo>,
+    pub(super) counts: Vec<Count>,
     pub(super) work: u64,
     pub(super) bytes: usize,
 }
@@ -89,6 +92,7 @@ pub(super) struct Shown {
     pub(super) disk_low: watch::Sender<Option<u64>>,
     pub(super) durable: Arc<AtomicU64>,
     pub(super) unseen: Unseen,
+    pub(super) numbers: Arc<Numbers>,
 }
 
 impl Shown {
@@ -113,6 +117,7 @@ pub(super) struct Writer {
     pub(super) heads: HashMap<Stream, Head>,
     pub(super) last: Last,
     pub(super) shown: Arc<Shown>,
+    pub(super) counter: Counter,
     pub(super) looked: Option<Instant>,
 }
 
@@ -224,8 +229,17 @@ impl Writer {
         if answers.is_empty() {
             return;
         }
-        let staged = stage.finish();
+        let mut staged = stage.finish();
+        for count in &staged.counts {
+            if let Count::Session(_, _, ran) = count {
+                self.shown.numbers.session_seconds.observe(*ran);
+            }
+        }
+        self.counter.add(std::mem::take(&mut staged.counts));
+        self.counter.store(&mut staged.changes, staged.last.seq);
+        let begun = now();
         let stored = self.store(&staged.changes);
+        self.shown.numbers.commit_seconds.observe(begun.elapsed());
         if let Err(reason) = stored {
             self.fail(&reason, answers);
             return;
@@ -315,14 +329,15 @@ impl Writer {
     }
 
     fn look_at_disk(&mut self) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the writer is a thread of its own, which tokio's time does not reach"
-        )]
-        let now = Instant::now();
-        self.looked = Some(now);
+        self.looked = Some(now());
+        if let Some(Disk { log, .. }) = &self.disk
+            && let Ok(found) = log.metadata()
+        {
+            self.shown.numbers.journal_bytes.store(found.len(), Ordering::Relaxed);
+        }
         match disk::free(&self.dir) {
             Ok(free) => {
+                self.shown.numbers.disk_free_bytes.store(free, Ordering::Relaxed);
                 let low = (free < self.warn_free).then_some(free);
                 self.shown.disk_low.send_if_modified(|shown| {
                     let turned = shown.is_some() != low.is_some();
@@ -337,6 +352,14 @@ impl Writer {
     fn capture(&self) -> Result<Captured, ReadError> {
         guarded(|| super::export::capture(&self.trees, self.last, &self.heads))
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the writer is a thread of its own, which tokio's time does not reach"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Adds waiting jobs to a group, up to the first one that cannot be part of it.

@@ -22,8 +22,8 @@
 //! private answer. Alerts that require an action are never dropped: those beyond [`ALERTS_MAX`] stay in the journal
 //! alone until there is room for them.
 
-use std::collections::HashSet;
 use std::future::Future;
+use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +33,7 @@ use tokio::sync::{Notify, oneshot};
 use super::backlog::{Away, BACKLOG_LINES, Keys};
 use super::discord::Attachment;
 use super::lane::{LaneQueue, Line, Owed};
+use super::owed::{OwedNumbers, Published, Stored};
 use super::render::Renderer;
 use super::shelf::Shelf;
 use super::{Body, Lane, Post, Target};
@@ -91,6 +92,7 @@ pub struct NetworkQueue {
     backlog: u32,
     ledger: Arc<dyn Ledger>,
     state: Mutex<State>,
+    published: Published,
     /// Signals that something can be sent that could not be before.
     changed: Notify,
     /// Signals that a post was pushed.
@@ -114,7 +116,7 @@ struct State {
     urgent: LaneQueue,
     normal: LaneQueue,
     /// Ids of the stored posts in memory, so that one that comes twice (at a start) is added once.
-    ids: HashSet<PostId>,
+    ids: Stored,
     /// Alerts that are in the journal alone.
     shelf: Shelf,
     next_key: u64,
@@ -134,7 +136,7 @@ impl State {
     fn delivered(&mut self, network: &NetworkName, parts: Vec<(PostId, Option<u32>)>) {
         for (post, lines) in parts {
             if lines.is_none() {
-                self.ids.remove(&post);
+                self.ids.remove(post);
             }
             self.unrecorded.push(Settled::Delivered(Confirmed { network: network.clone(), post, lines }));
         }
@@ -144,7 +146,7 @@ impl State {
         for settled in &away {
             if let Settled::Collapsed(collapsed) = settled {
                 collapsed.left_out.iter().for_each(|id| {
-                    self.ids.remove(id);
+                    self.ids.remove(*id);
                 });
             }
         }
@@ -158,6 +160,32 @@ impl State {
     }
 }
 
+/// The state while it is looked at or changed; let go, its numbers are published.
+struct Held<'a> {
+    state: MutexGuard<'a, State>,
+    published: &'a Published,
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.published.publish(&self.state.ids, self.state.shelf.len());
+    }
+}
+
 impl NetworkQueue {
     /// Creates an empty queue.
     #[must_use]
@@ -168,6 +196,7 @@ impl NetworkQueue {
             backlog: BACKLOG_LINES,
             ledger,
             state: Mutex::default(),
+            published: Published::default(),
             changed: Notify::new(),
             pushed: Notify::new(),
             unsettled: Notify::new(),
@@ -202,6 +231,12 @@ impl NetworkQueue {
         state.urgent.len() + state.normal.len()
     }
 
+    /// Returns the numbers of stored posts that are pending. Takes no lock.
+    #[must_use]
+    pub fn owed(&self) -> OwedNumbers {
+        self.published.read()
+    }
+
     /// True if nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -228,14 +263,14 @@ impl NetworkQueue {
     fn take_in(&self, post: Post, owed: Option<Owed>) {
         let mut state = self.state();
         if post.id != PostId(0) {
-            if state.ids.contains(&post.id) {
+            if state.ids.contains(post.id) {
                 return;
             }
             let held = state.urgent.waiting(&Target::Alerts);
             if post.lane == Lane::Urgent && post.to == Target::Alerts && state.shelf.takes(post.id, held) {
                 return;
             }
-            state.ids.insert(post.id);
+            state.ids.insert(post.id, post.lane == Lane::Urgent, post.at);
         }
         if self.renderer.changes_statuses() && matches!(post.body, Body::Notice(Notice::Completed { .. })) {
             let begins = |post: &Post| matches!(post.body, Body::Notice(Notice::Started { .. }));
@@ -325,7 +360,7 @@ impl NetworkQueue {
         let ids: Vec<PostId> = read.iter().map(|post| post.id).collect();
         state.shelf.gives(&ids, upto);
         for post in read {
-            if !state.ids.insert(post.id) {
+            if !state.ids.insert(post.id, true, post.at) {
                 continue;
             }
             state.next_key += 1;
@@ -510,8 +545,9 @@ impl NetworkQueue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> Held<'_> {
         // No panic under this lock leaves an invalid state, so that poisoning can be ignored.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { state, published: &self.published }
     }
 }

@@ -51,6 +51,8 @@ impl Herder {
             redactor,
             networks: self.queues.keys().cloned().collect(),
             logins: opened.logins,
+            queues: self.queues.values().cloned().collect(),
+            hooks: self.hooks.values().cloned().collect(),
         };
         self.tasks.spawn(opened.bound.serve(setup, self.hearing.clone()));
     }

@@ -14,6 +14,7 @@ mod gates;
 mod judges;
 mod owing;
 mod posting;
+mod published;
 mod restart;
 mod root;
 mod session;

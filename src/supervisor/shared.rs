@@ -19,7 +19,7 @@ use super::timers::Timers;
 use super::turns::Turns;
 use super::{FaultInjection, View};
 use crate::access::Ties;
-use crate::chat::LinkReport;
+use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::board::Board;
@@ -281,6 +281,12 @@ impl Shared {
 
     pub(super) fn set_link(&self, report: LinkReport) {
         let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
+        let is_up = |report: &LinkReport| matches!(report.state, LinkState::Up { .. });
+        if is_up(&report) && !links.get(&report.network).is_some_and(is_up) {
+            let reconnects = &self.journal.numbers().reconnects;
+            let again = reconnects.read().iter().any(|(network, _)| *network == report.network);
+            reconnects.add(&report.network, u64::from(again));
+        }
         links.insert(report.network.clone(), report);
         drop(links);
         self.changed.send_replace(());

@@ -151,6 +151,9 @@ impl Shared {
         let now = clock::now();
         let mut promotion = self.turns.lock();
         let before = promotion.deadline(now);
+        self.journal
+            .numbers()
+            .set_closed(gates.iter().map(|(account, gate)| (account.clone(), gate.category)).collect());
         promotion.set_gates(gates);
         self.let_on(promotion, before, now);
         // The reason for waiting is shown to people.

@@ -59,6 +59,12 @@ pub struct Ports {
     pub redactor: Redactor,
 }
 
+impl Ports {
+    fn count_failure(&self) {
+        self.fleet.journal().numbers().webhook_failures.add(&self.settings.name, 1);
+    }
+}
+
 /// Sends the pending events to the endpoint, one after the other, until `shutdown` is cancelled.
 pub async fn run(ports: Ports, shutdown: CancellationToken) {
     // Returns lines that an earlier task had in flight.
@@ -82,6 +88,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
                 }
             }
             Next::Again { wait, attempts, reason } => {
+                ports.count_failure();
                 debug!(endpoint = %ports.settings.name, reason, ?wait, "a webhook is tried again");
                 up = false;
                 report(&ports, LinkState::Connecting { attempts, reason: Some(reason.into()) });
@@ -91,6 +98,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
                 }
             }
             Next::Dropped { attempts, reason } => {
+                ports.count_failure();
                 let post = line.post.0;
                 warn!(endpoint = %ports.settings.name, post, reason, "a webhook refuses an event; it is dropped");
                 ports.queue.confirm(window).await;
@@ -98,6 +106,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
                 ports.fleet.report_dropped(ports.settings.name.clone(), attempts, reason.into());
             }
             Next::Gone { reason } => {
+                ports.count_failure();
                 report(&ports, LinkState::Refused { reason: reason.into() });
                 ports.queue.confirm(window).await;
                 return forget(&ports, shutdown).await;

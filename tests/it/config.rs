@@ -1,5 +1,7 @@
 //! The content of `bot.toml`, and the message for every mistake in it.
 
+mod credentials;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -209,7 +211,7 @@ fn an_agents_variable_can_be_read_from_a_file() {
     insta::assert_snapshot!(folder.sentences(&with(wrong)), @r#"
     bot.toml:7: [agent.spark] env: this is a number; write a text in quotes, or { file = "path" }
     bot.toml:7: [agent.spark] env A: it is not said where the value is; write a text in quotes or { file = "path" }
-    bot.toml:7: [agent.spark] env A env: there is no such key; known here: file
+    bot.toml:7: [agent.spark] env A env: there is no such key; known here: credential, file
     bot.toml:7: [agent.spark] env C file: none cannot be read: No such file or directory (os error 2); put the secret there, alone
     bot.toml:7: [agent.spark] env E: it is not said where the value is; write a text in quotes or { file = "path" }
     bot.toml:7: [agent.spark] env E fil: there is no such key; did you mean "file"?

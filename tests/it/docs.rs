@@ -1,7 +1,7 @@
 //! The manual: pages that are made from the code are up to date, links resolve, and snippets work.
 
 mod console;
-mod pages;
+pub(crate) mod pages;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -56,6 +56,7 @@ mod missing;
 mod networks;
 mod on;
 mod outbox;
+mod packaging;
 mod process_log;
 mod reasons;
 mod recovery;

@@ -4,8 +4,11 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::stage::PATIENCE;
 
 const CONFIG: &str = r#"
 [access]
@@ -56,6 +59,15 @@ fn read_until(log: &mut BufReader<ChildStderr>, end: &str) -> Vec<String> {
         if last {
             return lines;
         }
+    }
+}
+
+/// Waits for another process, which tells nobody.
+fn until(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < PATIENCE, "{what} never came");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -136,5 +148,84 @@ fn what_agents_print_makes_no_lines_of_its_own() {
         lines.iter().all(|line| !line.starts_with("2026-01-01") && !line.contains('\u{1b}')),
         "{lines:#?}"
     );
+    stop(child);
+}
+
+/// Under systemd each line begins with its priority, and what follows is the line.
+#[test]
+fn the_journal_is_told_the_priority_of_each_line() {
+    use std::os::unix::fs::MetadataExt as _;
+    for format in ["json", "text"] {
+        let folder = folder();
+        let path = folder.path().join("log");
+        let file = fs::File::create(&path).expect("a file");
+        let found = file.metadata().expect("it is there");
+        let mut command = herder(folder.path(), &["run", "--log-format", format]);
+        let child = command
+            .env("JOURNAL_STREAM", format!("{}:{}", found.dev(), found.ino()))
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .expect("the binary starts");
+        let socket = folder.path().join("data/herder.sock");
+        until("a socket", || socket.exists());
+        say(folder.path(), &["task", "add", "spark", "make the report"]);
+        let read = || fs::read_to_string(&path).expect("it is readable");
+        until("a halt in the log", || read().contains("halted, needs a person"));
+        stop(child);
+        let text = read();
+        for line in text.lines() {
+            let (priority, line) = line.strip_prefix('<').and_then(|line| line.split_once('>')).expect("one");
+            let level = match priority {
+                "3" => "ERROR",
+                "4" => "WARN",
+                "6" => "INFO",
+                other => panic!("{other}: {line}"),
+            };
+            if format == "json" {
+                let line: Value = serde_json::from_str(line).expect("each line is JSON");
+                assert_eq!(line["level"], level);
+            } else {
+                assert!(line.contains(level), "{level}: {line}");
+            }
+        }
+        assert!(text.contains("<4>") && text.contains("<6>"), "{text}");
+    }
+}
+
+/// Somebody who reads nothing but the log can tell that a network was away, from when to when, and that work was paused and by
+/// whom.
+#[test]
+fn an_outage_and_a_pause_are_read_in_the_log() {
+    let folder = folder();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("it has one").port();
+    let config = fs::read_to_string(folder.path().join("bot.toml")).expect("it is there");
+    let network = format!(
+        "[[irc]]\nname = \"libera\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n\
+         [networks]\nreconnect_max = \"1s\"\nattempts = 2\n[access]"
+    );
+    let config = config.replacen("[access]", &network, 1).replace("irc:embedded:ann", "irc:libera:ann");
+    fs::write(folder.path().join("bot.toml"), config).expect("it is written");
+    let (child, mut log) = start(folder.path(), "json");
+    let mut lines = read_until(&mut log, "agent added");
+    // A server that hangs up on whoever comes.
+    let (first, _) = listener.accept().expect("herder comes");
+    drop(first);
+    lines.extend(read_until(&mut log, "a network is lost"));
+    say(folder.path(), &["pause", "spark"]);
+    lines.extend(read_until(&mut log, "paused"));
+    drop(listener);
+    lines.extend(read_until(&mut log, "a network stays away"));
+    let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lost = lines.iter().find(|line| line["message"].as_str().is_some_and(|it| it.contains("is lost")));
+    let lost = lost.expect("it is told");
+    assert_eq!((&lost["level"], &lost["network"]), (&"WARN".into(), &"libera".into()));
+    let paused = lines.iter().find(|line| line["message"] == "paused").expect("it is told");
+    assert_eq!((&paused["agent"], &paused["by"]), (&"spark".into(), &"ann on local".into()));
+    let away = lines.last().expect("there are lines");
+    assert_eq!((&away["level"], &away["network"]), (&"WARN".into(), &"libera".into()));
+    assert!(away["attempts"].as_u64().is_some_and(|attempts| attempts > 1), "{away}");
+    assert!(lines.iter().all(|line| line["timestamp"].is_string()), "{lines:#?}");
     stop(child);
 }

@@ -1,5 +1,6 @@
 //! `herder check` for Discord: token, intents, server and permissions, and instructions for what is missing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serenity::all::{
@@ -30,7 +31,7 @@ pub enum Finding {
 
 /// Checks everything that Discord can be asked about before herder joins.
 pub async fn examine(settings: &config::Discord) -> Vec<Finding> {
-    let rest = match Rest::new(settings).await {
+    let rest = match Rest::new(settings, Arc::default()).await {
         Ok(rest) => rest.within(PATIENCE),
         Err(reason) => return vec![Finding::Bad(format!("discord: {reason}"))],
     };

@@ -229,7 +229,7 @@ async fn report(reports: &mpsc::Sender<LinkReport>, state: LinkState) {
 /// says so elsewhere and starts this task again; state that outlives a run is in the journal.
 pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: CancellationToken) {
     report(&reports, LinkState::Connecting { attempts: 0, reason: None }).await;
-    let rest = match Rest::new(&ports.settings).await {
+    let rest = match Rest::new(&ports.settings, Arc::clone(ports.journal.numbers())).await {
         Ok(rest) => rest,
         Err(error) => {
             let reason = DiscordReason::Client.with(error.to_string());

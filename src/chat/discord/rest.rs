@@ -42,6 +42,7 @@ mod refusals;
 mod retry;
 mod route;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -66,6 +67,7 @@ use crate::clock;
 use crate::config;
 use crate::core::detail::brief;
 use crate::core::time::Timestamp;
+use crate::numbers::Numbers;
 
 /// Default timeout of a request, with all attempts and limits.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -102,6 +104,8 @@ struct Shared {
     stopped: watch::Sender<Option<u32>>,
     /// The difference of this machine's clock to Discord's.
     ahead: Ahead,
+    /// Counts answers that said "too many requests".
+    numbers: Arc<Numbers>,
 }
 
 impl Shared {
@@ -295,6 +299,7 @@ impl Rest {
         under_way.answered(route, &told);
         match (status, limited) {
             (_, Some(Limited { after, is_global })) => {
+                self.shared.numbers.ratelimited.fetch_add(1, Ordering::Relaxed);
                 warn!(request = route.name(), ?after, is_global, "Discord wants fewer requests");
                 Tried::Failed(Failure::Limited, "too many requests".to_owned())
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::core::agent::Agent;
 use crate::core::breaker::remember;
+use crate::core::id::AccountName;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::time::Timestamp;
 use crate::core::turn::Step;
@@ -18,7 +19,7 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let account = agent.session_account();
     let step = usage.since(agent.meter);
     agent.meter = usage;
-    agent.totals.usage.add(step);
+    pay(agent, &account, step);
     agent.conversed.add(step);
     agent.books.enter(&account, step, at);
     let provisional = PROVISIONAL.of(usage);
@@ -33,9 +34,20 @@ pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage != Usage::default() {
         let account = agent.account();
-        agent.totals.usage.add(usage);
+        pay(agent, &account, usage);
         agent.books.enter(&account, usage, at);
     }
+}
+
+/// Adds to the sums of an agent and of the account that pays.
+fn pay(agent: &mut Agent, account: &AccountName, step: Usage) {
+    // A state from before there were sums by account: its account of now has paid.
+    if agent.paid_by.is_empty() && !agent.totals.usage.is_none() {
+        let before = agent.totals.usage;
+        agent.paid_by.insert(agent.account(), before);
+    }
+    agent.totals.usage.add(step);
+    agent.paid_by.entry(account.clone()).or_default().add(step);
 }
 
 /// Updates the counters after a session ended.

@@ -29,9 +29,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -373,9 +372,11 @@ impl ProcessTrees {
     }
 }
 
-/// Returns the id of this process's own group.
+/// Returns the id of this process's own group. As process 1 of a container it may be in a group from outside, whose id is
+/// 0 inside: rustix has no such id, `/proc` has.
 fn own_group() -> u32 {
-    u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0)
+    static GROUP: OnceLock<u32> = OnceLock::new();
+    *GROUP.get_or_init(|| table::look(std::process::id()).map_or(0, |entry| entry.group))
 }
 
 /// Moves a process into its cgroup on a blocking thread: the kernel may take milliseconds.

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitOptions, getpgrp, waitpid};
+use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::table::{Identity, first_children, look, own_children};
-use super::{Inner, OWN, STARTED, lock};
+use super::{Inner, OWN, STARTED, lock, own_group};
 
 /// Pause between two rounds, so that many ends at once are one round; meanwhile a dead process only occupies its id.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
 
 fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     let mut still = HashMap::new();
-    let group = u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0);
+    let group = own_group();
     let own = lock(&OWN);
     let all = own_children().unwrap_or_default();
     let first = first_children().unwrap_or_default();

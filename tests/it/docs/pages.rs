@@ -11,7 +11,7 @@ use herder::l10n::Locale;
 use super::{read, root};
 
 /// Holds what stands between two markers of a page to what was made.
-fn hold(page: &str, marker: &str, made: &str) {
+pub(crate) fn hold(page: &str, marker: &str, made: &str) {
     let text = read(Path::new(page));
     let (begin, end) = (format!("<!-- {marker} -->\n"), format!("<!-- /{marker} -->"));
     let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} lacks {begin}"));
@@ -28,6 +28,11 @@ fn hold(page: &str, marker: &str, made: &str) {
 fn the_commands_are_those_of_the_table() {
     let locale = Locale::load("en-US").expect("the source");
     hold("docs/reference/commands.md", "commands", &herder::commands::table_markdown(&locale));
+}
+
+#[test]
+fn the_numbers_are_those_of_the_table() {
+    hold("docs/reference/metrics.md", "metrics", &herder::http::metrics_markdown());
 }
 
 #[test]

@@ -1,5 +1,10 @@
-//! The numbers, read by the parsers of Prometheus' own Python client.
+//! The numbers, read by the parsers of Prometheus' own Python client, by promtool and by Prometheus itself.
 
+mod kept;
+mod prometheus;
+mod rules;
+
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -18,12 +23,50 @@ if which == 'openmetrics':
 else:
     from prometheus_client.parser import text_string_to_metric_families as parse
 for family in parse(sys.stdin.read()):
-    assert family.type in ('gauge', 'counter'), family
+    assert family.type in ('gauge', 'counter', 'histogram'), family
     assert family.documentation, family
     for sample in family.samples:
         labels = ','.join(f'{k}={v}' for k, v in sorted(sample.labels.items()))
-        print(sample.name, '{' + labels + '}', sample.value)
+        print(sample.name, '{' + labels + '}', float(sample.value))
 ";
+
+/// Every name that the contract promises.
+const NAMES: [&str; 29] = [
+    "herder_build_info",
+    "herder_agents",
+    "herder_sessions",
+    "herder_session_seconds",
+    "herder_restarts",
+    "herder_process_trees",
+    "herder_tokens",
+    "herder_cost_usd",
+    "herder_cap_ratio",
+    "herder_accounts",
+    "herder_queue",
+    "herder_board_tasks",
+    "herder_asks_open",
+    "herder_calls_open",
+    "herder_call_oldest_seconds",
+    "herder_outbox_posts",
+    "herder_outbox_oldest_seconds",
+    "herder_network_up",
+    "herder_network_reconnects",
+    "herder_discord_ratelimited",
+    "herder_webhook_owed",
+    "herder_webhook_failures",
+    "herder_commands",
+    "herder_command_seconds",
+    "herder_commit_seconds",
+    "herder_journal_bytes",
+    "herder_disk_free_bytes",
+    "herder_evaluations",
+    "herder_supervisor_panics",
+];
+
+/// The families that a text in the format of OpenMetrics describes.
+fn families(text: &str) -> BTreeSet<&str> {
+    text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect()
+}
 
 fn read(format: &str, text: &str) -> Vec<String> {
     let python = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/prometheus/bin/python3");
@@ -49,6 +92,9 @@ async fn numbers_are_read_in_both_formats_and_say_the_same() {
     house.scene.person.hears_in_any_order("#spark", "completed").await;
     let pause = json!({ "command": "pause", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    let refused = json!({ "command": "resume", "agent": "flint" });
+    assert_eq!(ask(house.command(Role::Operator, &refused)).await.0, 409);
+    assert_eq!(ask(house.command(Role::Viewer, &pause)).await.0, 403);
     let mut found = Vec::new();
     for (format, accept, kind) in [
         ("openmetrics", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text"),
@@ -58,19 +104,41 @@ async fn numbers_are_read_in_both_formats_and_say_the_same() {
         assert_eq!(response.status(), 200);
         let shown = response.headers()["content-type"].to_str().expect("text").to_owned();
         assert!(shown.starts_with(kind), "{shown}");
-        found.push(read(format, &response.text().await.expect("text")));
+        let text = response.text().await.expect("text");
+        if format == "openmetrics" {
+            assert_eq!(families(&text), BTreeSet::from(NAMES));
+        }
+        found.push(read(format, &text));
+    }
+    // Posts and commits between the two scrapes may differ.
+    let moves = ["herder_disk_free", "herder_journal_bytes", "herder_commit_seconds", "herder_outbox"];
+    for samples in &mut found {
+        samples.retain(|line| !moves.iter().any(|name| line.starts_with(name)));
     }
     assert_eq!(found[0], found[1]);
     for wanted in [
         "herder_agents {phase=paused} 1.0",
         "herder_agents {phase=needs-intervention} 0.0",
         "herder_sessions_total {agent=spark,outcome=success} 1.0",
-        "herder_tokens_total {agent=spark,kind=input} 0.0",
+        "herder_session_seconds_count {} 1.0",
+        "herder_process_trees {} 0.0",
+        "herder_accounts {state=open} 1.0",
+        "herder_accounts {state=quota} 0.0",
+        "herder_board_tasks {state=at-work} 0.0",
+        "herder_commands_total {command=pause,network=http,result=done} 1.0",
+        "herder_commands_total {command=pause,network=http,result=denied} 1.0",
+        "herder_commands_total {command=pause,network=demo,result=done} 0.0",
+        "herder_evaluations_total {verdict=lapse} 0.0",
+        "herder_supervisor_panics_total {} 0.0",
+        "herder_discord_ratelimited_total {} 0.0",
+        "herder_network_reconnects_total {network=demo} 0.0",
         "herder_queue {agent=spark} 0.0",
         "herder_calls_open {} 0.0",
         "herder_network_up {network=demo} 1.0",
     ] {
         assert!(found[0].iter().any(|line| line == wanted), "no {wanted} in {:#?}", found[0]);
     }
+    let refused = found[0].iter().filter(|line| line.ends_with("network=http,result=refused} 1.0"));
+    assert_eq!(refused.count(), 1, "{:#?}", found[0]);
     house.close().await;
 }

@@ -292,10 +292,10 @@ async fn a_damaged_export_is_refused_by_line_and_nothing_is_left_behind() {
     };
     insta::assert_snapshot!(refused(text.replacen("\"verb\":\"pause\"", "\"verb\":\"abort\"", 1)), @"line 3 of …/all.jsonl: its checksum does not match: it was damaged or changed by hand; nothing was imported");
     insta::assert_snapshot!(refused(lines[..9].join("\n") + "\n"), @"…/all.jsonl ends after line 9 without its last line, so a part is missing; nothing was imported");
-    insta::assert_snapshot!(refused(text[..text.len() - 9].to_owned()), @"…/all.jsonl ends after line 52 without its last line, so a part is missing; nothing was imported");
+    insta::assert_snapshot!(refused(text[..text.len() - 9].to_owned()), @"…/all.jsonl ends after line 54 without its last line, so a part is missing; nothing was imported");
     let without: Vec<&str> =
         lines.iter().enumerate().filter(|(n, _)| *n != 4).map(|(_, line)| *line).collect();
-    insta::assert_snapshot!(refused(without.join("\n") + "\n"), @"line 52 of …/all.jsonl: it closes 52 lines; there are 51; nothing was imported");
+    insta::assert_snapshot!(refused(without.join("\n") + "\n"), @"line 54 of …/all.jsonl: it closes 54 lines; there are 53; nothing was imported");
     insta::assert_snapshot!(refused("hello\n".to_owned()), @"line 1 of …/all.jsonl: it is not a line of a herder export; nothing was imported");
     insta::assert_snapshot!(refused(lines[1..].join("\n") + "\n"), @"line 1 of …/all.jsonl: it is not the first line of a herder export; nothing was imported");
     insta::assert_snapshot!(refused(String::new()), @"…/all.jsonl ends after line 0 without its last line, so a part is missing; nothing was imported");

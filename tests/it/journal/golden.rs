@@ -17,6 +17,7 @@ use herder::core::time::Timestamp;
 use herder::journal::encoding::{decode_event, decode_post, encode_event, encode_post};
 use herder::journal::{
     Batch, Confirmed, Entry, FleetEvent, FleetState, Journal, Recorded, Snapshot, Stream, export, import,
+    line_of,
 };
 
 mod board;
@@ -113,6 +114,28 @@ fn events_of_version_1_are_read_and_written_as_they_were() {
 fn recorded_alike() -> Vec<Recorded> {
     let at = Timestamp::from_millis(1_763_700_000_123);
     recorded().into_iter().map(|it| Recorded { seq: 1, rev: 1, at, ..it }).collect()
+}
+
+/// One line of the table for each kind of entry that has a line in the log, as its first sample is told.
+#[test]
+fn the_manual_has_every_line_of_the_log() {
+    let mut made = String::from("| event | level | line | fields |\n|---|---|---|---|\n");
+    let mut seen = BTreeSet::new();
+    for recorded in recorded() {
+        let (name, stream) = match &recorded.entry {
+            Entry::Agent(event) => (event_name(event), "agent"),
+            Entry::Fleet(event) => (fleet_name(event), "fleet"),
+            Entry::Audit(_) => continue,
+        };
+        let Some((level, message, fields)) = line_of(&recorded.entry) else { continue };
+        if seen.insert((stream, name)) {
+            let message = message.replace('|', "\\|").replace('<', "&lt;");
+            let fields = fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ");
+            made.push_str(&format!("| {name} | {level} | {message} | {fields} |\n"));
+        }
+    }
+    assert!(seen.len() > 40, "{made}");
+    crate::docs::pages::hold("docs/operate/log.md", "log", &made);
 }
 
 #[test]

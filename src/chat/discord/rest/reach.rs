@@ -11,6 +11,7 @@ use super::ahead::Ahead;
 use super::limits::Limits;
 use super::{PATIENCE, Rest, Shared};
 use crate::config::{self, API_URL, Reach};
+use crate::numbers::Numbers;
 
 /// Discord's hosts for attachments.
 const FILES: [&str; 2] = ["https://cdn.discordapp.com/", "https://media.discordapp.net/"];
@@ -45,7 +46,10 @@ impl Rest {
     ///
     /// # Errors
     /// The configured CA certificate cannot be read, or no client can be built.
-    pub(in super::super) async fn new(settings: &config::Discord) -> Result<Self, ReachError> {
+    pub(in super::super) async fn new(
+        settings: &config::Discord,
+        numbers: Arc<Numbers>,
+    ) -> Result<Self, ReachError> {
         let client = client(&settings.reach).await?;
         let mut files: Vec<String> = FILES.map(str::to_owned).to_vec();
         let base = match &settings.reach {
@@ -66,6 +70,7 @@ impl Rest {
             answered: Notify::new(),
             stopped: watch::Sender::default(),
             ahead: Ahead::default(),
+            numbers,
         };
         Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
     }
