@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::desk::{Answer, Desk, Done, Failure};
+use super::desk::{Answer, Desk, Done, Failure, Mistake};
+use super::dispatch::Inner;
 use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::settings::{self, Problem, Why};
@@ -91,23 +92,11 @@ pub(super) const SHOW: Command = Command {
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let word = call.word.as_deref().unwrap_or_default();
-    let mut told = Vec::new();
-    let name = match AgentName::new(word) {
-        Ok(name) if is_word(name.as_str()) => {
-            told.push(voice.text("cmd-agent-name-is-word", &[("name", name.as_str().into())]));
-            None
-        }
-        Ok(name) if desk.inner.is_channel(&name) => {
-            told.push(voice.text("cmd-agent-name-is-channel", &[("name", name.as_str().into())]));
-            None
-        }
+    let mut mistakes = Vec::new();
+    let name = match new_name(desk.inner, voice, word) {
         Ok(name) => Some(name),
-        Err(NameError::Reserved(_)) => {
-            told.push(voice.text("cmd-agent-name-is-word", &[("name", repeat(word).into())]));
-            None
-        }
-        Err(NameError::Empty | NameError::TooLong(_) | NameError::Character(_)) => {
-            told.push(voice.text("cmd-agent-name", &[("name", repeat(word).into())]));
+        Err(line) => {
+            mistakes.push(Mistake { key: "name".to_owned(), line });
             None
         }
     };
@@ -126,14 +115,31 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
     let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);
     let problems = problems(&mut spec, pairs, None).await;
-    told.extend(problems.iter().map(|problem| tell(voice, problem)));
+    mistakes.extend(problems.iter().map(|problem| tell(voice, problem)));
     match name {
-        Some(name) if told.is_empty() => {
+        Some(name) if mistakes.is_empty() => {
             let notice = desk.fleet.add(spec, desk.asked_for(&name)).await?;
             Ok(desk.accepted(&notice))
         }
-        _ => Err(refused(voice, word, told)),
+        _ => Err(refused(voice, word, mistakes)),
     }
+}
+
+/// Returns the name of a new agent.
+///
+/// # Errors
+/// The sentence that says why no agent can have that name.
+pub(super) fn new_name(inner: &Inner, voice: Voice<'_>, word: &str) -> Result<AgentName, String> {
+    let (id, name) = match AgentName::new(word) {
+        Ok(name) if is_word(name.as_str()) => ("cmd-agent-name-is-word", name.to_string()),
+        Ok(name) if inner.is_channel(&name) => ("cmd-agent-name-is-channel", name.to_string()),
+        Ok(name) => return Ok(name),
+        Err(NameError::Reserved(_)) => ("cmd-agent-name-is-word", repeat(word)),
+        Err(NameError::Empty | NameError::TooLong(_) | NameError::Character(_)) => {
+            ("cmd-agent-name", repeat(word))
+        }
+    };
+    Err(voice.text(id, &[("name", name.into())]))
 }
 
 pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
@@ -159,8 +165,8 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     let mut changed = spec.clone();
     let problems = problems(&mut changed, &call.rest, Some(&spec)).await;
     if !problems.is_empty() {
-        let told = problems.iter().map(|problem| tell(voice, problem)).collect();
-        return Err(refused(voice, view.name.as_str(), told));
+        let mistakes = problems.iter().map(|problem| tell(voice, problem)).collect();
+        return Err(refused(voice, view.name.as_str(), mistakes));
     }
     let edit = Control::Edit { spec: Box::new(changed), base: Some(Box::new(spec)) };
     let notice = desk.fleet.control(&view.name, edit, desk.asked.clone()).await?;
@@ -190,13 +196,13 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentS
     problems
 }
 
-fn refused(voice: Voice<'_>, name: &str, told: Vec<String>) -> Failure {
-    let head =
-        voice.text("cmd-agent-problems", &[("name", repeat(name).into()), ("count", told.len().into())]);
-    Failure::Lines(std::iter::once(head).chain(told).collect())
+fn refused(voice: Voice<'_>, name: &str, mistakes: Vec<Mistake>) -> Failure {
+    let count = mistakes.len().into();
+    let head = voice.text("cmd-agent-problems", &[("name", repeat(name).into()), ("count", count)]);
+    Failure::Mistakes { head, mistakes }
 }
 
-fn tell(voice: Voice<'_>, problem: &Problem) -> String {
+fn tell(voice: Voice<'_>, problem: &Problem) -> Mistake {
     let (id, more) = match &problem.why {
         Why::NoPair => ("cmd-setting-no-pair", ""),
         Why::NoSuchKey(Some(nearest)) => ("cmd-setting-nearest-key", *nearest),
@@ -215,7 +221,8 @@ fn tell(voice: Voice<'_>, problem: &Problem) -> String {
         Why::Placeholder => ("cmd-setting-placeholder", ""),
         Why::NeedsOwnHome => ("cmd-setting-needs-own-home", ""),
     };
-    voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())])
+    let line = voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())]);
+    Mistake { key: problem.what.clone(), line }
 }
 
 pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {

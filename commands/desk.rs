@@ -14,6 +14,7 @@ use super::parse::Heard;
 use super::say::Voice;
 use crate::access::Role;
 use crate::chat::Author;
+use crate::core::card::{Card, ChatThread};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
@@ -67,6 +68,22 @@ pub(super) enum Failure {
     Refusal(Refusal),
     /// A reason in the command's own words.
     Lines(Vec<String>),
+    /// The options do not do: a line that says so, and one for each mistake.
+    Mistakes {
+        /// The line that says so.
+        head: String,
+        /// In the order in which they were found.
+        mistakes: Vec<Mistake>,
+    },
+}
+
+/// One mistake in what was given for a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The option or setting that it is in.
+    pub key: String,
+    /// The sentence about it, which names the key.
+    pub line: String,
 }
 
 impl From<Refusal> for Failure {
@@ -106,6 +123,8 @@ pub(super) struct Desk<'a> {
     pub(super) private: bool,
     /// Time of the post whose button was pressed.
     pub(super) under: Option<Timestamp>,
+    /// The thread that it was said in, if it was in one.
+    pub(super) thread: Option<ChatThread>,
 }
 
 impl<'a> Desk<'a> {
@@ -248,7 +267,9 @@ impl<'a> Desk<'a> {
 
     pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
         drop(self.inner.turn(agent).await);
-        let notice = self.fleet.give(agent, kind, text, self.asked.clone()).await?;
+        let card =
+            self.thread.clone().map(|thread| Box::new(Card { thread: Some(thread), ..Card::default() }));
+        let notice = self.fleet.give_with(agent, (kind, text), card, self.asked.clone()).await?;
         Ok(self.accepted(&notice))
     }
 

@@ -108,7 +108,7 @@ pub(super) struct Inner {
     on_discord: Vec<Locale>,
     /// The language of the posts, with commands in the form of a shell.
     typed: Locale,
-    redactor: Redactor,
+    pub(super) redactor: Redactor,
     control: Vec<(NetworkName, String)>,
     channels: Vec<String>,
     bots: Vec<(NetworkName, String)>,
@@ -270,6 +270,7 @@ impl Dispatcher {
             author: &inbound.author,
             private: matches!(inbound.place, Place::Direct(_)),
             under: None,
+            thread: inbound.thread(),
         };
         let only_looks = heard.only_looks();
         let done = desk.carry_out(heard).await;
@@ -518,6 +519,10 @@ impl Inner {
                 (vec![voice.locale.refusal(&self.redactor.of(&refusal))], Some(json!(refusal)))
             }
             Err(Failure::Lines(lines)) => (lines, None),
+            Err(Failure::Mistakes { head, mistakes }) => (
+                std::iter::once(head).chain(mistakes.into_iter().map(|mistake| mistake.line)).collect(),
+                None,
+            ),
         };
         let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();
         (lines, data.map(|data| self.without_secrets(data)))

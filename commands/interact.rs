@@ -6,16 +6,19 @@ use std::collections::BTreeSet;
 use serde_json::Value as Data;
 use tracing::info;
 
-use super::desk::Desk;
+pub use super::desk::Mistake;
+use super::desk::{Desk, Failure};
 use super::dispatch::{Dispatcher, Inner, needed, person_key};
-use super::options::{self, Given};
+use super::grammar::Misfit;
+use super::options::{self, Given, SETTINGS};
 use super::parse::{Heard, Problem, Room};
 use super::say::Voice;
-use super::{COMMANDS, Command};
+use super::{COMMANDS, Command, Verb};
 use crate::access::{Role, Standing};
 use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::core::id::AgentName;
+use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
@@ -52,11 +55,13 @@ pub struct Answered {
     pub lines: Vec<String>,
     /// Data for programs.
     pub data: Option<Data>,
+    /// The mistakes in what was given, which `lines` name as well.
+    pub mistakes: Vec<Mistake>,
 }
 
 impl Answered {
     fn refused(lines: Vec<String>) -> Self {
-        Self { refused: true, lines, data: None }
+        Self { refused: true, lines, ..Self::default() }
     }
 }
 
@@ -98,13 +103,25 @@ impl Dispatcher {
             who: person_key(&structured.author),
             author: &structured.author,
             under: structured.under,
+            thread: inbound.thread(),
             private,
         };
+        let unclosed = matches!(&heard, Heard::Problem(Problem::Usage { why: Misfit::Unclosed(_), .. }));
         // Boxed, so that a task waiting for an interaction reserves no room for the largest command.
         let done = Box::pin(desk.carry_out(heard)).await;
         let refused = done.is_err();
+        let mut mistakes = match &done {
+            Err(Failure::Mistakes { mistakes, .. }) => mistakes.clone(),
+            _ => Vec::new(),
+        };
         let (lines, data) = inner.lines(voice, done);
-        Answered { refused, lines, data }
+        if let Some(line) = lines.first().filter(|_| unclosed) {
+            mistakes.push(Mistake { key: SETTINGS.to_owned(), line: line.clone() });
+        }
+        for mistake in &mut mistakes {
+            mistake.line = inner.redactor.redact(&mistake.line).into_owned();
+        }
+        Answered { refused, lines, data, mistakes }
     }
 
     /// Checks, before a form is shown, that the author could have this done if the form were filled in. The check
@@ -131,6 +148,9 @@ impl Dispatcher {
         }
         match heard {
             Heard::Problem(problem) => Err(super::answers::problem(voice, &problem)),
+            Heard::Command(call) if call.command.verb == Verb::AgentAdd => {
+                may_be_named(inner, voice, call.word.as_deref().unwrap_or_default())
+            }
             Heard::Command(_) | Heard::Work { .. } | Heard::Nothing => Ok(()),
         }
     }
@@ -152,6 +172,15 @@ impl Dispatcher {
     pub fn locale(&self, name: &str) -> &Locale {
         self.inner().locale(name)
     }
+}
+
+/// Checks that an agent can be added under that name; an error holds the answer to the person.
+fn may_be_named(inner: &Inner, voice: Voice<'_>, word: &str) -> Result<(), Vec<String>> {
+    let name = super::agent::new_name(inner, voice, word).map_err(|line| vec![line])?;
+    if inner.fleet.view(&name).is_some() {
+        return Err(vec![voice.locale.refusal(&Refusal::AgentExists { agent: name })]);
+    }
+    Ok(())
 }
 
 fn named(name: &str) -> Option<&'static Command> {

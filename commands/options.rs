@@ -77,7 +77,7 @@ pub const WORD_MAX: usize = 100;
 pub const COUNT_MAX: u64 = grammar::COUNT_MAX;
 
 /// Name of the option for `key=value` pairs.
-const SETTINGS: &str = "settings";
+pub const SETTINGS: &str = "settings";
 
 impl Command {
     /// Returns its options, required ones first.

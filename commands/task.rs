@@ -97,7 +97,8 @@ pub(super) const CANCEL: Command = Command {
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
-    let card = Card { priority: call.priority, needs: call.needs.clone(), ..Card::default() };
+    let (needs, thread) = (call.needs.clone(), desk.thread.clone());
+    let card = Card { priority: call.priority, needs, thread, ..Card::default() };
     let card = (card != Card::default()).then(|| Box::new(card));
     let notice = match &call.agent {
         Some(agent) => {

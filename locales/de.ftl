@@ -1259,6 +1259,7 @@ button-other = Etwas anderes…
 button-expired = nicht rechtzeitig beantwortet
 button-remove = Entfernen
 button-keep = Behalten
+button-again = Korrigieren
 button-answered = { $action } · { $name } ({ $network })
 button-kept = behalten · { $name }
 button-over = erledigt
@@ -1266,8 +1267,10 @@ prompt-late = Zu spät: { $name } ({ $network }) hat das schon beantwortet: { $a
 prompt-over = Zu spät: das ist erledigt. `/status` zeigt, wie es um **{ $agent }** steht.
 answer-file = Die ganze Antwort steht in der Datei.
 answer-failed = Das ging in herder selbst schief; sein Log nennt die Ursache.
+answer-interrupted = herder wurde neu gestartet, bevor er hier antworten konnte. Sieh mit `/status` und `/history` nach, ob es getan ist, und gib den Befehl noch einmal, wenn nicht.
 answer-unknown = herder kennt das nicht mehr. Bitte von vorn.
 form-unchanged = Nichts wurde geändert.
+form-gone = Was du eingegeben hast, ist nicht mehr da: herder wurde neu gestartet, oder neuere Formulare sind an seine Stelle getreten. Gib den Befehl noch einmal.
 
 ## Befehle: ein Mensch in zwei Netzen
 

@@ -1338,6 +1338,7 @@ button-other = Other…
 button-expired = not answered in time
 button-remove = Remove
 button-keep = Keep
+button-again = Correct it
 # On the button that takes the place of the others. $action: one of the above or a command. $name: who; $network: where.
 button-answered = { $action } · { $name } ({ $network })
 button-kept = kept · { $name }
@@ -1347,8 +1348,10 @@ prompt-late = Too late: { $name } ({ $network }) has answered this: { $action }.
 prompt-over = Too late: this is settled. `/status` shows how **{ $agent }** stands.
 answer-file = The whole answer is in the file.
 answer-failed = That went wrong inside herder; its log has the cause.
+answer-interrupted = herder was restarted before it could answer here. See by `/status` and `/history` whether it was done, and give the command again if it was not.
 answer-unknown = herder does not know this any more. Try it anew.
 form-unchanged = Nothing was changed.
+form-gone = What you typed is not kept any more: herder was started anew, or newer forms took its place. Give the command again.
 
 ## Commands: one person on two networks
 

@@ -1149,6 +1149,7 @@ button-other = その他…
 button-expired = 時間切れ
 button-remove = 削除
 button-keep = 残す
+button-again = 直す
 button-answered = { $action } · { $name }（{ $network }）
 button-kept = 残した · { $name }
 button-over = 済み
@@ -1156,8 +1157,10 @@ prompt-late = 手遅れです：{ $name }（{ $network }）が先に答えまし
 prompt-over = 手遅れです：もう片付いています。`/status` で **{ $agent }** の様子が見られます。
 answer-file = 答えの全文はファイルにあります。
 answer-failed = herder の内部で失敗しました。原因はログにあります。
+answer-interrupted = ここで答える前に herder が再起動されました。実行されたかどうかを `/status` と `/history` で確かめ、実行されていなければもう一度コマンドを入力してください。
 answer-unknown = herder はこれをもう覚えていません。初めからどうぞ。
 form-unchanged = 何も変わっていません。
+form-gone = 入力した内容はもう残っていません。herder が再起動されたか、新しいフォームに置き換えられました。もう一度コマンドを入力してください。
 
 ## 二つのネットワークにいる一人
 

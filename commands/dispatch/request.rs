@@ -84,6 +84,7 @@ impl Dispatcher {
             author: &inbound.author,
             private: true,
             under: None,
+            thread: None,
         };
         let done = if is_recorded { desk.carry_out(heard).await } else { desk.look(heard).await };
         let ok = done.is_ok();

@@ -12,6 +12,7 @@ mod reconnect;
 
 use crate::access::Role;
 use crate::config::DISCORD_NETWORK;
+use crate::core::card::ChatThread;
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
@@ -125,6 +126,17 @@ pub struct Inbound {
 }
 
 impl Inbound {
+    /// Returns the thread of the line, if it was said in one.
+    #[must_use]
+    pub fn thread(&self) -> Option<ChatThread> {
+        match &self.place {
+            Place::Thread { id, .. } => {
+                Some(ChatThread { network: self.author.network.clone(), id: id.clone() })
+            }
+            Place::Channel(_) | Place::Direct(_) => None,
+        }
+    }
+
     /// Returns `words` of this line with each mention replaced by the name that people read.
     #[must_use]
     pub fn spelled_out(&self, words: &str) -> String {

@@ -12,7 +12,7 @@ pub(crate) const MOST: u32 = 30;
 /// The minimum wait if the server says that herder connects too often.
 const THROTTLED: Duration = Duration::from_secs(60);
 /// The first wait after a ban; it doubles up to [`BARRED_MAX`].
-const BARRED: Duration = Duration::from_secs(60);
+pub(crate) const BARRED: Duration = Duration::from_secs(60);
 /// The longest wait after a ban whose duration is unknown.
 const BARRED_MAX: Duration = Duration::from_secs(3600);
 /// A link that was up for this long resets the backoff.
@@ -38,6 +38,8 @@ pub(crate) struct Backoff {
     attempts: u32,
     /// Number of bans in a row.
     bans: u32,
+    /// The first wait after a ban whose duration is unknown.
+    barred: Duration,
     /// The time of the next attempt.
     next: Option<Instant>,
 }
@@ -51,13 +53,18 @@ impl Default for Backoff {
 impl Backoff {
     /// Creates a backoff without failures; `most` is the longest wait as a multiple of `first`.
     pub(crate) fn new(first: Duration, most: u32) -> Self {
-        Self { first, most, attempts: 0, bans: 0, next: None }
+        Self { first, most, attempts: 0, bans: 0, barred: BARRED, next: None }
     }
 
     /// Changes the first wait and the maximum, and keeps the count of failures.
     pub(crate) fn begin_with(&mut self, first: Duration, most: u32) {
         self.first = first;
         self.most = most;
+    }
+
+    /// Sets the first wait after a ban whose duration is unknown.
+    pub(crate) fn begin_bans_with(&mut self, barred: Duration) {
+        self.barred = barred;
     }
 
     /// Number of failed attempts in a row.
@@ -92,7 +99,7 @@ impl Backoff {
             Why::Barred(stated) => {
                 let waits = 1_u32.checked_shl(self.bans).unwrap_or(u32::MAX);
                 self.bans = self.bans.saturating_add(1);
-                stated.unwrap_or(BARRED.saturating_mul(waits).min(BARRED_MAX))
+                stated.unwrap_or(self.barred.saturating_mul(waits).min(BARRED_MAX))
             }
         };
         let wait = wait.max(least);

@@ -43,7 +43,7 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
     }
     let (journal, opening) = match Journal::open(&settings) {
         Ok(opened) => opened,
-        Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+        Err(OpenError::ReadOnly { .. }) => {
             return match self::salvage(&settings, output) {
                 Ok(whole) if whole => ExitCode::SUCCESS,
                 Ok(_) => ExitCode::from(LACKING),

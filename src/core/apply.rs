@@ -291,6 +291,12 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
 fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
     let Some(work) = take(agent, id) else { return };
     watch::said(agent, &work.text, at);
+    if let Some(current) =
+        agent.current.as_mut().filter(|current| current.card().thread != work.card().thread)
+    {
+        // The agent answers whoever spoke last.
+        current.card_mut().thread = work.card().thread.clone();
+    }
     if let Some(unfinished) = &mut agent.unfinished {
         while unfinished.steered.len() >= STEERED_KEPT {
             unfinished.steered.pop_front();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::detail::Detail;
-use super::id::{AgentName, SessionId, WorkId};
+use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::Category;
 use super::spec::{AgentSpec, Permissions};
 use super::time::Timestamp;
@@ -162,6 +162,18 @@ pub struct Card {
     /// Time at which the board handed it to its agent; `None` if it was given to its agent directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came: Option<Timestamp>,
+    /// The thread in which it was given; the agent's words about it are posted there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ChatThread>,
+}
+
+/// A thread of a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatThread {
+    /// The network that it is on.
+    pub network: NetworkName,
+    /// Its id there.
+    pub id: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -178,6 +190,7 @@ impl Card {
         depth: 0,
         attempts: Vec::new(),
         came: None,
+        thread: None,
     };
 
     /// Records a failed session.
@@ -192,7 +205,7 @@ impl Card {
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
-        Self { priority, needs, parent: Some(parent), depth, ..Self::default() }
+        Self { priority, needs, parent: Some(parent), depth, thread: self.thread.clone(), ..Self::default() }
     }
 }
 

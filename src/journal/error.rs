@@ -74,6 +74,17 @@ pub enum OpenError {
         /// The folder.
         dir: PathBuf,
     },
+    /// The disk cannot be written.
+    #[error(
+        "the disk of {dir} is read-only, and herder writes down what it does before it does it. See the kernel's log (dmesg) \
+         for the cause, make the disk writable again (mount -o remount,rw) and start herder again. Nothing is lost; \
+         herder export --data-dir {dir} --output FILE works meanwhile, with FILE on another disk",
+        dir = dir.display()
+    )]
+    ReadOnly {
+        /// The folder.
+        dir: PathBuf,
+    },
     /// The system refused.
     #[error("cannot open the journal in {}: {what}: {source}", dir.display())]
     Io {
@@ -253,6 +264,9 @@ pub enum ImportError {
 pub(super) fn in_words(error: &sled::Error) -> String {
     match error {
         sled::Error::Io(error) if error.kind() == io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        sled::Error::Io(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            "the disk is read-only".to_owned()
+        }
         // A clone of the error has no error number, and its text contains the programmers' form.
         sled::Error::Io(error) if error.raw_os_error().is_none() => error.kind().to_string(),
         sled::Error::Io(error) => error.to_string(),
@@ -269,6 +283,10 @@ mod in_words_tests {
         let full = sled::Error::Io(io::Error::from_raw_os_error(28));
         for error in [full.clone(), full] {
             assert_eq!(in_words(&error), "the disk is full");
+        }
+        let read_only = sled::Error::Io(io::Error::from_raw_os_error(30));
+        for error in [read_only.clone(), read_only] {
+            assert_eq!(in_words(&error), "the disk is read-only");
         }
         let denied = sled::Error::Io(io::Error::from_raw_os_error(13));
         for error in [denied.clone(), denied] {

@@ -88,8 +88,10 @@ impl Paths {
 
     fn io(&self, what: &'static str) -> impl FnOnce(io::Error) -> OpenError {
         let dir = self.dir.clone();
-        move |source| {
-            if disk::is_full(&source) { OpenError::Full { dir } } else { OpenError::Io { dir, what, source } }
+        move |source| match source.kind() {
+            _ if disk::is_full(&source) => OpenError::Full { dir },
+            io::ErrorKind::ReadOnlyFilesystem => OpenError::ReadOnly { dir },
+            _ => OpenError::Io { dir, what, source },
         }
     }
 }

@@ -284,26 +284,53 @@ mod tests {
         assert!(matches!(own(&file.join("below")), Err(Some(Own::WorkspaceLocked { .. }))));
     }
 
+    /// Returns every git on this machine: a filter that one version leaves out another one may run.
+    fn gits() -> Vec<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
+        let mut gits: Vec<PathBuf> = folders.filter_map(|it| it.join("git").canonicalize().ok()).collect();
+        gits.sort();
+        gits.dedup();
+        gits
+    }
+
     /// A configuration with a filter replaces one without, and back, during the inspection.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_configuration_that_is_swapped_meanwhile_has_no_filter_run() {
+        let gits = gits();
+        assert!(!gits.is_empty(), "a git is needed (package git)");
+        for git in gits {
+            let dir = tempfile::tempdir().expect("a folder");
+            let (tools, workspace) = (dir.path().join("tools"), dir.path().join("workspace"));
+            std::fs::create_dir(&tools).expect("a folder");
+            std::fs::create_dir(&workspace).expect("a folder");
+            std::os::unix::fs::symlink(&git, tools.join("git")).expect("a link");
+            let usual = std::env::var("PATH").unwrap_or_default();
+            runs_no_filter(&workspace, format!("{}:{usual}", tools.display())).await;
+        }
+    }
+
+    /// Inspects a repository with the first git in `path` while its configuration is swapped.
+    async fn runs_no_filter(dir: &Path, path: String) {
         use std::sync::atomic::{AtomicBool, Ordering};
-        let dir = tempfile::tempdir().expect("a folder");
         let git = |words: &[&str]| {
             let named =
                 ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main"];
             let mut command = std::process::Command::new("git");
-            command.args(named).args(words).current_dir(dir.path()).stdout(std::process::Stdio::null());
-            assert!(command.status().expect("git is there").success());
+            command.args(named).args(words).current_dir(dir).env("PATH", &path);
+            let output = command.output().expect("git is there");
+            assert!(output.status.success(), "{path}: {output:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
         };
+        let version = git(&["--version"]);
         git(&["init"]);
-        std::fs::write(dir.path().join("file"), "a\n").expect("a file");
+        std::fs::write(dir.join("file"), "a\n").expect("a file");
         git(&["add", "file"]);
         git(&["commit", "-m", "a"]);
-        std::fs::write(dir.path().join(".gitattributes"), "* filter=trap\n").expect("a file");
-        let config = dir.path().join(".git/config");
+        std::fs::write(dir.join(".gitattributes"), "* filter=trap\n").expect("a file");
+        let config = dir.join(".git/config");
         let harmless = std::fs::read_to_string(&config).expect("it is there");
-        let ran = dir.path().join("pwned");
+        let ran = dir.join("pwned");
         let trap = format!("{harmless}[filter \"trap\"]\n\tclean = touch {}; cat\n", ran.display());
         let over = AtomicBool::new(false);
         let trees = ProcessTrees::new().expect("processes can be looked at");
@@ -322,11 +349,11 @@ mod tests {
                     let mut looked = 0;
                     for round in 0..20 {
                         // Its time stamp equals that of the index, so git has to read it to know whether it has changed.
-                        std::fs::write(dir.path().join("file"), format!("{round}\n")).expect("a file");
+                        std::fs::write(dir.join("file"), format!("{round}\n")).expect("a file");
                         let git = Git {
-                            workspace: dir.path(),
+                            workspace: dir,
                             trees: &trees,
-                            path: std::env::var("PATH").ok(),
+                            path: Some(path.clone()),
                             until: Instant::now() + PATIENCE * 5,
                             marker: format!("look-{round}"),
                         };
@@ -338,8 +365,13 @@ mod tests {
                 })
             });
             over.store(true, Ordering::Relaxed);
-            assert_eq!(looked, 20);
+            assert_eq!(looked, 20, "{version}");
         });
-        assert!(!ran.exists(), "a filter of the repository's was run");
+        assert!(!ran.exists(), "a filter of the repository's was run by {version}");
+        // Whoever asks git as it is runs it.
+        std::fs::write(&config, &trap).expect("a file");
+        std::fs::write(dir.join("file"), "other\n").expect("a file");
+        git(&["add", "--renormalize", "file"]);
+        assert!(ran.exists(), "the filter was no trap for {version}");
     }
 }

@@ -205,7 +205,7 @@ impl Fleet {
         text: String,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
-        self.control(agent, Control::Give { id: self.fresh(), kind, text, card: None }, asked).await
+        self.give_with(agent, (kind, text), None, asked).await
     }
 
     /// Gives an agent a task with a card.
@@ -219,8 +219,21 @@ impl Fleet {
         card: Option<Box<Card>>,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
-        let (id, kind) = (self.fresh(), WorkKind::Task);
-        self.control(agent, Control::Give { id, kind, text, card }, asked).await
+        self.give_with(agent, (WorkKind::Task, text), card, asked).await
+    }
+
+    /// Gives an agent work that something is written on.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn give_with(
+        &self,
+        agent: &AgentName,
+        (kind, text): (WorkKind, String),
+        card: Option<Box<Card>>,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        self.control(agent, Control::Give { id: self.fresh(), kind, text, card }, asked).await
     }
 
     /// Records a question that a running session's agent asks people, and returns its number when it is on disk. Its

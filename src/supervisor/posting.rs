@@ -49,7 +49,11 @@ impl Posting {
                 let mut posts = self.told(agent, work, &owed, at);
                 let body = match owed.body {
                     OwedBody::Notice(notice) => Body::Notice(notice),
-                    OwedBody::Words(text) => Body::Agent { agent: agent.clone(), text, is_result: true },
+                    OwedBody::Words(text) => {
+                        let body = Body::Agent { agent: agent.clone(), text, is_result: true };
+                        posts.extend(self.in_thread(agent, work, &body, at));
+                        return posts;
+                    }
                 };
                 if let Some(target) = target(&owed.audience, agent) {
                     posts.extend(self.everywhere(target, &body, at, None));
@@ -89,10 +93,27 @@ impl Posting {
         posts.flat_map(|(to, body)| self.everywhere(to, &body, at, None)).collect()
     }
 
-    /// Returns the posts of the agent's own words while its session runs.
-    pub(super) fn words(&self, agent: &AgentName, text: String, at: Timestamp) -> Vec<Post> {
+    /// Returns the posts of the agent's own words while its session runs; `work` is its current work.
+    pub(super) fn words(
+        &self,
+        agent: &AgentName,
+        work: Option<&Work>,
+        text: String,
+        at: Timestamp,
+    ) -> Vec<Post> {
         let body = Body::Agent { agent: agent.clone(), text, is_result: false };
-        self.everywhere(Target::Agent(agent.clone()), &body, at, None)
+        self.in_thread(agent, work, &body, at)
+    }
+
+    /// Returns one post per network: for the thread in which the work was given, else for the agent's channel.
+    fn in_thread(&self, agent: &AgentName, work: Option<&Work>, body: &Body, at: Timestamp) -> Vec<Post> {
+        let mut posts = self.everywhere(Target::Agent(agent.clone()), body, at, None);
+        if let Some(thread) = work.and_then(|work| work.card().thread.as_ref()) {
+            for post in posts.iter_mut().filter(|post| post.network == thread.network) {
+                post.to = Target::Channel(thread.id.clone());
+            }
+        }
+        posts
     }
 
     /// Returns an alert on every network, except the one that it is about.

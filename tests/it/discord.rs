@@ -71,6 +71,14 @@ impl Rig {
         self.stage = Some(Stage::open(self.config(), Options::default()).await);
     }
 
+    /// Starts with an agent that does this with its work.
+    async fn started_with(mut self, script: &str) -> Self {
+        let mut config = self.config();
+        config.agents = vec![stage::shell("spark", self.dir.path(), script)];
+        self.stage = Some(Stage::open(config, Options::default()).await);
+        self.sees_ready().await
+    }
+
     async fn stop(&mut self) {
         if let Some(stage) = self.stage.take() {
             stage.close().await;

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod answers;
+mod forms;
 mod going_down;
 mod pausing;
 

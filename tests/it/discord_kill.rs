@@ -58,7 +58,11 @@ struct Field {
 
 impl Field {
     async fn new() -> Self {
-        let (dir, sim) = (tempfile::tempdir().unwrap(), Discord::start().await);
+        Self::on(Discord::start().await).await
+    }
+
+    async fn on(sim: Discord) -> Self {
+        let dir = tempfile::tempdir().unwrap();
         sim.role("manager", permission::MANAGE_GUILD);
         let alice = sim.user("alice").roles(["manager"]);
         let config = dir.path().join("bot.toml");

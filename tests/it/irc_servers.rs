@@ -1,5 +1,6 @@
 //! The IRC network against real servers: ngircd, InspIRCd with Anope, agentirc.
 
+mod bans;
 mod netsplit;
 mod prompt;
 mod services;

@@ -31,6 +31,7 @@ mod discord_commands;
 mod discord_conversation;
 mod discord_delivery;
 mod discord_kill;
+mod discord_looks;
 
 mod discord_sim;
 mod docs;
@@ -58,6 +59,7 @@ mod on;
 mod outbox;
 mod packaging;
 mod process_log;
+mod read_only;
 mod reasons;
 mod recovery;
 mod reload;

@@ -8,6 +8,7 @@
 //! v1:pick:spark:12.3                    a button under a question, with the number of the answer
 //! v1:pick:spark:12                      a menu under a question
 //! v1:other:spark:12                     a button that opens the form for a free answer
+//! v1:again:form:1442000000000000000     a button that opens a refused form again, with the interaction that sent it
 //! v1:form:agent add:name=new;runtime=claude
 //! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
 //! ```
@@ -73,6 +74,11 @@ pub(super) enum CustomId {
         agent: AgentName,
         /// The number of the request.
         ask: AskId,
+    },
+    /// A button that opens a refused form again.
+    Again {
+        /// Id of the interaction that submitted the form.
+        draft: u64,
     },
     /// A submitted form.
     Form {
@@ -166,6 +172,7 @@ impl fmt::Display for CustomId {
             Self::Pick { agent, ask, option: Some(option) } => write!(f, "v1:pick:{agent}:{ask}.{option}"),
             Self::Pick { agent, ask, option: None } => write!(f, "v1:pick:{agent}:{ask}"),
             Self::Other { agent, ask } => write!(f, "v1:other:{agent}:{ask}"),
+            Self::Again { draft } => write!(f, "v1:again:form:{draft}"),
             Self::Form { command, given } => {
                 write!(f, "v1:form:{}:", command.name)?;
                 for (at, (name, value)) in given.0.iter().enumerate() {
@@ -191,6 +198,9 @@ impl FromStr for CustomId {
         }
         if word == "form" {
             return form(about, rest);
+        }
+        if (word, about) == ("again", "form") {
+            return Ok(Self::Again { draft: number(rest)? });
         }
         // An id has one spelling only, while a name in chat has two.
         let agent = AgentName::new(about).ok().filter(|agent| agent.as_str() == about).ok_or(Foreign)?;
@@ -329,6 +339,7 @@ mod tests {
             (CustomId::Pick { agent: spark(), ask: AskId(12), option: Some(3) }, "v1:pick:spark:12.3"),
             (CustomId::Pick { agent: spark(), ask: AskId(12), option: None }, "v1:pick:spark:12"),
             (CustomId::Other { agent: spark(), ask: AskId(12) }, "v1:other:spark:12"),
+            (CustomId::Again { draft: u64::MAX }, "v1:again:form:18446744073709551615"),
             (form(Verb::TaskAdd, &[("agent", "spark")]), "v1:form:task add:agent=spark"),
             (form(Verb::TaskAdd, &[]), "v1:form:task add:"),
             (
@@ -372,6 +383,8 @@ mod tests {
             "v1:always:spark:-1",
             "v1:deny:spark:18446744073709551616",
             "v1:stop-all:spark:1",
+            "v1:again:spark:1",
+            "v1:again:form:0",
             "v1:remove:spark:",
             "v1:remove:spark:AB12",
             "v1:remove:spark:ab12ab12ab12ab12x",
@@ -398,7 +411,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|approve|deny|always|form)?:?\\PC{0,40}") {
+        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|approve|deny|always|form|again)?:?\\PC{0,40}") {
             if let Ok(id) = text.parse::<CustomId>() {
                 let same = id.to_string();
                 prop_assert_eq!(same, text);

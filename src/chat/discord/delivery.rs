@@ -45,6 +45,7 @@ use crate::core::id::{AgentName, PostId};
 use crate::outbox::{Body, Lane, Line, Post, Target, Window};
 use doubt::{Queue, Sent};
 use message::{Form, Verdict};
+pub(super) use nonces::run_of_process;
 use traffic::{Place, Reason, Traffic};
 
 /// Timeout of one message before its channel is looked at again.
@@ -459,6 +460,9 @@ impl Sender {
             }
             // The channel was known to be deleted before this answer came: it is created again.
             (Verdict::Gone, None) if is_made_again(&self.line.target) => self.again(Reason::Gone),
+            (Verdict::Gone, None) if channel.is_some_and(|thread| self.is_said_around(thread)) => {
+                self.again(Reason::Gone)
+            }
             (Verdict::Closed, _) | (Verdict::Gone, None) => {
                 // A recipient that is gone or refuses messages will refuse the next attempt too.
                 queue.forget(&self.line.target).await;
@@ -480,6 +484,17 @@ impl Sender {
             },
         };
         Landed { place, outcome, private: None, message: None }
+    }
+
+    /// Returns true if the line was for a thread that is gone and now goes to the thread's channel. After a restart a deleted
+    /// thread's channel is unknown, but its agent's words belong to the agent's channel.
+    fn is_said_around(&self, thread: ChannelId) -> bool {
+        let of_words = || match &self.line.source.body {
+            Body::Agent { agent, .. } => self.bot.directory.of(&Purpose::Agent(agent.clone())),
+            _ => None,
+        };
+        let channel = self.bot.threads.parent(thread).or_else(of_words);
+        channel.filter(|channel| *channel != thread).is_some_and(|it| self.bot.threads.replace(thread, it))
     }
 
     /// Handles a denial in a channel that is not herder's own. Posts for a thread go to its channel, after Discord

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  interaction ─► once? ─► who, where, in which language ─┬─ command ─► form, or the dispatcher ─┐
-//!                                                         ├─ form ────► the dispatcher ──────────┤─► [`reply`]
+//!                                                         ├─ form ────► [`forms`] ───────────────┤─► [`reply`]
 //!                                                         ├─ button ──► `buttons` ───────────────┘
 //!                                                         └─ completion ► from memory
 //! ```
@@ -19,25 +19,22 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use serenity::all::{
-    ActionRowComponent, ApplicationId, ChannelId, CommandData, CommandInteraction, ComponentInteraction,
-    GuildId, Interaction, InteractionId, Member, ModalInteraction, PartialChannel, ResolvedOption,
-    ResolvedValue, RoleId, User,
+    ApplicationId, ChannelId, CommandData, CommandInteraction, ComponentInteraction, GuildId, Interaction,
+    InteractionId, Member, PartialChannel, ResolvedOption, ResolvedValue, RoleId, User,
 };
 use tracing::{debug, error, warn};
 
-use super::custom_id::{BEFORE, CustomId, mark};
+use super::forms::{self, FilledForm};
 use super::reply::{self, Reply};
 use super::rest::EPHEMERAL;
 use super::{Bot, buttons, completion};
 use crate::access::Role;
 use crate::chat::{Author, Origin, Place};
 use crate::clock;
-use crate::commands::interact::{Answered, Structured};
+use crate::commands::interact::Structured;
 use crate::commands::options::Given;
-use crate::commands::{COMMANDS, Command, Effect, Verb};
-use crate::core::id::AgentName;
+use crate::commands::{COMMANDS, Command, Effect};
 use crate::core::notice::Refusal;
-use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
@@ -131,7 +128,7 @@ pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
                 (form.guild_id, form.channel_id, form.channel.as_ref()),
                 &form.locale,
             );
-            guarded(bot, &asker, Box::pin(filled(bot, &asker, &form))).await;
+            guarded(bot, &asker, Box::pin(forms::filled(bot, &asker, &form))).await;
         }
         Interaction::Component(press) => {
             let asker = pressed_by(bot, &press);
@@ -279,20 +276,21 @@ async fn command(bot: &Arc<Bot>, asker: &Asker, command: &CommandInteraction) {
     let (name, options) = named(&command.data);
     let meant = known(&name);
     let given = given(&options);
-    if let Some(meant) = meant.filter(|meant| lacks_form(meant, &given)) {
-        offer_form(bot, asker, meant, given).await;
+    if let Some(meant) = meant.filter(|meant| forms::is_asked_for(meant, &given)) {
+        forms::offer(bot, asker, meant, given).await;
         return;
     }
-    carry_out(bot, asker, &name, given).await;
+    carry_out(bot, asker, &name, given, None).await;
 }
 
-/// Returns true if the command has a form and none of its fields was given.
-fn lacks_form(command: &Command, given: &Given) -> bool {
-    let form = command.form();
-    !form.is_empty() && form.iter().all(|field| given.get(field.name).is_none())
-}
-
-async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
+/// Has a command done and answers it. `filled`: the form that it was given by, which is kept if the command is refused.
+pub(super) async fn carry_out(
+    bot: &Arc<Bot>,
+    asker: &Asker,
+    name: &str,
+    given: Given,
+    filled: Option<FilledForm>,
+) {
     let owed_under = format!("{}/{}", bot.network(), asker.id);
     // The token lets the next process ask whether the command was answered.
     let with_token = format!("{owed_under}/{}", asker.token);
@@ -308,9 +306,11 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
         let private = private || answered.refused;
         let calls = buttons::called_for(&answered).filter(|_| !private && bot.may_change(asker));
         let calls = calls.map(|agent| (agent, clock::now()));
-        let rows = match &calls {
-            Some((agent, at)) => buttons::calling(&bot.ports.locale, agent, *at),
-            None => buttons::confirming(locale(bot, asker), known(name), &answered),
+        let again = filled.filter(|form| answered.refused && role >= form.command.role);
+        let rows = match (&calls, again) {
+            (_, Some(form)) => forms::keep(bot, asker, form, &answered.mistakes),
+            (Some((agent, at)), None) => buttons::calling(&bot.ports.locale, agent, *at),
+            (None, None) => buttons::confirming(locale(bot, asker), known(name), &answered),
         };
         let owed = (changes && !answered.refused).then_some(owed_under);
         Reply { private, rows, calls, owed, ..Reply::of(answered) }
@@ -324,156 +324,6 @@ impl Bot {
     fn may_change(&self, asker: &Asker) -> bool {
         self.readable.borrow().get(&asker.channel) != Some(&false)
     }
-}
-
-/// Opens the form of a command for a person who may give it.
-pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
-    // The form carries the agent's canonical name, however it was written.
-    if let (Some(agent), true) = (agent(asker, &given), given.get("agent").is_some()) {
-        given.0.retain(|(name, _)| name != "agent");
-        given.0.push(("agent".to_owned(), agent.to_string()));
-    }
-    let structured = asker.structured(command.name, given);
-    if let Err(lines) = bot.ports.dispatcher.may(&structured) {
-        let refused = Answered { refused: true, lines, data: None };
-        reply::at_once(bot, asker, &Reply { private: true, ..Reply::of(refused) }).await;
-        return;
-    }
-    let spec = edited(bot, asker, command, &structured.given);
-    let mut carried = structured.given.clone();
-    if spec.is_some() {
-        let marks = command.form().iter().map(|field| mark(&prefill(spec.as_ref(), field.name)));
-        carried.0.push((BEFORE.to_owned(), marks.collect::<Vec<_>>().join("-")));
-    }
-    let Some(id) = CustomId::form(command, &carried) else {
-        // Options that no form can carry are invalid themselves: the command's own error tells why.
-        carry_out(bot, asker, command.name, structured.given).await;
-        return;
-    };
-    let form = form(bot, asker, command, (&structured.given, spec.as_ref()), &id);
-    if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &form).await {
-        warn!(%reason, "a form could not be opened");
-    }
-}
-
-/// Returns the agent that a command concerns, if there is one.
-fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
-    let here = asker.place.channel().and_then(|channel| channel.strip_prefix('#'));
-    given
-        .get("agent")
-        .map(|word| word.trim_start_matches('@'))
-        .or(here)
-        .and_then(|name| AgentName::new(name).ok())
-}
-
-/// Returns the present settings of the agent that an `agent edit` form is about (named, else the channel's), to fill it
-/// in; `None` for other commands. The caller has checked the role.
-fn edited(bot: &Bot, asker: &Asker, command: &Command, given: &Given) -> Option<AgentSpec> {
-    let agent = agent(asker, given).filter(|_| command.verb == Verb::AgentEdit)?;
-    bot.ports.fleet.view(&agent)?.agent.spec.clone()
-}
-
-/// Returns the initial content of a form's field.
-fn prefill(spec: Option<&AgentSpec>, field: &str) -> String {
-    let Some(spec) = spec else { return String::new() };
-    match field {
-        "model" => spec.model.clone(),
-        "instructions" => spec.instructions.clone(),
-        "command" if !spec.command.is_empty() => json!(spec.command).to_string(),
-        _ => String::new(),
-    }
-}
-
-fn form(
-    bot: &Bot,
-    asker: &Asker,
-    command: &Command,
-    (given, spec): (&Given, Option<&AgentSpec>),
-    id: &CustomId,
-) -> serde_json::Value {
-    /// Maximum length of a title, in characters; Discord's limit.
-    const TITLE_MAX: usize = 45;
-    /// Maximum length of a field's value, in characters.
-    const VALUE_MAX: usize = 4000;
-    let locale = locale(bot, asker);
-    let agent = agent(asker, given);
-    let name = given.get("name").or(agent.as_ref().map(AgentName::as_str)).unwrap_or_default();
-    // A task without a named agent.
-    let boarded = command.verb == Verb::TaskAdd && name.is_empty();
-    let title = locale.text(
-        &format!("form-{}{}", command.name.replace(' ', "-"), if boarded { "-auto" } else { "" }),
-        &[("agent", name.into()), ("name", name.into())],
-    );
-    let fields = command.form().iter().filter_map(|field| {
-        let value = prefill(spec, field.name);
-        // A truncated value would replace the complete one.
-        if value.chars().count() > VALUE_MAX {
-            return None;
-        }
-        // The text of an answer differs from that of a task.
-        let name = if command.verb == Verb::Answer { "answer" } else { field.name };
-        let mut input = json!({
-            "type": 4,
-            "custom_id": field.name,
-            "style": if field.long { 2 } else { 1 },
-            "label": locale.text(&format!("field-{name}"), &[]),
-            "placeholder": locale.text(&format!("field-example-{name}"), &[]),
-            "required": field.required,
-            "max_length": VALUE_MAX,
-        });
-        if !value.is_empty() {
-            input["value"] = value.into();
-        }
-        Some(json!({ "type": 1, "components": [input] }))
-    });
-    let title: String = title.chars().take(TITLE_MAX).collect();
-    let data =
-        json!({ "custom_id": id.to_string(), "title": title, "components": fields.collect::<Vec<_>>() });
-    json!({ "type": 9, "data": data })
-}
-
-/// Handles a submitted form: runs the command with all of its options.
-async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
-    let Ok(CustomId::Form { command, given }) = form.data.custom_id.parse() else {
-        let told = locale(bot, asker).text("answer-unknown", &[]);
-        reply::at_once(bot, asker, &Reply::to_them(told)).await;
-        return;
-    };
-    let mut given = given;
-    let before: Vec<String> =
-        given.0.extract_if(.., |(name, _)| name == BEFORE).flat_map(|(_, marks)| split(&marks)).collect();
-    let mut emptied = Vec::new();
-    let inputs = form.data.components.iter().flat_map(|row| &row.components);
-    for input in inputs {
-        let ActionRowComponent::InputText(input) = input else { continue };
-        let value = input.value.as_deref().unwrap_or_default().replace("\r\n", "\n");
-        let place = command.form().iter().position(|field| field.name == input.custom_id);
-        let before = place.and_then(|place| before.get(place));
-        // An unchanged field is left out: somebody else may have changed the setting since.
-        if before.is_some_and(|before| *before == mark(&value)) {
-            continue;
-        }
-        if !value.trim().is_empty() {
-            given.0.push((input.custom_id.clone(), value));
-        } else if before.is_some() {
-            emptied.push(format!("{}=\"\"", input.custom_id));
-        }
-    }
-    if !emptied.is_empty() {
-        let settings = given.0.extract_if(.., |(name, _)| name == "settings").map(|(_, value)| value);
-        let settings: Vec<String> = settings.chain(emptied).collect();
-        given.0.push(("settings".to_owned(), settings.join("\n")));
-    }
-    if !before.is_empty() && command.form().iter().all(|field| given.get(field.name).is_none()) {
-        let told = locale(bot, asker).text("form-unchanged", &[]);
-        reply::at_once(bot, asker, &Reply::to_them(told)).await;
-        return;
-    }
-    carry_out(bot, asker, command.name, given).await;
-}
-
-fn split(marks: &str) -> Vec<String> {
-    marks.split('-').map(str::to_owned).collect()
 }
 
 /// Completes the text that somebody types, from memory.

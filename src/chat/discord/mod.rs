@@ -26,6 +26,7 @@
 //! | `live` | the running session, shown in that message |
 //! | `registration` | the table of commands as application commands, registered when it changed |
 //! | `interactions`, `reply` | people's interactions, and their answers |
+//! | `forms` | forms, which open again with their texts after a mistake |
 //! | `owing` | answers that an earlier process did not give |
 //! | `completion` | choices for somebody who types |
 //! | `custom_id` | ids of buttons and forms |
@@ -66,6 +67,7 @@ mod custom_id;
 mod delivery;
 mod directory;
 mod examine;
+mod forms;
 mod gateway;
 mod inbound;
 mod interactions;
@@ -175,6 +177,8 @@ struct Bot {
     tasks: TaskTracker,
     /// Interactions that were handled.
     seen: interactions::Seen,
+    /// Forms that were refused.
+    drafts: forms::Drafts,
     /// Held while a pressed button is handled.
     pressing: Mutex<()>,
     /// Receives messages with buttons, to be tracked.
@@ -268,6 +272,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),
         seen: interactions::Seen::default(),
+        drafts: forms::Drafts::default(),
         pressing: Mutex::new(()),
         prompts,
     });

@@ -1,16 +1,24 @@
-//! Answers to slash commands that an earlier process did not record as given: Discord is asked for them before they are posted.
+//! Answers to slash commands that an earlier process did not record as given. Discord is asked for each of them: an announced
+//! answer is put in place of its announcement, and a missing one is posted.
 //!
-//! herder may have been killed after Discord received the answer and before that was on disk. The interaction's
-//! token, stored with the answer, gives access to its first message for a quarter of an hour.
+//! herder may have been killed after Discord received the answer and before that was on disk, or between the announcement and
+//! the answer. The interaction's token, stored until the answer is given, gives access to its first message for a quarter of
+//! an hour.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tracing::{info, warn};
 
 use super::Bot;
-use super::rest::RestError;
+use super::delivery::run_of_process;
+use super::interactions::Asker;
+use super::rest::{Original, RestError};
 use crate::clock;
+use crate::core::time::Timestamp;
+use crate::journal::Memo;
 use crate::outbox::{Markup, Post, Renderer};
 use crate::supervisor::Ungiven;
 
@@ -19,30 +27,96 @@ const TOKEN_LIFE: Duration = Duration::from_secs(15 * 60);
 /// The wait before another request.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Posts answers that an earlier process did not give, and ends.
-pub(super) async fn make_up_for(bot: Arc<Bot>) {
-    for owed in bot.ports.fleet.ungiven(&bot.network()) {
-        let is_there = is_there(&bot, &owed).await;
-        info!(answer = owed.key, is_there, "an answer that herder owed when it ended");
-        let instead = if is_there { rest(&bot, owed.post) } else { Some(owed.post) };
-        if let Err(refusal) = bot.ports.fleet.given(&owed.key, instead).await {
-            warn!(
-                refusal = crate::l10n::Locale::default().refusal(&refusal),
-                "what an earlier herder owed could not be posted; it is after a restart"
-            );
-        }
+/// Prefix of the keys of announced answers.
+const PREFIX: &str = "discord/announced/";
+
+/// An answer that was announced and is not given yet.
+#[derive(Debug, Serialize, Deserialize)]
+struct Announced {
+    token: String,
+    at: Timestamp,
+    language: String,
+    /// The process that gives it.
+    run: String,
+}
+
+fn key(asker: &Asker) -> String {
+    format!("{PREFIX}{}", asker.id)
+}
+
+/// Stores that an answer is announced: if herder ends before it is given, the next process ends the announcement.
+pub(super) async fn announced(bot: &Bot, asker: &Asker) {
+    let (token, language) = (asker.token.clone(), asker.language.clone());
+    let announced = Announced { token, at: clock::now(), language, run: run_of_process().to_owned() };
+    let value = serde_json::to_string(&announced).ok();
+    remember(bot, Memo { key: key(asker), value }).await;
+}
+
+/// Removes an announced answer, which was given.
+pub(super) async fn brought(bot: &Bot, asker: &Asker) {
+    remember(bot, Memo { key: key(asker), value: None }).await;
+}
+
+async fn remember(bot: &Bot, memo: Memo) {
+    if let Err(reason) = bot.ports.journal.remember(vec![memo]).await {
+        warn!(%reason, "that an answer is announced could not be noted");
     }
 }
 
-/// Returns true if the interaction has the first message of its answer. If that cannot be found out it counts as
-/// missing: a duplicate is better than a loss.
-async fn is_there(bot: &Bot, owed: &Ungiven) -> bool {
+/// Gives the answers that an earlier process did not give, and ends.
+pub(super) async fn make_up_for(bot: Arc<Bot>) {
+    for owed in bot.ports.fleet.ungiven(&bot.network()) {
+        make_up(&bot, owed).await;
+    }
+    let reading = Arc::clone(&bot);
+    let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(PREFIX)).await;
+    let Ok(Ok(memos)) = read else {
+        return warn!("which answers an earlier herder had announced cannot be read");
+    };
+    for (key, value) in memos {
+        let announced = serde_json::from_str::<Announced>(&value).ok();
+        // An earlier adapter of this process may still give its answer.
+        if announced.as_ref().is_some_and(|announced| announced.run == run_of_process()) {
+            continue;
+        }
+        if let Some(Announced { token, at, language, .. }) = announced {
+            let told = bot.ports.dispatcher.locale(&language).text("answer-interrupted", &[]);
+            let is_ended = is_brought(&bot, &token, at, &told).await;
+            info!(is_ended, "an answer that an earlier herder had announced when it ended");
+        }
+        remember(&bot, Memo { key, value: None }).await;
+    }
+}
+
+async fn make_up(bot: &Bot, owed: Ungiven) {
+    // It appears below the command, so that it names nobody.
+    let post = Post { answers: None, ..owed.post.clone() };
+    let (locale, redactor) = (bot.ports.locale.clone(), bot.ports.redactor.clone());
+    let messages = Renderer::new(locale, redactor, Markup::Discord).lines(&post);
+    let first = messages.first().map(String::as_str).unwrap_or_default();
+    let is_brought = is_brought(bot, &owed.token, post.at, first).await;
+    info!(answer = owed.key, is_brought, "an answer that herder owed when it ended");
+    let instead = match is_brought {
+        true => (messages.len() > 1).then_some(Post { confirmed_lines: 1, ..post }),
+        false => Some(owed.post),
+    };
+    if let Err(refusal) = bot.ports.fleet.given(&owed.key, instead).await {
+        warn!(
+            refusal = crate::l10n::Locale::default().refusal(&refusal),
+            "what an earlier herder owed could not be posted; it is after a restart"
+        );
+    }
+}
+
+/// Returns true if the interaction has the first message of its answer, or has it now in place of its announcement. If that
+/// cannot be found out it counts as missing: a duplicate is better than a loss.
+async fn is_brought(bot: &Bot, token: &str, at: Timestamp, first: &str) -> bool {
     loop {
-        let error = match bot.rest.is_answered(bot.application, &owed.token).await {
+        let error = match bring(bot, token, first).await {
             Ok(is_there) => return is_there,
             Err(error) => error,
         };
-        let is_over = owed.post.at.after(TOKEN_LIFE) < clock::now();
+        let is_over = at.after(TOKEN_LIFE) < clock::now();
         if is_over || matches!(error, RestError::Refused { .. }) {
             info!(%error, "it is not told whether an answer was given");
             return false;
@@ -51,9 +125,13 @@ async fn is_there(bot: &Bot, owed: &Ungiven) -> bool {
     }
 }
 
-/// Returns the part of an answer that may be missing although its first message exists.
-fn rest(bot: &Bot, post: Post) -> Option<Post> {
-    let (locale, redactor) = (bot.ports.locale.clone(), bot.ports.redactor.clone());
-    let messages = Renderer::new(locale, redactor, Markup::Discord).lines(&post).len();
-    (messages > 1).then_some(Post { confirmed_lines: 1, ..post })
+async fn bring(bot: &Bot, token: &str, first: &str) -> Result<bool, RestError> {
+    match bot.rest.original(bot.application, token).await? {
+        Original::Answer => Ok(true),
+        Original::Nothing => Ok(false),
+        Original::Announced => {
+            bot.rest.edit_response(bot.application, token, &json!({ "content": first })).await?;
+            Ok(true)
+        }
+    }
 }

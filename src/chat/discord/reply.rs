@@ -24,6 +24,7 @@ use super::Bot;
 use super::buttons;
 use super::delivery::doubt;
 use super::interactions::{Asker, locale};
+use super::owing;
 use super::rest::{EPHEMERAL, File, RestError};
 use crate::chat::Place;
 use crate::clock;
@@ -145,7 +146,7 @@ pub(super) async fn answer(
         Err(_) => {
             let announced = announce(bot, asker, private).await;
             let reply = answering.await;
-            match announced {
+            match &announced {
                 Err(reason) if !reason.maybe_done() => {
                     warn!(%reason, "an interaction could not be acknowledged");
                     in_channel(bot, asker, &reply).await;
@@ -153,6 +154,7 @@ pub(super) async fn answer(
                 // If the acknowledgement was lost, an edit of the answer shows whether it exists.
                 Ok(()) | Err(_) => later(bot, asker, &reply, There::Announced { private }).await,
             }
+            owing::brought(bot, asker).await;
         }
     }
 }
@@ -160,7 +162,8 @@ pub(super) async fn answer(
 async fn announce(bot: &Bot, asker: &Asker, private: bool) -> Result<(), RestError> {
     let flags = if private { EPHEMERAL } else { 0 };
     let announced = json!({ "type": 5, "data": { "flags": flags } });
-    bot.rest.respond(asker.id, &asker.token, &announced).await
+    // Neither waits for the other: Discord waits for three seconds, and the disk may be what takes so long.
+    tokio::join!(bot.rest.respond(asker.id, &asker.token, &announced), owing::announced(bot, asker)).0
 }
 
 /// Answers an old interaction if Discord still waits for it. Nothing is done before that is known.
@@ -175,6 +178,7 @@ async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Futu
         }
         Err(reason) => warn!(%reason, "an interaction came too late; nothing was done"),
     }
+    owing::brought(bot, asker).await;
 }
 
 /// Sends the answer as the first response.

@@ -58,7 +58,7 @@ use ahead::Ahead;
 use answer::{date, read, refused, told};
 pub(super) use endpoints::{ArchivedThreads, Direct, File, Page, Seen};
 pub(super) use error::{RestError, code};
-pub(super) use interactions::EPHEMERAL;
+pub(super) use interactions::{EPHEMERAL, Original};
 use limits::{Limited, Limits, Permit, Told, Verdict};
 use retry::{Failure, Retry};
 use route::Route;

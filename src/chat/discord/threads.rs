@@ -64,6 +64,14 @@ impl Threads {
         }
     }
 
+    /// Puts `channel` in place of a thread that is gone. Returns true if that was not known.
+    pub(super) fn replace(&self, thread: ChannelId, channel: ChannelId) -> bool {
+        let gone = Some(Thread { parent: channel, in_use: false, is_closed: true });
+        let is_news = self.known().get(&thread) != Some(&gone);
+        self.learn(thread, gone);
+        is_news
+    }
+
     /// Opens all threads again after a change of permissions.
     pub(super) fn open_all(&self) {
         self.known().values_mut().flatten().for_each(|thread| thread.is_closed = false);

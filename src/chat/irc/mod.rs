@@ -188,6 +188,7 @@ pub async fn run(
 ) {
     let mut memory = settings.memory.borrow();
     memory.lasting.backoff.begin_with(settings.patience.retry, settings.patience.most);
+    memory.lasting.backoff.begin_bans_with(settings.patience.barred);
     // Index of the address to try: a restarted adapter continues with the next address of the name.
     let mut attempt = memory.lasting.backoff.attempts();
     // A restarted adapter counts its own failures anew; only the backoff continues.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::chat::reconnect::{FIRST, MOST};
+use crate::chat::reconnect::{BARRED, FIRST, MOST};
 
 /// Timeouts and retry intervals. The default is for production; tests use shorter ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Patience {
     pub retry: Duration,
     /// The longest wait, as a multiple of the first.
     pub most: u32,
+    /// The first wait after a ban whose duration is unknown; it doubles up to an hour.
+    pub barred: Duration,
     /// The wait before an adapter that failed too often, or died, is started again. The configured maximum between
     /// attempts counts if it is shorter.
     pub anew: Duration,
@@ -30,6 +32,7 @@ impl Default for Patience {
             flight: Duration::from_secs(60),
             retry: FIRST,
             most: MOST,
+            barred: BARRED,
             anew: Duration::from_secs(30),
         }
     }

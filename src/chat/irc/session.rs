@@ -126,6 +126,8 @@ pub(crate) struct Session<'a> {
     /// The time of the next login at NickServ, and below it the number of times that NickServ was not there.
     identify_at: Option<Instant>,
     nickserv_missed: u32,
+    /// NickServ is told nothing as `NickServ@server` any more: nothing came of that.
+    nickserv_only_by_nick: bool,
     told: services::Told,
     server: ISupport,
     nick: OwnNick,
@@ -176,6 +178,7 @@ impl<'a> Session<'a> {
             logged_in: registered.logged_in,
             identify_at: None,
             nickserv_missed: 0,
+            nickserv_only_by_nick: false,
             told: services::Told::Nothing,
             server,
             nick,

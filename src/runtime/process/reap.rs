@@ -91,3 +91,34 @@ fn elsewhere(inner: &Inner, pid: u32) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::runtime::ProcessTrees;
+
+    /// Time is virtual: rounds are counted, and not how fast the machine is.
+    #[tokio::test(start_paused = true)]
+    async fn an_adopted_orphan_that_ended_is_waited_for_after_few_rounds() {
+        let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
+        let dir = tempfile::tempdir().expect("a folder");
+        // It outlives its parent.
+        let orphan = "echo $$ > new; mv new pid; while kill -0 $PPID 2> /dev/null; do :; done";
+        let parent = format!("setsid sh -c '{orphan}' & until [ -e pid ]; do :; done");
+        let status = Command::new("sh").args(["-c", &parent]).current_dir(dir.path()).status();
+        assert!(status.expect("sh is there").success());
+        let pid = std::fs::read_to_string(dir.path().join("pid")).expect("it began");
+        let pid: u32 = pid.trim().parse().expect("a number");
+        while look(pid).is_some_and(|entry| !entry.zombie) {
+            tokio::task::yield_now().await;
+        }
+        let ended = tokio::time::Instant::now();
+        while look(pid).is_some() {
+            tokio::time::sleep(PAUSE / 10).await;
+        }
+        assert!(ended.elapsed() <= PAUSE * 4, "{:?}", ended.elapsed());
+        drop(trees);
+    }
+}

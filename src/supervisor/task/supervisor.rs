@@ -213,7 +213,12 @@ impl Supervisor<'_> {
             match report {
                 Report::Words(text) => {
                     let at = pending.at();
-                    pending.posts.extend(self.shared.posting.words(self.name, text, at));
+                    pending.posts.extend(self.shared.posting.words(
+                        self.name,
+                        self.agent.current.as_ref(),
+                        text,
+                        at,
+                    ));
                 }
                 Report::Signal(Signal::Ended { outcome, survivors })
                     if stopping || outcome.category == Category::Success =>
@@ -260,7 +265,12 @@ impl Supervisor<'_> {
             Report::Beat => {}
             Report::Words(text) => {
                 let at = pending.at();
-                pending.posts.extend(self.shared.posting.words(self.name, text, at));
+                pending.posts.extend(self.shared.posting.words(
+                    self.name,
+                    self.agent.current.as_ref(),
+                    text,
+                    at,
+                ));
             }
             Report::Signal(signal) => {
                 let over = matches!(signal, Signal::Ended { .. });

@@ -154,6 +154,7 @@ const SHORT: Patience = Patience {
     flight: Duration::from_secs(5),
     retry: Duration::from_millis(100),
     most: 30,
+    barred: Duration::from_secs(60),
     anew: Duration::from_millis(100),
 };
 

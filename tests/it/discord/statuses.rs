@@ -1,13 +1,11 @@
 //! The display of an agent's session: one message that changes with it, so that a question costs two posts.
 
 use herder::core::agent::Phase;
-use herder::run::Options;
 use herder::supervisor::View;
 
 use super::Rig;
 use crate::simulated_discord::state::{Id, Message};
 use crate::simulated_discord::{Discord, Fault, Gate, State, permission};
-use crate::stage::{self, Stage};
 
 const POST: &str = "POST /channels/{channel_id}/messages";
 
@@ -18,11 +16,7 @@ const ANSWERS: &str = "work=$(tail -n 1); echo \"$work\" >> done; echo \"answer 
 const WAITS: &str = "work=$(tail -n 1); until test -e open; do sleep 0.02; done; echo \"answer to $work\"";
 
 async fn open(sim: Discord, script: &str) -> Rig {
-    let mut rig = Rig::prepare(sim).await;
-    let mut config = rig.config();
-    config.agents = vec![stage::shell("spark", rig.dir.path(), script)];
-    rig.stage = Some(Stage::open(config, Options::default()).await);
-    rig.sees_ready().await
+    Rig::prepare(sim).await.started_with(script).await
 }
 
 fn is_idle_after(view: &View, sessions: u64) -> bool {

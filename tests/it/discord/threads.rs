@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Rig;
 use crate::from_within::until_noted;
-use crate::simulated_discord::state::Id;
+use crate::simulated_discord::state::{Id, Message};
 use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
 
 const CHANNEL: &str = "GET /channels/{channel_id}";
@@ -311,5 +311,55 @@ async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_i
     rig.sim.message_in("#lobby", |post| post.content.contains("of now")).await;
     rig.sim.message_in("#lobby", |post| post.content.contains("1 agent")).await;
     assert!(rig.sim.posts("#lobby").iter().all(|post| !post.contains("of old")));
+    rig.stop().await;
+}
+
+/// Words go where the work was given: in a thread, in the channel, and in the channel in place of a
+/// thread that is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_about_work_that_was_given_in_a_thread_come_in_the_thread() {
+    let script = "work=$(tail -n 1); until test -e open; do sleep 0.02; done; echo \"answer to $work\"";
+    let mut rig = Rig::prepare(Discord::start().await).await.started_with(script).await;
+    let door = rig.dir.path().join("open");
+    let opens = || std::fs::write(&door, "").expect("a file can be written");
+    let shuts = || std::fs::remove_file(&door).expect("it was open");
+    let says = |text: &'static str| move |post: &Message| post.content.starts_with(text);
+    let spark = rig.sim.channel("#spark").await.id;
+    let thread = rig.sim.makes_thread("aside", spark);
+
+    let one = rig.alice.says("#aside", "one");
+    rig.sim.message_in("spark", |post| post.content.contains("started: one")).await;
+    // Another herder than the one that was asked answers.
+    rig.stop().await;
+    let mut rig = rig.started_with(script).await;
+    opens();
+    rig.sim.message_in("#aside", says("answer to one")).await;
+    rig.sim.reaction(one, "✅").await;
+    rig.alice.says("#aside", "two");
+    rig.sim.message_in("#aside", says("answer to two")).await;
+    // A task for it as well, and what is said in the channel is answered there.
+    rig.alice.says("#aside", "task add three");
+    rig.sim.message_in("#aside", says("answer to three")).await;
+    rig.alice.says("#spark", "four");
+    rig.sim.message_in("spark", says("answer to four")).await;
+    assert!(rig.sim.posts("spark").iter().all(|post| !post.contains("answer to t")));
+
+    shuts();
+    rig.alice.says("#aside", "five");
+    rig.sim.message_in("spark", |post| post.content.contains("started: five")).await;
+    rig.alice.deletes_channel("#aside");
+    opens();
+    rig.sim.message_in("spark", says("answer to five")).await;
+    // Nor does a later herder, to which nobody tells what the thread was, keep its words to itself.
+    shuts();
+    let other = rig.sim.makes_thread("other", spark);
+    assert_ne!(thread, other);
+    rig.alice.says("#other", "six");
+    rig.sim.message_in("spark", |post| post.content.contains("started: six")).await;
+    rig.stop().await;
+    rig.alice.deletes_channel("#other");
+    let mut rig = rig.started_with(script).await;
+    opens();
+    rig.sim.message_in("spark", says("answer to six")).await;
     rig.stop().await;
 }

@@ -1,5 +1,7 @@
 //! herder is killed after a slash command is decided and on disk, and before Discord has its answer.
 
+use std::time::Duration;
+
 use herder::config::History;
 use herder::core::id::NetworkName;
 use herder::core::work::Actor;
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Field;
 use crate::kill::{Running, reap, signal};
-use crate::simulated_discord::{Effect, Fault, Gate, State};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, State};
 use crate::stage::PATIENCE;
 
 const ORIGINAL: &str = "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original";
@@ -114,4 +116,86 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
     }
     signal(&herder, Signal::TERM);
     assert!(reap(herder).await.success(), "{}", field.log());
+}
+
+const EDIT: &str = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original";
+const STATUS_EDIT: &str = "PATCH /channels/{channel_id}/messages/{message_id}";
+
+/// The commands are so old when they come that the answers are announced first; herder is killed between the two.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_announced_answer_comes_from_the_next_herder_and_once() {
+    let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
+    let field = Field::on(sim).await;
+    let mut herder = field.start();
+    field.sim.channel("calm").await;
+    field.calms(1).await;
+    for (number, effect, command, given, answer) in [
+        (0, Effect::Before, "resume", json!({ "agent": "calm" }), "calm resumes"),
+        (1, Effect::After, "pause", json!({ "agent": "calm" }), "calm is paused"),
+        (2, Effect::Before, "status", json!({}), "herder was restarted before it could answer here"),
+        (3, Effect::After, "status", json!({}), "3 agents"),
+    ] {
+        field.sim.ready().await;
+        field.sim.command(command).await;
+        let gate = Gate::default();
+        let held = field.sim.inject(Fault::dropped(effect).on(EDIT).until(&gate).always());
+        let edits = |state: &State| state.requests.iter().filter(|it| it.route == EDIT).count();
+        let before = field.sim.look(edits);
+        let posts = field.sim.posts("general").len();
+        let asked = field.alice.slash("general", command, given);
+        assert_eq!(asked.acknowledged().await.kind, 5);
+        field.sim.until_within(PATIENCE, "an answer on its way", |state| edits(state) > before).await;
+        signal(&herder, Signal::KILL);
+        reap(herder).await;
+        held.lift();
+        gate.opens();
+        field.sim.gateway().silent().await;
+        herder = field.start();
+        let told = asked.answer().await;
+        assert!(told.content.replace("**", "").contains(answer), "{number}: {}", told.content);
+        // What is said next stands behind whatever was owed there.
+        field.sim.ready().await;
+        let help = field.alice.says("general", "@calm help");
+        field.sim.message_in("general", |post| post.reply_to == Some(help)).await;
+        let new = field.sim.posts("general").split_off(posts);
+        let answers = new.iter().filter(|post| post.replace("**", "").contains(answer));
+        assert_eq!(answers.count(), 1, "{number}: {new:#?}");
+    }
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success(), "{}", field.log());
+}
+
+/// The message that shows a session is changed, and herder is killed before that is on disk, or before it is done at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_that_was_being_changed_is_changed_by_the_next_herder_and_posted_once() {
+    for effect in [Effect::Before, Effect::After] {
+        let field = Field::new().await;
+        let herder = field.start();
+        field.sim.channel("spark").await;
+        field.sim.ready().await;
+        let gate = Gate::default();
+        let held = field.sim.inject(Fault::dropped(effect).on(STATUS_EDIT).until(&gate).always());
+        let edits = |state: &State| state.requests.iter().filter(|it| it.route == STATUS_EDIT).count();
+        field.alice.says("spark", "spark-1.");
+        field.sim.message_in("spark", |post| post.content.contains("done spark-1.")).await;
+        field.sim.until_within(PATIENCE, "a status on its way", |state| edits(state) > 0).await;
+        signal(&herder, Signal::KILL);
+        reap(herder).await;
+        held.lift();
+        gate.opens();
+        field.sim.gateway().silent().await;
+        let herder = field.start();
+        field.sim.message_in("spark", |post| post.content.contains("completed")).await;
+        // What comes next stands behind whatever was owed there.
+        field.sim.ready().await;
+        field.alice.says("spark", "spark-2.");
+        field.sim.message_in("spark", |post| post.content.contains("done spark-2.")).await;
+        let posts = field.sim.posts("spark");
+        let of = |text: &str| posts.iter().filter(|post| post.contains(text)).count();
+        assert_eq!((of("done spark-1."), of("started: spark-1.")), (1, 0), "{effect:?}: {posts:#?}");
+        let shown = of("completed") + of("started: spark-2.");
+        assert_eq!(shown, 2, "{effect:?}: each session is shown by one message: {posts:#?}");
+        signal(&herder, Signal::TERM);
+        assert!(reap(herder).await.success(), "{}", field.log());
+    }
 }

@@ -459,3 +459,26 @@ async fn who_speaks_right_behind_the_join_is_told_once_where_nothing_brings_it_b
     server.quiet_without("#spark").await;
     rig.stop().await;
 }
+
+/// A line in private needs no channel: who wrote one before herder knew what is new is told so once.
+#[tokio::test(start_paused = true)]
+async fn who_writes_in_private_before_anything_is_live_is_told_once() {
+    for caps in ["", ALL] {
+        let marks = Marks::new(NetworkName::from("test"));
+        let (mut rig, mut listener) = start(&marks);
+        let mut server = listener.accept(caps).await;
+        let fence = server.until("PING").await;
+        for text in ["status", "are you there"] {
+            server.send(&format!(":alice!a@h PRIVMSG {} :{text}", server.nick.clone())).await;
+        }
+        // Neither is a server somebody, nor what it says a line.
+        server.send(&format!(":s PRIVMSG {} :hello", server.nick.clone())).await;
+        server.answer(&fence).await;
+        let told = server.said("alice").await;
+        assert_eq!(told, "alice: I was not here yet when you wrote that. Please say it again.", "{caps}");
+        server.quiet_without("alice").await;
+        server.send(&format!("@account=alice :alice!a@h PRIVMSG {} :status", server.nick.clone())).await;
+        assert_eq!(hear(&mut rig, &marks).await.text, "status");
+        rig.stop().await;
+    }
+}

@@ -172,6 +172,30 @@ async fn services_that_are_not_there_are_told_again_until_they_know_us() {
     server.quiet_without("NickServ").await;
 }
 
+/// A thief who takes the nick between the server's answer and the password is on another server.
+#[tokio::test(start_paused = true)]
+async fn the_password_goes_to_the_server_that_the_services_are_on_where_lines_can() {
+    let nickserv = IrcNetwork { nickserv_password: Some(SecretString::from("secret")), ..network(0) };
+    let (mut rig, _listener, mut server) = start(nickserv, "").await;
+    for (refused, to) in [
+        (":s 401 herder NickServ@services.test.local :No such nick/channel", "NickServ@services.test.local"),
+        (":s 401 herder NickServ :No such nick/channel", "NickServ"),
+        ("", "NickServ"),
+    ] {
+        server.until("WHOIS NickServ").await;
+        server.send(":s 312 herder NickServ services.test.local :services").await;
+        server.send(":s 318 herder NickServ :End").await;
+        assert_eq!(server.posted(to).await, "IDENTIFY secret");
+        if !refused.is_empty() {
+            server.send(refused).await;
+        }
+    }
+    rig.until_up().await;
+    let told = server.seen.iter().filter(|line| line.contains("secret")).count();
+    assert_eq!(told, 3, "{:#?}", server.seen);
+    rig.stop().await;
+}
+
 /// Returns the services' refusal in the next report that the link is up.
 async fn unidentified(rig: &mut Rig) -> Option<String> {
     loop {

@@ -142,7 +142,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, place: &Place, options: &Opti
 <sslprofile name="own" provider="gnutls" certfile="{folder}/cert.pem" keyfile="{folder}/key.pem" hash="sha256" requestclientcert="yes">
 <connect name="main" allow="*" timeout="20" pingfreq="120" hardsendq="1M" softsendq="8192" recvq="8K" threshold="{threshold}"
  commandrate="{rate}" fakelag="yes" localmax="100" globalmax="100" maxchans="100" resolvehostnames="no" maxconnwarn="no">
-<class name="All" commands="SQUIT CONNECT" usermodes="*" chanmodes="*"><type name="Net" classes="All"><oper name="root" password="root" host="*@*" type="Net">
+<class name="All" commands="SQUIT CONNECT GLINE KLINE" usermodes="*" chanmodes="*"><type name="Net" classes="All"><oper name="root" password="root" host="*@*" type="Net">
 <options prefixquit="Quit: " casemapping="ascii">
 <performance quietbursts="yes">
 <security maxtargets="20">

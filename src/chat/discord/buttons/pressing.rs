@@ -12,9 +12,9 @@ use super::following::{change, who};
 use super::rows::{action, closed_row, cut, open_row, short};
 use super::{Done, is_open};
 use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
-use crate::chat::discord::interactions::{Asker, locale, offer_form};
+use crate::chat::discord::interactions::{Asker, locale};
 use crate::chat::discord::reply::{self, Reply};
-use crate::chat::discord::{Bot, asks};
+use crate::chat::discord::{Bot, asks, forms};
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
 use crate::commands::{Verb, command};
@@ -51,9 +51,10 @@ pub(in crate::chat::discord) async fn pressed(bot: &Arc<Bot>, asker: &Asker, pre
             show(bot, asker, press, asks::pressed(bot, asker, (pick, &agent, ask))).await;
         }
         Ok(CustomId::Other { ask, .. }) => {
-            offer_form(bot, asker, command(Verb::Answer), Given(vec![("id".to_owned(), ask.to_string())]))
-                .await;
+            let given = Given(vec![("id".to_owned(), ask.to_string())]);
+            forms::offer(bot, asker, command(Verb::Answer), given).await;
         }
+        Ok(CustomId::Again { draft }) => forms::again(bot, asker, draft).await,
         Ok(CustomId::Form { .. }) | Err(_) => {
             let told = Reply::to_them(locale(bot, asker).text("answer-unknown", &[]));
             reply::at_once(bot, asker, &told).await;

@@ -13,7 +13,7 @@ const SALT: &str = "discord/salt";
 
 /// Returns the salt of this process, for posts that are in no journal: they stay in the queue when an adapter is
 /// replaced, and Discord may have them already.
-pub(super) fn run_of_process() -> &'static str {
+pub(in super::super) fn run_of_process() -> &'static str {
     static RUN: OnceLock<String> = OnceLock::new();
     RUN.get_or_init(|| message::run(random()))
 }

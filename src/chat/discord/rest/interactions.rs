@@ -16,6 +16,17 @@ const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
 /// The flag of a message that only the person who asked sees.
 pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
 
+/// The first message of the answer to an interaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Original {
+    /// There is none.
+    Nothing,
+    /// The word that one is coming: «is thinking…».
+    Announced,
+    /// The answer.
+    Answer,
+}
+
 const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
 const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
 
@@ -74,20 +85,24 @@ impl Rest {
         Ok(found.id)
     }
 
-    /// Returns true if an interaction has its first response, not only an announcement. Discord does not know one
-    /// that was never acknowledged.
-    pub(in super::super) async fn is_answered(
+    /// Returns the state of an interaction's first response. Discord does not know one that was never acknowledged.
+    pub(in super::super) async fn original(
         &self,
         application: ApplicationId,
         token: &str,
-    ) -> Result<bool, RestError> {
+    ) -> Result<Original, RestError> {
         const LOADING: u64 = 1 << 7;
         const UNKNOWN_WEBHOOK: u32 = 10_015;
         let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
         let route = Route::get(WEBHOOK_MESSAGE, path, token).by_interaction();
         match self.json::<Value>(route, Body::Nothing).await {
-            Ok(message) => Ok(message["flags"].as_u64().unwrap_or_default() & LOADING == 0),
-            Err(error) if matches!(error.code(), Some(code::UNKNOWN_MESSAGE | UNKNOWN_WEBHOOK)) => Ok(false),
+            Ok(message) if message["flags"].as_u64().unwrap_or_default() & LOADING == 0 => {
+                Ok(Original::Answer)
+            }
+            Ok(_) => Ok(Original::Announced),
+            Err(error) if matches!(error.code(), Some(code::UNKNOWN_MESSAGE | UNKNOWN_WEBHOOK)) => {
+                Ok(Original::Nothing)
+            }
             Err(error) => Err(error),
         }
     }

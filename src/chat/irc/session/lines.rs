@@ -3,7 +3,7 @@
 use super::super::delivery::Refusal;
 use super::super::registration::{Caps, pong};
 use super::super::wire::{Cap, Outgoing, Received, Said};
-use super::{Closing, Now, Phase, Session};
+use super::{Closing, Now, Phase, Session, services};
 
 impl Session<'_> {
     /// Handles one line.
@@ -84,7 +84,9 @@ impl Session<'_> {
         if self.phase == (Phase::Greeting { fence: number }) {
             self.greeted(now);
         }
-        self.live = true;
+        if !std::mem::replace(&mut self.live, true) {
+            self.began_to_hear(now);
+        }
         if self.flight.as_ref().is_some_and(|flight| flight.is_fence(number)) {
             self.landed(now);
         }
@@ -110,7 +112,7 @@ impl Session<'_> {
                 }
             }
             366 => self.channels.named(word(1), &self.server),
-            401 if word(1).eq_ignore_ascii_case("NickServ") => self.identify_later(now),
+            401 | 402 | 407 | 411..=415 if services::is_nickserv(word(1)) => self.nickserv_unknown(now),
             401 => self.not_taken(code, word(1), reason, line, now),
             403
             | 404

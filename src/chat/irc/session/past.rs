@@ -20,7 +20,7 @@ use crate::outbox::{Body, Target};
 
 /// Maximum length of a message id, in bytes: it becomes part of a key on disk.
 const ID_MAX: usize = 100;
-/// Maximum number of speakers per channel who are asked to repeat an early line.
+/// Maximum number of speakers per channel, and in private, who are asked to repeat an early line.
 const EARLY_MAX: usize = 8;
 
 /// The times for which channels were not heard.
@@ -38,6 +38,8 @@ pub(super) struct Absences {
     begun: BTreeSet<String>,
     /// Nicks that spoke in a channel between our JOIN and the start of live speech.
     early: BTreeMap<String, Vec<String>>,
+    /// Nicks that wrote in private before anything was live, and the targets of their answers.
+    early_in_private: Vec<(String, Target)>,
     /// True if the control channel was told that lines were missed.
     said_in_control: bool,
 }
@@ -51,6 +53,7 @@ impl Absences {
             made_up: BTreeSet::new(),
             begun: BTreeSet::new(),
             early: BTreeMap::new(),
+            early_in_private: Vec::new(),
             said_in_control: false,
         }
     }
@@ -108,7 +111,10 @@ impl Session<'_> {
     }
 
     /// Records the speaker of a line that came before its channel was live, so that it may be new or a replay.
-    pub(super) fn heard_early(&mut self, line: &Received, to: &str, said: &str) {
+    pub(super) fn heard_early(&mut self, line: &Received, to: &str, said: &str, now: Now) {
+        if self.is_us(to) {
+            return self.heard_early_in_private(line, said, now);
+        }
         let Some(channel) = self.channels.coming_live(to, &self.server).map(str::to_owned) else { return };
         let nick = &line.source.name;
         let speaks = text::plain(said).is_some_and(|text| {
@@ -120,6 +126,28 @@ impl Session<'_> {
         let speakers = self.absences.early.entry(channel).or_default();
         if speakers.len() < EARLY_MAX && !speakers.contains(nick) {
             speakers.push(nick.clone());
+        }
+    }
+
+    /// Records the speaker of a private line that came before anything was live.
+    fn heard_early_in_private(&mut self, line: &Received, said: &str, now: Now) {
+        let nick = &line.source.name;
+        let speaks = !line.source.user.is_empty() && text::plain(said).is_some_and(|text| !text.is_empty());
+        if self.live || !speaks || self.is_foreign_bot(line) || self.is_known_bot(nick) {
+            return;
+        }
+        self.persons.wrote(&line.source, &self.server, now.mono);
+        let to = self.author(&line.source, None).in_private(nick);
+        let speakers = &mut self.absences.early_in_private;
+        if speakers.len() < EARLY_MAX && !speakers.iter().any(|(known, _)| known == nick) {
+            speakers.push((nick.clone(), to));
+        }
+    }
+
+    /// Asks people to repeat private lines that came before anything was live.
+    pub(super) fn began_to_hear(&mut self, now: Now) {
+        for (nick, to) in std::mem::take(&mut self.absences.early_in_private) {
+            self.post(to, Body::Notice(Notice::TooEarly { nicks: vec![nick] }), now);
         }
     }
 

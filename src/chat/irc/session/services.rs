@@ -2,7 +2,7 @@
 //!
 //! A name proves nothing: where services are absent, anybody can be called NickServ. The server is therefore asked
 //! first, and the password is sent only if the server says that NickServ is a service or an operator, or is on a
-//! services server.
+//! services server. It is addressed to `NickServ@server`, or to the nick alone if the network does not know that form.
 //!
 //! NickServ is asked for after 001. If it is absent or takes our nick away, the login is repeated with growing waits.
 //! If it refuses the password, the login is not repeated on this link, because services disconnect clients that send
@@ -25,16 +25,27 @@ const NICKSERV: &str = "NickServ";
 const SAID_MAX: usize = 200;
 
 /// The state of the login at NickServ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
     /// Nothing was sent.
     Nothing,
-    /// The server is asked who NickServ is; `services` is true as soon as it says that it is a service.
-    Asked { services: bool },
+    /// The server is asked who NickServ is; `services` is true as soon as it says that it is a service, and `at` is NickServ's
+    /// server.
+    Asked { services: bool, at: Option<String> },
     /// The password was sent; its answer is pending.
     Password,
     /// NickServ has accepted or refused it.
     Answered,
+}
+
+/// Returns true if a word can be the name of a server in a target.
+fn is_server(word: &str) -> bool {
+    word.contains('.') && word.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'))
+}
+
+/// Returns true if a target is NickServ, by its nick or as `NickServ@server`.
+pub(super) fn is_nickserv(target: &str) -> bool {
+    target.split('@').next().is_some_and(|nick| nick.eq_ignore_ascii_case(NICKSERV))
 }
 
 impl Session<'_> {
@@ -47,26 +58,30 @@ impl Session<'_> {
         // An unanswered request is repeated.
         let unanswered = matches!(self.told, Told::Asked { .. });
         let wait = if unanswered { self.next_wait() } else { IDENTIFY_AGAIN };
-        (self.told, self.identify_at) = (Told::Asked { services: false }, Some(now.mono + wait));
+        (self.told, self.identify_at) = (Told::Asked { services: false, at: None }, Some(now.mono + wait));
         self.send(Outgoing::new("WHOIS").word(NICKSERV));
     }
 
     /// Handles the server's description of NickServ.
     pub(super) fn nickserv_is(&mut self, code: u16, params: &[String], now: Now) {
-        let Told::Asked { services } = self.told else { return };
+        let Told::Asked { services, at } = &mut self.told else { return };
         if !params.get(1).is_some_and(|nick| nick.eq_ignore_ascii_case(NICKSERV)) {
             return;
         }
         let said = |index: usize| params.get(index).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
         match code {
             // An operator, as services are.
-            313 => self.told = Told::Asked { services: true },
-            310 if said(2).contains("service") => self.told = Told::Asked { services: true },
-            // Only the people who run the network can name a server.
-            312 if said(2).starts_with("services.") => self.told = Told::Asked { services: true },
-            318 if services => {
+            313 => *services = true,
+            310 if said(2).contains("service") => *services = true,
+            312 => {
+                // Only the people who run the network can name a server.
+                *services |= said(2).starts_with("services.");
+                *at = params.get(2).cloned();
+            }
+            318 if *services => {
+                let at = at.take();
                 self.identify_at = None;
-                self.tell_password();
+                self.tell_password(at.as_deref());
             }
             318 => {
                 tracing::warn!(network = %self.settings.network.name, "NickServ is no services: it is not told the password");
@@ -77,7 +92,8 @@ impl Session<'_> {
         }
     }
 
-    fn tell_password(&mut self) {
+    /// Sends NickServ the password, on the server `at` if that is known: a thief of the nick is on another one.
+    fn tell_password(&mut self, at: Option<&str>) {
         let settings = self.settings;
         let Some(password) = &settings.network.nickserv_password else { return };
         let untrusted =
@@ -88,8 +104,19 @@ impl Session<'_> {
         let nick = self.nick.wanted();
         let words = if self.nick.is_foreign() { format!("IDENTIFY {nick} ") } else { "IDENTIFY ".to_owned() };
         let text = format!("{words}{}", password.expose_secret());
+        let to = match at.filter(|at| !self.nickserv_only_by_nick && is_server(at)) {
+            Some(at) => format!("{NICKSERV}@{at}"),
+            None => NICKSERV.to_owned(),
+        };
         self.told = Told::Password;
-        self.send(Outgoing::new("PRIVMSG").word(NICKSERV).text(text));
+        self.send(Outgoing::new("PRIVMSG").word(to).text(text));
+    }
+
+    /// Handles the answer that nobody has that name: NickServ is away, or known by its nick alone.
+    pub(super) fn nickserv_unknown(&mut self, now: Now) {
+        // It was there when the server was asked.
+        self.nickserv_only_by_nick |= self.told == Told::Password;
+        self.identify_later(now);
     }
 
     /// Schedules another login because NickServ is absent or has renamed us; it is repeated until we are logged in or refused.

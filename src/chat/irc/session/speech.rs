@@ -18,7 +18,7 @@ impl Session<'_> {
             tracing::debug!(nick = line.source.name, why, "not live: ignored");
             return;
         }
-        let Some(place) = self.place(&line.source, to) else { return self.heard_early(line, to, said) };
+        let Some(place) = self.place(&line.source, to) else { return self.heard_early(line, to, said, now) };
         if let Place::Direct(_) = place {
             self.persons.wrote(&line.source, &self.server, now.mono);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herder::core::board::BoardEvent;
-use herder::core::card::{Attempt, Card, Needs, Priority};
+use herder::core::card::{Attempt, Card, ChatThread, Needs, Priority};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
@@ -36,6 +36,7 @@ fn carded() -> Work {
         depth: 1,
         attempts: vec![attempt],
         came: Some(AT),
+        thread: None,
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
@@ -43,6 +44,9 @@ fn carded() -> Work {
 pub(super) fn events() -> Vec<Event> {
     let low = Card { priority: Priority::Low, ..Card::default() };
     let low = Work { card: Some(Box::new(low)), ..work(22, WorkKind::Task) };
+    let thread = Some(ChatThread { network: "discord".into(), id: "1442000000000000000".to_owned() });
+    let threaded = Card { thread, ..Card::default() };
+    let threaded = Work { card: Some(Box::new(threaded)), ..work(25, WorkKind::Message) };
     let cut = |id, text: &str| Cut { id: WorkId(id), text: text.into() };
     let onwards = [
         Onward::To(None),
@@ -54,6 +58,7 @@ pub(super) fn events() -> Vec<Event> {
     let mut events = vec![
         Event::TaskTaken { number: 1, work: carded() },
         Event::Queued { work: low },
+        Event::Queued { work: threaded },
         Event::BoardHeard { up_to: 3 },
         Event::SplitBegun { work: WorkId(21), number: 5, until: AT },
         Event::SplitEnded { number: 5, lapse: None, usage, unmetered: false },
