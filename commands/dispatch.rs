@@ -524,7 +524,7 @@ impl Inner {
                 None,
             ),
         };
-        let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();
+        let lines = lines.iter().map(|line| self.redactor.redact(&clean(line)).into_owned()).collect();
         (lines, data.map(|data| self.without_secrets(data)))
     }
 }

@@ -381,6 +381,7 @@ notice-permission-asked-always = ⚙️ **{ $agent }** bittet um Erlaubnis { $as
 notice-permission-asked-cut = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, zu lang, um ganz gezeigt zu werden. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
 notice-permission-asked-vague = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, ohne zu sagen, was genau geschehen würde. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
 notice-permission-asked-hidden = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, mit Zeichen, die niemand sähe; sie sind ausgeschrieben. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
+notice-permission-asked-secret = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, mit einem Geheimnis, das nicht gezeigt wird. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
 # Der Wortlaut steht darunter.
 notice-question-asked = ⚙️ **{ $agent }** stellt Frage { $ask }. Antwort im Kanal des Agenten oder mit `@{ $agent } answer { $ask } …` innerhalb von { $within }:
 notice-question-asked-one = ⚙️ **{ $agent }** stellt Frage { $ask }. Wähle eine Antwort nach ihrer Nummer, `@{ $agent } answer { $ask } 1`, oder antworte in Worten, innerhalb von { $within }:
@@ -716,6 +717,7 @@ refusal-wants-yes-or-no = { $ask } bittet um Erlaubnis: `@{ $agent } approve { $
 refusal-no-rule-for-cut = { $ask } war zu lang, um ganz gezeigt zu werden, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
 refusal-no-rule-for-vague = { $ask } hat nicht gesagt, was genau geschehen würde, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
 refusal-no-rule-for-hidden = { $ask } enthält Zeichen, die niemand sähe, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
+refusal-no-rule-for-secret = { $ask } enthält ein Geheimnis, das herder nicht speichert, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
 refusal-too-many-rules = **{ $agent }** hat so viele Regeln, wie aufbewahrt werden. `!rule list { $agent }` zeigt sie, `!rule remove` schafft Platz; `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
 refusal-no-such-rule = Es gibt keine Regel { $rule }. `!rule list` zeigt die vorhandenen.
 refusal-too-many-asks = **{ $agent }** wartet schon auf { $max } Antworten und fragt nichts mehr, bis einige da sind.

@@ -413,6 +413,7 @@ notice-permission-asked-always = ⚙️ **{ $agent }** asks for permission { $as
 notice-permission-asked-cut = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, too long to be shown whole. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 notice-permission-asked-vague = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, without saying what exactly it would do. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 notice-permission-asked-hidden = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, with characters that nobody would see; they are spelled out. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+notice-permission-asked-secret = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, with a secret in it that is not shown. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 # Its words stand under it.
 notice-question-asked = ⚙️ **{ $agent }** asks question { $ask }. Answer in its channel, or with `@{ $agent } answer { $ask } …`, within { $within }:
 notice-question-asked-one = ⚙️ **{ $agent }** asks question { $ask }. Choose one by its number, `@{ $agent } answer { $ask } 1`, or answer in words, within { $within }:
@@ -763,6 +764,7 @@ refusal-wants-yes-or-no = { $ask } asks for permission: `@{ $agent } approve { $
 refusal-no-rule-for-cut = { $ask } was too long to be shown whole, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-rule-for-vague = { $ask } did not say what exactly it would do, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-rule-for-hidden = { $ask } has characters in it that nobody would see, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
+refusal-no-rule-for-secret = { $ask } has a secret in it that herder does not store, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-too-many-rules = **{ $agent }** has as many rules as are kept. `!rule list { $agent }` shows them, `!rule remove` makes room; `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-such-rule = There is no rule { $rule }. `!rule list` shows those there are.
 refusal-too-many-asks = **{ $agent }** waits for { $max } answers already and asks nothing more until some are given.

@@ -346,6 +346,7 @@ notice-permission-asked-always = ⚙️ **{ $agent }** が許可 { $ask } を求
 notice-permission-asked-cut = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool }。長すぎて全体は表示できません。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
 notice-permission-asked-vague = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool }。具体的に何をするかは示されていません。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
 notice-permission-asked-hidden = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool } (目に見えない文字を含むため、文字コードで示しています)。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
+notice-permission-asked-secret = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool } (表示されない秘密情報を含みます)。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
 # 質問の文はこの下に出る。
 notice-question-asked = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、このエージェントのチャンネルで、または `@{ $agent } answer { $ask } …` で答えてください:
 notice-question-asked-one = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、番号を一つ選んで `@{ $agent } answer { $ask } 1`、または言葉で答えてください:
@@ -628,6 +629,7 @@ refusal-wants-yes-or-no = { $ask } は許可の求めです: `@{ $agent } approv
 refusal-no-rule-for-cut = { $ask } は長すぎて全体を表示できなかったため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
 refusal-no-rule-for-vague = { $ask } は具体的に何をするかを示していないため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
 refusal-no-rule-for-hidden = { $ask } には目に見えない文字が含まれるため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
+refusal-no-rule-for-secret = { $ask } には herder が保存しない秘密情報が含まれるため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
 refusal-too-many-rules = **{ $agent }** のルールは上限に達しています。`!rule list { $agent }` で一覧、`!rule remove` で削除。`@{ $agent } approve { $ask }` で今回だけ許可できます。
 refusal-no-such-rule = ルール { $rule } はありません。`!rule list` で一覧を表示します。
 refusal-too-many-asks = **{ $agent }** はすでに { $max } 件の回答を待っており、回答があるまで新しい質問はできません。

@@ -12,7 +12,6 @@ use crate::commands::{self, COMMANDS, GROUPS};
 use crate::l10n::Locale;
 use crate::local::{self, Answer, AskError, Request};
 use crate::outbox::clean::clean;
-use crate::outbox::markup::{self, Markup};
 
 /// Name of the argument that holds a chat command's words, which are parsed like those of every other line.
 const WORDS: &str = "words";
@@ -129,8 +128,9 @@ fn print(answer: &Answer, json: bool) -> ExitCode {
         }
     } else {
         for line in &answer.lines {
-            // An agent's words may be among them, which must not control the terminal.
-            let line = markup::sentence(&clean(line), Markup::Plain);
+            // An agent's words may be among them, which must not control the terminal. The rest of the line stays as it
+            // is: it is redacted already, and its sentences have the form of a shell.
+            let line = clean(line);
             if answer.ok { say(line) } else { complain(line) }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::core::ask::is_hidden;
+use crate::core::unseen::is_hidden;
 
 /// Returns text of a file for a terminal: characters that control the terminal or are invisible are escaped.
 pub(crate) fn printable(text: &str) -> String {

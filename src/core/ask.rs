@@ -18,6 +18,7 @@ use super::cut::both_ends;
 use super::id::{AskId, SessionId, WorkId};
 use super::recap::{bounded, one_line};
 use super::time::Timestamp;
+use super::unseen::hides;
 use super::work::Actor;
 
 /// Maximum number of open questions of one agent. A person who is asked more reads none of them.
@@ -94,6 +95,22 @@ pub enum Inquiry {
 }
 
 impl Inquiry {
+    /// Returns the request with `change` applied to each of its texts.
+    #[must_use]
+    pub fn each(&self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Question { text, options, several } => {
+                let offer = |offer: &Offer| Offer {
+                    label: change(&offer.label),
+                    description: change(&offer.description),
+                };
+                let options = options.iter().map(offer).collect();
+                Self::Question { text: change(text), options, several: *several }
+            }
+            Self::Plan { text } => Self::Plan { text: change(text) },
+        }
+    }
+
     /// Returns the request as it is stored, with every part within its bound.
     #[must_use]
     pub fn about(&self) -> About {
@@ -123,7 +140,7 @@ pub enum About {
     Permission {
         /// The tool.
         tool: String,
-        /// The exact command, or a description of the action; at most [`ABOUT_MAX`] bytes.
+        /// The exact command or a description of the action, without secrets; at most [`ABOUT_MAX`] bytes.
         command: String,
         /// True if the command was longer and is cut: no person has seen the rest.
         #[serde(default)]
@@ -131,6 +148,9 @@ pub enum About {
         /// True if only a name is known: the same words may stand for another action next time.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
+        /// True if secrets in it are redacted: other commands may read the same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        secret: bool,
         /// The pattern that makes it always asked, by name or text; `None` if none matches.
         #[serde(default)]
         danger: Option<String>,
@@ -174,7 +194,9 @@ impl About {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match self {
-            Self::Permission { cut, vague, command, .. } => !cut && !vague && !hides(command),
+            Self::Permission { cut, vague, secret, command, .. } => {
+                !cut && !vague && !secret && !hides(command)
+            }
             Self::Question { .. } | Self::Plan { .. } => true,
         }
     }
@@ -233,40 +255,6 @@ impl About {
                 None => Err(options.len()),
             },
         }
-    }
-}
-
-/// Returns true if a text contains characters that a reader cannot see, or that change how the text is displayed. A
-/// line break of any system is no such character.
-#[must_use]
-pub fn hides(text: &str) -> bool {
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        if is_hidden(c) && !(c == '\r' && rest.peek() == Some(&'\n')) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Returns true if a character acts instead of being shown: control characters, bidirectional controls and characters
-/// of zero width. Joiners are exempt, as emoji and several scripts need them.
-#[must_use]
-pub fn is_hidden(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => true,
-        c => c.is_control(),
     }
 }
 

@@ -176,6 +176,21 @@ pub fn bounded(text: &str, max: usize) -> &str {
     &text[..floor(text, max)]
 }
 
+/// Returns the beginning of `text` as one line of about `max` bytes that ends with no part of a word, and so with no part
+/// of a secret that is redacted later. A word is a run of visible ASCII characters; other scripts are cut between
+/// characters.
+#[must_use]
+pub fn excerpt(text: &str, max: usize) -> String {
+    let line = one_line(text, text.len());
+    let head = bounded(&line, max);
+    if head.len() == line.len() {
+        return line;
+    }
+    let is_inside = line[head.len()..].starts_with(|c: char| c.is_ascii_graphic());
+    let whole = if is_inside { head.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { head };
+    format!("{}…", whole.trim_end())
+}
+
 /// Returns `text` as one line of at most `max` bytes: each run of white space becomes one blank, control characters
 /// are removed.
 #[must_use]
@@ -211,6 +226,16 @@ mod tests {
         assert_eq!(cut.lines().map(stands_for).sum::<usize>(), 1000, "{cut}");
         let again = both_ends(&cut, 150);
         assert_eq!(again.lines().map(stands_for).sum::<usize>(), 1000, "cut twice: {again}");
+    }
+
+    #[test]
+    fn an_excerpt_ends_with_no_part_of_a_secret() {
+        let key = "sk-abcdefghijklmnopqrstuvwxyz";
+        for before in 100..=130 {
+            let text = format!("{} {key} and more", "x".repeat(before));
+            let shown = excerpt(&text, 120);
+            assert!(shown.contains(key) || !shown.contains("sk-"), "{shown}");
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use regex::{Regex, RegexBuilder};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-use super::ask::hides;
+use super::unseen::hides;
 use documents::{Documents, Script};
 use expand::Source;
 use names::Names;

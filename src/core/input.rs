@@ -324,6 +324,8 @@ pub enum Signal {
         tool: String,
         /// The exact command, or a description of the action.
         command: String,
+        /// The command with its secrets redacted, which is stored and shown instead; `None` if it holds none.
+        redacted: Option<String>,
         /// True if it is a command for a shell or similar, in which always-asked commands are searched for.
         shell: bool,
         /// True if only a name is known, which may stand for different actions.

@@ -42,6 +42,7 @@ pub mod restart;
 pub mod spec;
 pub mod time;
 pub mod turn;
+pub mod unseen;
 pub mod usage;
 pub mod verdict;
 pub mod watch;

@@ -169,6 +169,8 @@ pub enum Notice {
         cut: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        secret: bool,
         danger: Option<String>,
         within: Duration,
     },
@@ -536,6 +538,8 @@ pub enum Refusal {
         vague: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hidden: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        secret: bool,
     },
     /// No rule has this number.
     NoSuchRule { rule: AskId },

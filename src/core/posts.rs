@@ -187,13 +187,14 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
 fn asked(agent: AgentName, ask: &Ask) -> Notice {
     let within = ask.until.since(ask.at);
     match &ask.about {
-        About::Permission { tool, command, cut, vague, danger } => Notice::PermissionAsked {
+        About::Permission { tool, command, cut, vague, secret, danger } => Notice::PermissionAsked {
             agent,
             ask: ask.id,
             tool: tool.clone(),
             command: command.clone(),
             cut: *cut,
             vague: *vague,
+            secret: *secret,
             danger: danger.clone(),
             within,
         },

@@ -471,7 +471,7 @@ fn told(message: &str, said: &str) -> String {
 /// Reduces text of others to one line without control characters. It is not cut here: the log's redactor must see it whole.
 fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().filter(|c| !crate::core::ask::is_hidden(*c)).collect()
+    line.chars().filter(|c| !crate::core::unseen::is_hidden(*c)).collect()
 }
 
 /// Returns the name of an enum's variant, as spelled in the journal.

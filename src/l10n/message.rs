@@ -10,13 +10,13 @@ mod reloaded;
 mod stopping;
 
 use super::{Locale, Value, watching};
-use crate::core::ask::hides;
 use crate::core::detail::{Detail, LinkReason};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::notice::{Halt, Notice};
 use crate::core::outcome::Category;
 use crate::core::quota::JITTER_MAX;
 use crate::core::time::Timestamp;
+use crate::core::unseen::hides;
 use crate::core::usage::Cap;
 use crate::core::work::WorkKind;
 use plain::bare_name;
@@ -197,9 +197,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-clock-ran-out", [of(agent), clock, reason(evidence)])
         }
         N::PermissionDenied { agent, what } => {
-            say("notice-permission-denied", [of(agent), ("what", what.as_str().into())])
+            say("notice-permission-denied", [of(agent), ("what", one_line(what, WORK_MAX).into())])
         }
-        N::PermissionAsked { agent, ask, tool, command, cut, vague, danger, within } => {
+        N::PermissionAsked { agent, ask, tool, command, cut, vague, secret, danger, within } => {
             let (number, within) = (("ask", ask.to_string().into()), ("within", (*within).into()));
             let tool = ("tool", bare_name(tool).into());
             match danger {
@@ -208,6 +208,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
                 _ if hides(command) => {
                     say("notice-permission-asked-hidden", [of(agent), number, tool, within])
                 }
+                _ if *secret => say("notice-permission-asked-secret", [of(agent), number, tool, within]),
                 Some(danger) => {
                     let danger = ("danger", one_line(danger, WORK_MAX).into());
                     say("notice-permission-asked-always", [of(agent), number, tool, danger, within])

@@ -1,13 +1,14 @@
 //! Removal of characters that would act on the reader's client instead of being read.
 //!
 //! Removes ANSI escape sequences, IRC formatting codes, all other control characters, and characters that reorder
-//! text or are invisible. Line breaks of every kind become line feeds, tabs become spaces. The result means
-//! what it shows, and is the input of [`super::redact`]: a colour code cannot split a secret.
+//! text or are invisible; the table of those is [`crate::core::unseen`]. Line breaks of every kind become `\n`, tabs
+//! become spaces. The result means what it shows, and is the input of [`super::redact`]: a colour code cannot split a
+//! secret.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::core::ask::is_hidden;
+use crate::core::unseen::{is_hidden, is_joiner, joins};
 
 /// Returns the text without control sequences.
 #[must_use]
@@ -16,12 +17,9 @@ pub fn clean(text: &str) -> String {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            c if is_joiner(c) && !is_filler(c) => {
+            c if is_joiner(c) => {
                 // Allowed between letters of scripts that need it, and in emoji; a secret contains none.
-                let after = cleaned.chars().next_back().is_some_and(|before| !before.is_ascii());
-                let keycap = rest.peek() == Some(&'\u{20e3}');
-                let before = is_selector(c) || rest.peek().is_some_and(|next| !next.is_ascii());
-                if keycap || after && before {
+                if joins(cleaned.chars().next_back(), c, rest.peek().copied()) {
                     cleaned.push(c);
                 }
             }
@@ -36,14 +34,15 @@ pub fn clean(text: &str) -> String {
                 rest.next_if_eq(&'\n');
                 cleaned.push('\n');
             }
-            c if is_hidden(c) || is_filler(c) => {}
+            c if is_hidden(c) => {}
             c => cleaned.push(c),
         }
     }
     cleaned
 }
 
-/// Returns the text with all acting characters made visible, so that a person who allows a command sees everything that runs.
+/// Returns the text with every character written out that [`clean`] would remove, so that a person who allows a command
+/// sees everything that runs.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -52,31 +51,13 @@ pub fn visible(text: &str) -> String {
         match c {
             '\r' if rest.peek() == Some(&'\n') => {}
             '\u{1b}' => shown.push('␛'),
-            c if !is_hidden(c) => shown.push(c),
+            c if is_joiner(c) && joins(shown.chars().next_back(), c, rest.peek().copied()) => shown.push(c),
+            c if !is_hidden(c) && !is_joiner(c) => shown.push(c),
             c if u32::from(c) < 0x100 => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
             c => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
         }
     }
     shown
-}
-
-/// True for zero-width characters that some scripts and emoji need.
-pub(super) fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{200c}' | '\u{200d}') || is_selector(c) || is_filler(c)
-}
-
-/// True for variation selectors, which choose between two shapes of a character.
-fn is_selector(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-}
-
-/// True for characters shown as nothing or as a blank.
-fn is_filler(c: char) -> bool {
-    matches!(
-        c,
-        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
-            ..='\u{180f}' | '\u{3164}' | '\u{ffa0}'
-    )
 }
 
 type Rest<'a> = Peekable<Chars<'a>>;
@@ -157,6 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{clean, visible};
+    use crate::core::unseen::hides;
 
     #[test]
     fn what_acts_is_shown_where_all_of_it_counts() {
@@ -165,6 +147,8 @@ mod tests {
             ("a\u{9d} b\u{202e}c\u{e0041}", "a\\x9d b<U+202E>c<U+E0041>"),
             ("a\r\nb\rc\td", "a\nb\\x0dc\td"),
             ("👨\u{200d}👩 e\u{301}", "👨\u{200d}👩 e\u{301}"),
+            ("rm\u{3164}-rf\u{34f} x\u{115f}", "rm<U+3164>-rf<U+034F> x<U+115F>"),
+            ("r\u{200d}m \u{fe0f}x 漢\u{200d}\u{200c}y", "r<U+200D>m <U+FE0F>x 漢<U+200D><U+200C>y"),
         ];
         for (text, expected) in table {
             assert_eq!(visible(text), expected, "{text:?}");
@@ -207,6 +191,16 @@ mod tests {
             let cleaned = clean(&text);
             prop_assert!(cleaned.chars().all(|c| c == '\n' || !c.is_control()));
             prop_assert_eq!(&clean(&cleaned), &cleaned);
+        }
+
+        #[test]
+        fn nothing_is_removed_from_a_text_that_was_made_visible(
+            text in r"(?s)([a漢👩 \t\r\n\x1b\x03\x04\x9b0-9,\[\]m\u{34f}\u{115f}\u{3164}\u{200b}-\u{200f}\u{fe0f}\u{20e3}\u{e0101}\u{202e}]|.){0,60}",
+        ) {
+            let shown = visible(&text);
+            prop_assert_eq!(clean(&shown), shown.replace('\t', "    "));
+            prop_assert!(!hides(&shown));
+            prop_assert_eq!(clean(&clean(&text)), clean(&text));
         }
 
         #[test]

@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::clean::{clean, is_joiner};
-use crate::core::ask::is_hidden;
+use super::clean::clean;
+use crate::core::unseen::{is_hidden, is_joiner};
 
 /// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";

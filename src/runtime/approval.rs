@@ -9,7 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::protocol::Happening;
+use super::text::{LINE_MAX, bounded};
 use crate::core::ask::{AskKey, Inquiry, Part, Told};
+use crate::core::cut::excerpt;
 use crate::core::danger::{AskPattern, of_command, of_text};
 
 /// Maximum number of waiting requests per session: far above what runtimes ask in parallel. Further ones are denied.
@@ -61,7 +63,7 @@ impl Wish {
     /// Returns a short form for the log.
     #[must_use]
     pub fn brief(&self) -> String {
-        super::text::one_line(&self.command, super::text::LINE_MAX)
+        excerpt(&self.command, LINE_MAX)
     }
 }
 
@@ -173,7 +175,7 @@ impl<T: Request> Requests<T> {
         let key = self.keep(Waiting { request, call: None, plan: false });
         let Wish { tool, mut command, shell, vague } = wish;
         if command.len() > TEXT_MAX {
-            command.truncate(super::text::bounded(&command, TEXT_MAX).len());
+            command.truncate(bounded(&command, TEXT_MAX).len());
         }
         happened.push(Happening::Asked { key, tool, command, shell, vague });
         None

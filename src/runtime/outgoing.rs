@@ -43,8 +43,8 @@ const TURN_MAX: usize = 64 * 1024;
 /// Maximum number of tool names in one log entry.
 const TOOLS_MAX: usize = 50;
 
-/// The pending reports, see the module. They are redacted, because they are stored permanently; only data that herder
-/// needs unchanged is not, such as a command to be allowed.
+/// The pending reports, see the module. They are redacted, because they are stored permanently. A command to be allowed
+/// goes unchanged to the decision, beside the form of it that is stored.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     redactor: Redactor,
@@ -78,6 +78,10 @@ impl Outgoing {
     /// Queues a heartbeat.
     pub(super) fn beat(&mut self) {
         self.beat = true;
+    }
+
+    fn holds_secret(&self, text: &str) -> bool {
+        matches!(self.redactor.redact(text), Cow::Owned(_))
     }
 
     /// Redacts a text that is so long that it will be cut; shorter ones are redacted together when they are sent.
@@ -122,6 +126,15 @@ impl Outgoing {
                 outcome.text = self.redactor.of(&outcome.text).into_owned();
             }
             Signal::ClockRanOut { evidence, .. } => *evidence = self.redactor.of(evidence).into_owned(),
+            Signal::Asked { tool, command, redacted, .. } => {
+                let secret = [&*tool, &*command].iter().any(|text| self.holds_secret(text));
+                *redacted = secret.then(|| self.redactor.redact(command).into_owned());
+                *tool = self.redactor.redact(tool).into_owned();
+            }
+            Signal::Inquired { inquiry, .. } => {
+                **inquiry = inquiry.each(|text| self.redactor.redact(text).into_owned())
+            }
+            Signal::ConversationLost { why } => *why = self.redactor.redact(why).into_owned(),
             _ => {}
         }
         self.queue.push_back(Report::Signal(signal));
@@ -181,7 +194,7 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ask::AskKey;
+    use crate::core::ask::{AskKey, Inquiry};
     use crate::core::outcome::{Category, Outcome};
 
     #[test]
@@ -265,16 +278,31 @@ mod tests {
         outgoing.signal(ends("canary-server-password"));
         let command = "login canary-server-password".to_owned();
         let (key, tool) = (AskKey(1), "Bash".to_owned());
-        let asked = Signal::Asked { key, tool, command, shell: true, vague: false };
+        let asked = Signal::Asked { key, tool, command, redacted: None, shell: true, vague: false };
         outgoing.signal(asked.clone());
+        let lost = |why: &str| Signal::ConversationLost { why: why.to_owned() };
+        outgoing.signal(lost("no canary-server-password"));
+        let plan = |text: &str| Signal::Inquired {
+            key,
+            inquiry: Box::new(Inquiry::Plan { text: text.to_owned() }),
+            part: None,
+        };
+        outgoing.signal(plan("use canary-server-password"));
+        let Signal::Asked { key, tool, command, shell, vague, .. } = asked else {
+            panic!("it was made above")
+        };
+        let redacted = Some("login [redacted]".to_owned());
+        let asked = Signal::Asked { key, tool, command, redacted, shell, vague };
         let turn = Signal::Turn { text: "the key is [redacted]".to_owned(), tools: Vec::new() };
         let reports: Vec<Report> = std::iter::from_fn(|| outgoing.pop()).collect();
         let expected = [
             Report::Signal(turn),
             Report::Words("[redacted]".to_owned()),
             Report::Signal(ends("[redacted]")),
-            // The command that runs stays unchanged.
+            // The command that runs stays unchanged, beside what is stored of it.
             Report::Signal(asked),
+            Report::Signal(lost("no [redacted]")),
+            Report::Signal(plan("use [redacted]")),
         ];
         assert_eq!(reports, expected);
     }

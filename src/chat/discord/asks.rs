@@ -18,9 +18,10 @@ use super::interactions::{Asker, locale};
 use super::reply::Reply;
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
-use crate::core::ask::{AskAnswer, AskEnd, OFFERS_MAX, Offer, hides};
+use crate::core::ask::{AskAnswer, AskEnd, OFFERS_MAX, Offer};
 use crate::core::id::{AgentName, AskId};
 use crate::core::notice::{Notice, Refusal};
+use crate::core::unseen::hides;
 use crate::l10n::Locale;
 use crate::outbox::clean::clean;
 use crate::outbox::{Body, Redactor};
@@ -48,9 +49,9 @@ const OFFER_MAX: usize = 100;
 pub(super) fn open_rows(locale: &Locale, redactor: &Redactor, body: &Body) -> Vec<CreateActionRow> {
     let Body::Notice(notice) = body else { return Vec::new() };
     match notice {
-        Notice::PermissionAsked { agent, ask, command, cut, vague, .. } => {
+        Notice::PermissionAsked { agent, ask, command, cut, vague, secret, .. } => {
             // A command that was not shown in full cannot be allowed permanently.
-            let exact = !cut && !vague && !hides(command);
+            let exact = !cut && !vague && !secret && !hides(command);
             let offered = Choice::ALL.into_iter().filter(|choice| exact || *choice != Choice::Always);
             let buttons = offered.map(|choice| choice_button(locale, choice, agent, *ask));
             vec![CreateActionRow::Buttons(buttons.collect())]

@@ -4,7 +4,7 @@ use super::Draft;
 use crate::core::agent::Phase;
 use crate::core::ask::{
     ABOUT_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Inquiry, LINES_MAX, OPEN_MAX, Part,
-    RULES_MAX, Rule, TOOL_MAX, hides,
+    RULES_MAX, Rule, TOOL_MAX,
 };
 use crate::core::danger;
 use crate::core::event::Event;
@@ -12,6 +12,7 @@ use crate::core::id::{AgentName, AskId, SessionId, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::Autonomy;
+use crate::core::unseen::hides;
 use crate::core::work::Actor;
 
 /// A permission request of a runtime.
@@ -20,6 +21,8 @@ pub(super) struct Wish<'a> {
     pub(super) key: AskKey,
     pub(super) tool: &'a str,
     pub(super) command: &'a str,
+    /// The command with its secrets redacted; `None` if it holds none.
+    pub(super) redacted: Option<&'a str>,
     pub(super) shell: bool,
     pub(super) vague: bool,
 }
@@ -34,12 +37,15 @@ pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<
     } else {
         danger::of_text(wish.command, patterns)
     };
-    let shown = shown(wish.command);
+    // The command itself decides, and what is stored and shown holds no secret.
+    let stored = wish.redacted.unwrap_or(wish.command);
+    let is_cut = |command: &str| shown(command).len() < command.len();
     let about = About::Permission {
         tool: bounded(&one_line(wish.tool), TOOL_MAX),
-        cut: shown.len() < wish.command.len(),
-        command: shown.to_owned(),
+        cut: is_cut(stored) || is_cut(wish.command),
+        command: shown(stored).to_owned(),
         vague: wish.vague,
+        secret: wish.redacted.is_some(),
         danger,
     };
     let asker = Asker { session, key: Some(wish.key) };
@@ -113,7 +119,7 @@ fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
 
 /// Decides a request without a person: by a rule, by the agent's autonomy, or because too many are open.
 fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
-    let About::Permission { tool, command, cut, vague, danger } = about else { return None };
+    let About::Permission { tool, command, cut, vague, danger, .. } = about else { return None };
     let agent = draft.agent();
     let exact = about.is_exact();
     let rule = agent.rules.iter().find(|rule| exact && rule.tool == *tool && rule.command == *command);
@@ -243,14 +249,15 @@ fn rule(
     answer: &AskAnswer,
     by: &Actor,
 ) -> Result<Option<Rule>, Refusal> {
-    let (AskAnswer::Allow { always: true }, About::Permission { tool, command, cut, vague, .. }) =
+    let (AskAnswer::Allow { always: true }, About::Permission { tool, command, cut, vague, secret, .. }) =
         (answer, &ask.about)
     else {
         return Ok(None);
     };
     if !ask.about.is_exact() || draft.agent().rules.len() >= RULES_MAX {
         let (agent, ask) = (agent.clone(), ask.id);
-        return Err(Refusal::NoRule { agent, ask, cut: *cut, vague: *vague, hidden: hides(command) });
+        let (cut, vague, secret, hidden) = (*cut, *vague, *secret, hides(command));
+        return Err(Refusal::NoRule { agent, ask, cut, vague, hidden, secret });
     }
     let (tool, command) = (tool.clone(), command.clone());
     Ok(Some(Rule { id: ask.id, tool, command, by: by.clone(), at: draft.context.now }))

@@ -3,20 +3,21 @@
 use super::session::discard;
 use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase};
+use crate::core::cut;
 use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::{Button, Control};
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::promotion::Hold;
-use crate::core::recap::{bounded, one_line};
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// Maximum length of the excerpt of a work's text in an answer or a status post, in bytes.
-pub(in crate::core) const EXCERPT_MAX: usize = 120;
+/// Maximum length of the excerpt of a work's text in an answer or a status post, in bytes: more than is shown, because
+/// the text is redacted before it is cut for display.
+pub(in crate::core) const EXCERPT_MAX: usize = 1024;
 
 pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> Result<Notice, Refusal> {
     let name = draft.name()?;
@@ -454,7 +455,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
     count
 }
 
-/// Returns a work's text shortened to fit into one line of an answer.
+/// Returns the beginning of a work's text on one line, for an answer.
 pub(in crate::core) fn excerpt(text: &str) -> String {
-    bounded(&one_line(text), EXCERPT_MAX)
+    cut::excerpt(text, EXCERPT_MAX)
 }

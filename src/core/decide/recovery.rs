@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use super::control::{excerpt, skip_back_off};
+use super::control::skip_back_off;
 use super::session::back_off;
 use super::{Draft, spending, watch};
 use crate::core::agent::{Agent, Phase};
@@ -19,6 +19,7 @@ use crate::core::ask::Denial;
 use crate::core::board::splittable;
 use crate::core::card::DEPTH_MAX;
 use crate::core::context::{FILE, FOLDER};
+use crate::core::cut;
 use crate::core::dealings::{Cut, Onward};
 use crate::core::detail::{Detail, Own};
 use crate::core::event::{Event, WaitReason};
@@ -32,6 +33,9 @@ use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 /// Time after which no answer to a request to split is expected: twice the longest time that an evaluator can be
 /// given, and a margin.
 const SPLIT_WITHIN: Duration = Duration::from_secs(25 * 60);
+
+/// Maximum length of the excerpt of a task in the text of each of its parts, in bytes.
+const WHOLE_MAX: usize = 120;
 
 /// Handles a full context window. Work that is no task cannot be split, and is tried again in a new conversation.
 pub(super) fn overflowed(draft: &mut Draft<'_>) {
@@ -174,7 +178,7 @@ fn reason(lapse: &Lapse) -> Detail {
 /// Adds to each part a note on the task that it belongs to, since the agent that does a part is told nothing else of
 /// the whole.
 fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
-    let (count, task, whole) = (cuts.len(), work.id, excerpt(&work.text));
+    let (count, task, whole) = (cuts.len(), work.id, cut::excerpt(&work.text, WHOLE_MAX));
     let name = agent.name().map(AgentName::as_str).unwrap_or_default();
     let part = |(index, cut): (usize, &Cut)| Cut {
         id: cut.id,

@@ -111,8 +111,9 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
             let evidence = Detail::from(evidence.clone()).bounded(DETAIL_MAX);
             draft.record(Event::ClockRanOut { session, clock: *clock, evidence });
         }
-        Signal::Asked { key, tool, command, shell, vague } => {
-            let wish = asks::Wish { key: *key, tool, command, shell: *shell, vague: *vague };
+        Signal::Asked { key, tool, command, redacted, shell, vague } => {
+            let redacted = redacted.as_deref();
+            let wish = asks::Wish { key: *key, tool, command, redacted, shell: *shell, vague: *vague };
             asks::permission(draft, session, &wish);
         }
         Signal::Inquired { key, inquiry, part } => asks::inquired(draft, (session, *key), inquiry, *part),

@@ -295,7 +295,7 @@ fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more() {
 /// The agent asks for something that its permissions do not cover.
 pub(super) fn asks(desk: &mut Desk, key: u64, command: &str) {
     let (tool, command) = ("Bash".to_owned(), command.to_owned());
-    desk.signal(Signal::Asked { key: AskKey(key), tool, command, shell: true, vague: false });
+    desk.signal(Signal::Asked { key: AskKey(key), tool, command, redacted: None, shell: true, vague: false });
 }
 
 fn says_blocked(desk: &mut Desk, denied: impl Into<Option<bool>>) {

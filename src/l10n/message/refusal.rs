@@ -83,11 +83,12 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             let id = if *several { "refusal-no-such-offers" } else { "refusal-no-such-offer" };
             say(id, [of(agent), ("ask", ask.to_string().into()), ("offers", (*offers).into())])
         }
-        R::NoRule { agent, ask, cut, vague, hidden } => {
+        R::NoRule { agent, ask, cut, vague, hidden, secret } => {
             let id = match (cut, vague, hidden) {
                 (true, _, _) => "refusal-no-rule-for-cut",
                 (false, true, _) => "refusal-no-rule-for-vague",
                 (false, false, true) => "refusal-no-rule-for-hidden",
+                (false, false, false) if *secret => "refusal-no-rule-for-secret",
                 (false, false, false) => "refusal-too-many-rules",
             };
             say(id, [of(agent), ("ask", ask.to_string().into())])

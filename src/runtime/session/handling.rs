@@ -162,8 +162,8 @@ impl Session {
                     let before = happened.len();
                     self.protocol.line(line, &mut happened);
                     if happened[before..].contains(&Happening::Malformed) {
+                        // Redaction comes before truncation.
                         let line = String::from_utf8_lossy(line);
-                        // Before it is cut.
                         self.tail.print(self.launch.redactor.redact(&line).as_bytes());
                     }
                 }
@@ -276,7 +276,7 @@ impl Session {
             Happening::Asked { key, tool, command, shell, vague } => {
                 self.asked.insert(key);
                 self.hold();
-                self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
+                self.outgoing.signal(Signal::Asked { key, tool, command, redacted: None, shell, vague });
             }
             Happening::Inquired { key, inquiry, part } => {
                 self.asked.insert(key);

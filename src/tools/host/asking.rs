@@ -71,7 +71,8 @@ fn is_question(view: &View, id: AskId) -> bool {
 
 /// Asks a question and returns its number. The same question of the same task keeps its number.
 async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Result<AskId, String> {
-    let text = clean(arguments.text("question")?.ok_or("Either `question` or `id` is needed.")?);
+    let text =
+        host.without_secrets(arguments.text("question")?.ok_or("Either `question` or `id` is needed.")?);
     let text = text.trim();
     if text.is_empty() {
         return Err("There is nothing to ask in `question`.".to_owned());
@@ -85,6 +86,7 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
         options: offers(arguments)?,
         several: arguments.is("several")?.unwrap_or_default(),
     };
+    let inquiry = inquiry.each(|text| host.without_secrets(text));
     let asked = host.fleet().question(caller.agent, caller.session, inquiry).await;
     asked.map_err(|refusal| match refusal {
         Refusal::TooManyAsks { max, .. } => {

@@ -70,6 +70,7 @@ fn simulated() -> Simulated {
                     key: AskKey(1),
                     tool: "Bash".to_owned(),
                     command: "git push".to_owned(),
+                    redacted: None,
                     shell: true,
                     vague: false,
                 }),

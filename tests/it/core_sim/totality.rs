@@ -233,8 +233,8 @@ fn answer() -> impl Strategy<Value = AskAnswer> {
 
 fn about() -> impl Strategy<Value = About> {
     prop_oneof![
-        (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(tool, command, cut, vague)| {
-            About::Permission { tool, command, cut, vague, danger: None }
+        (text(), text(), any::<(bool, bool, bool)>()).prop_map(|(tool, command, (cut, vague, secret))| {
+            About::Permission { tool, command, cut, vague, secret, danger: None }
         }),
         (text(), prop::collection::vec(text(), 0..3), any::<bool>()).prop_map(|(text, labels, several)| {
             let offer = |label| Offer { label, description: String::new() };
@@ -432,9 +432,16 @@ fn input() -> impl Strategy<Value = Input> {
         (usage(), usage(), text()).prop_map(|(usage, unpriced, model)| Signal::Usage {
             reading: Box::new(Reading { usage, unpriced, model, turn: usage })
         }),
-        (key(), text(), text(), any::<(bool, bool)>()).prop_map(|(key, tool, command, (shell, vague))| {
-            Signal::Asked { key, tool, command, shell, vague }
-        }),
+        (key(), text(), text(), prop::option::of(text()), any::<(bool, bool)>()).prop_map(
+            |(key, tool, command, redacted, (shell, vague))| Signal::Asked {
+                key,
+                tool,
+                command,
+                redacted,
+                shell,
+                vague,
+            }
+        ),
         key().prop_map(|key| Signal::AskWithdrawn { key }),
         text().prop_map(|why| Signal::ConversationLost { why }),
         (key(), text(), any::<bool>()).prop_map(|(key, text, last)| Signal::Inquired {

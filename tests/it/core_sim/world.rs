@@ -182,7 +182,14 @@ impl World {
                 self.keys += 1;
                 let command = ["ls", "make", "git push", "sudo make"][usize::from(*what) % 4].to_owned();
                 let (key, tool) = (AskKey(self.keys), "Bash".to_owned());
-                self.signal(Signal::Asked { key, tool, command, shell: true, vague: what % 8 > 5 });
+                self.signal(Signal::Asked {
+                    key,
+                    tool,
+                    command,
+                    redacted: None,
+                    shell: true,
+                    vague: what % 8 > 5,
+                });
             }
             Happening::Unasks(which) => {
                 let key = AskKey(u64::try_from(which.index(8)).unwrap_or_default());

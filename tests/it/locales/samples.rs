@@ -326,12 +326,17 @@ fn ask_notices() -> Vec<Notice> {
         command: "git push".to_owned(),
         cut,
         vague,
+        secret: false,
         danger: danger.map(str::to_owned),
         within: seconds(1800),
     };
     let mut hidden = asked((false, false), None);
     if let N::PermissionAsked { command, .. } = &mut hidden {
         command.push('\u{7}');
+    }
+    let mut secret = asked((false, false), None);
+    if let N::PermissionAsked { secret, .. } = &mut secret {
+        *secret = true;
     }
     let question = |choose: bool, several| N::QuestionAsked {
         agent: spark(),
@@ -366,6 +371,7 @@ fn ask_notices() -> Vec<Notice> {
         asked((false, true), None),
         asked((true, false), Some("sudo")),
         hidden,
+        secret,
         question(false, false),
         question(true, false),
         question(true, true),
@@ -411,7 +417,14 @@ fn intervention(trial: bool) -> Notice {
 pub(super) fn refusals() -> Vec<Refusal> {
     use Refusal as R;
     let agent = spark();
-    let no_rule = |cut, vague, hidden| R::NoRule { agent: spark(), ask: AskId(12), cut, vague, hidden };
+    let no_rule = |cut, vague, (hidden, secret)| R::NoRule {
+        agent: spark(),
+        ask: AskId(12),
+        cut,
+        vague,
+        hidden,
+        secret,
+    };
     let mut refusals = vec![
         reloads::refusal(1),
         reloads::refusal(5),
@@ -449,10 +462,11 @@ pub(super) fn refusals() -> Vec<Refusal> {
         R::SeveralAsked { asks: vec![AskId(12), AskId(13)] },
         R::NoSuchOffer { agent: agent.clone(), ask: AskId(12), offers: 3, several: false },
         R::NoSuchOffer { agent: agent.clone(), ask: AskId(12), offers: 3, several: true },
-        no_rule(true, false, false),
-        no_rule(false, true, false),
-        no_rule(false, false, true),
-        no_rule(false, false, false),
+        no_rule(true, false, (false, false)),
+        no_rule(false, true, (false, false)),
+        no_rule(false, false, (true, false)),
+        no_rule(false, false, (false, true)),
+        no_rule(false, false, (false, false)),
         R::NoSuchRule { rule: AskId(12) },
         R::TooManyAsks { agent: agent.clone(), max: 20 },
         R::NoSession { agent: agent.clone() },

@@ -86,6 +86,7 @@ fn what_is_asked_for_is_shown_whole_whatever_it_is_made_of() {
         command: command.to_owned(),
         cut: false,
         vague: false,
+        secret: false,
         danger: None,
         within: std::time::Duration::from_secs(1800),
     };
@@ -236,7 +237,7 @@ fn what_nobody_sees_reaches_no_network() {
             lines.contains("hello") && lines.contains("[redacted]") && !lines.contains("ter"),
             "{lines:?}"
         );
-        assert!(!lines.chars().any(herder::core::ask::is_hidden), "{lines:?}");
+        assert!(!lines.chars().any(herder::core::unseen::is_hidden), "{lines:?}");
     }
 }
 

@@ -309,7 +309,7 @@ impl Child {
     async fn asks(&mut self) -> Result<(), Over> {
         self.keys += 1;
         let (key, tool, command) = (AskKey(self.keys), "Bash".to_owned(), "git push".to_owned());
-        self.say(Signal::Asked { key, tool, command, shell: true, vague: false }).await;
+        self.say(Signal::Asked { key, tool, command, redacted: None, shell: true, vague: false }).await;
         loop {
             match self.order().await? {
                 Order::Answer { key: answered, .. } if answered == key => return Ok(()),

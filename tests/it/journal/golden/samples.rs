@@ -88,6 +88,7 @@ pub(super) fn abouts() -> [About; 4] {
             command,
             cut: false,
             vague: false,
+            secret: false,
             danger: Some("git push".into()),
         },
         About::Question { text: "Which branch?".into(), options: Vec::new(), several: false },
