@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Data, json};
 use tokio::sync::Semaphore;
+use tokio::task::unconstrained;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::info;
@@ -227,7 +228,8 @@ impl Dispatcher {
             return in_hand;
         }
         let (this, line) = (self.clone(), inbound.clone());
-        let mut handling: Handling = Box::pin(async move { this.work_on(line, now).await });
+        // A future that yields for the sake of others is woken in any order, and a later line would overtake it.
+        let mut handling: Handling = Box::pin(unconstrained(async move { this.work_on(line, now).await }));
         match timeout(self.inner.patience, &mut handling).await {
             Ok(handled) => handled,
             Err(_) => self.go_on(inbound, now, handling),

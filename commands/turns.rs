@@ -1,6 +1,6 @@
 //! Order of lines: lines about one agent reach its supervisor in the order in which they were said.
 //!
-//! Most do so before they first wait for anything. An edit with another folder has to check that first; later lines
+//! Most wait at most for the agents' views before that, first come, first served. An edit with another folder has to check that first; later lines
 //! about the same agent wait meanwhile, so that `agent edit permissions=read-only workspace=…` applies to the work
 //! given right after it. `stop-all` never waits.
 

@@ -47,10 +47,9 @@ pub(super) struct Speech {
 impl Speech {
     /// Dispatches lines until the networks are gone or `token` is cancelled.
     ///
-    /// Futures are first polled in the order in which they start, and a dispatcher reaches the supervisor's mailbox
-    /// before it first waits; so two lines to one agent are decided in the order in which they were said. An edit
-    /// that has to check a folder first delays the lines after it. A line that takes long is answered by saying so:
-    /// see [`Dispatcher::handle_at`].
+    /// Futures are first polled in the order in which they start, and what a line waits for before it reaches the
+    /// supervisor's mailbox is first come, first served; so two lines to one agent are decided in the order in which
+    /// they were said. A line that takes long is answered by saying so: see [`Dispatcher::handled`].
     pub(super) async fn hear(self, mut heard: mpsc::Receiver<Inbound>, token: CancellationToken) {
         let mut order = Order::default();
         let mut under_way = FuturesUnordered::new();

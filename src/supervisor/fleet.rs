@@ -369,9 +369,12 @@ impl Fleet {
     }
 
     /// Waits until the views of agents show what is stored, because a post may be read before its agent's view has
-    /// changed. It waits at most [`CATCH_UP`].
+    /// changed. It waits at most [`CATCH_UP`], and callers return in the order in which they came.
     pub async fn catch_up(&self) {
-        let seen = tokio::time::timeout(CATCH_UP, self.shared.journal.all_seen()).await;
+        let enough = tokio::time::Instant::now() + CATCH_UP;
+        // Each holder returns by its own deadline, which is no later than those of the callers behind it.
+        let _turn = self.shared.catching_up.lock().await;
+        let seen = tokio::time::timeout_at(enough, self.shared.journal.all_seen()).await;
         if seen.is_err() {
             tracing::debug!("an agent's view is late");
         }

@@ -102,6 +102,8 @@ pub(super) struct Shared {
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
     /// Held while the configuration's agents are applied, so that this happens one at a time.
     pub(super) configuring: tokio::sync::Mutex<()>,
+    /// Held by the one line that waits for views; the others wait for it first come, first served.
+    pub(super) catching_up: tokio::sync::Mutex<()>,
     /// State of each agent's last session as its driver sees it.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }

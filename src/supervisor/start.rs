@@ -169,6 +169,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         board: RwLock::new(Arc::clone(&recalled.fleet.board)),
         links: RwLock::default(),
         configuring: tokio::sync::Mutex::default(),
+        catching_up: tokio::sync::Mutex::default(),
         lives: RwLock::default(),
     });
     cut.begun.cancel();

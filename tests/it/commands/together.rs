@@ -3,14 +3,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use herder::clock;
 use herder::core::event::Event;
 use herder::core::input::{Control, Input};
-use herder::journal::{Entry, PostSink, Stream};
+use herder::core::work::Actor;
+use herder::journal::{Batch, Entry, PostSink, Stream, Write};
 use herder::outbox::{Body, Post, Target};
 use herder::supervisor::FaultInjection;
 use tokio::sync::mpsc;
 
-use super::rig::{PATIENCE, Rig, account, name};
+use super::rig::{PATIENCE, Rig, account, inbound, name};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn edits_of_one_agent_at_the_same_time_all_count() {
@@ -115,4 +119,46 @@ async fn whoever_says_what_takes_long_is_told_so_and_answered_later() {
     assert_eq!((answers.as_deref(), to), (Some("olga"), Target::Agent(name("spark"))));
     assert!(lines.concat().contains("nothing to abort"), "{lines:?}");
     rig.close().await;
+}
+
+/// Stores an event of an agent that nobody shows, so that every line waits for its view.
+async fn hold_a_view_back(rig: &Rig) {
+    let writes = vec![Write {
+        stream: Stream::Agent(name("ghost")),
+        expected_rev: None,
+        entries: vec![Entry::Agent(Event::Resumed { by: Actor::herder() })],
+    }];
+    let batch = Batch { at: clock::now(), writes, ..Batch::default() };
+    rig.journal.commit(batch).await.expect("it is stored");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_to_one_agent_are_decided_in_their_order_while_a_view_is_late() {
+    for is_shown_at_last in [true, false] {
+        let rig = Rig::open().await;
+        hold_a_view_back(&rig).await;
+        let texts: Vec<String> = (0..400).map(|number| format!("step {number:03}")).collect();
+        let handle = |text: &String| {
+            let (dispatcher, line) = (rig.dispatcher.clone(), inbound("olga", Some("olga"), "#spark", text));
+            async move { dispatcher.handle(line).await }
+        };
+        let mut under_way = FuturesUnordered::new();
+        let (early, late) = texts.split_at(200);
+        under_way.extend(early.iter().map(handle));
+        assert!(futures_util::poll!(under_way.next()).is_pending(), "they wait for the view");
+        if is_shown_at_last {
+            rig.journal.seen(&name("ghost"), None);
+        }
+        // Their first poll finds nothing to wait for.
+        under_way.extend(late.iter().map(handle));
+        while under_way.next().await.is_some() {}
+        let recorded = rig.journal.history(&Stream::Agent(name("spark")), 5000, None).expect("it is read");
+        let queued = recorded.iter().filter_map(|it| match &it.entry {
+            Entry::Agent(Event::Queued { work }) => Some(work.text.clone()),
+            _ => None,
+        });
+        let decided: Vec<String> = queued.collect();
+        assert_eq!(decided, texts, "shown at last: {is_shown_at_last}");
+        rig.close().await;
+    }
 }
