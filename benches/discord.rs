@@ -2,7 +2,7 @@
 //! acknowledgement, from start to READY handled, memory with a fleet, posts per second under Discord's limits.
 //!
 //! ```text
-//! cargo bench --bench discord -- [answers|start|memory|posts] [--pairs 3] [--count 300] [--agents 1000] [--quick]
+//! cargo bench --bench discord -- [answers|start|memory|idle|posts] [--pairs 3] [--count 300] [--agents 1000] [--quick]
 //! ```
 //!
 //! Both bots are processes of their own. The simulator runs in this process, one for each bot, on loopback; a person asks
@@ -33,6 +33,9 @@ const TALKING: Duration = Duration::from_secs(300);
 const TAKEN: (f64, f64) = (1.0, 50.0);
 /// The duration for which posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
+
+/// The time a herder needs to settle, and then the time its wake-ups are counted.
+const RESTS: Duration = Duration::from_secs(10);
 
 struct Arguments {
     part: Option<String>,
@@ -82,6 +85,9 @@ fn main() {
         }
         if wanted("memory") {
             memory(&given).await;
+        }
+        if wanted("idle") {
+            idle(given.pairs).await;
         }
         if wanted("posts") {
             posts(1).await;
@@ -286,6 +292,32 @@ async fn memory(given: &Arguments) {
         given.agents,
         measured[1] / 1024.0,
         measured[0] / 1024.0,
+    ));
+}
+
+/// Counts the wake-ups of a herder that waits for Discord, `times` over.
+async fn idle(times: usize) {
+    let dir = folder();
+    let sim = Discord::start().await;
+    let alice = sim.user("alice");
+    let toml = toml(dir.path(), &sim, &alice).agent("agent-0", &["cat"], dir.path(), false);
+    let herder = Herder::start(&toml.write(dir.path()));
+    sim.ready().await;
+    channels(&sim, 1).await;
+    tokio::time::sleep(RESTS).await;
+    let mut counts = Vec::new();
+    for _ in 0..times {
+        let before = bench::wakeups(herder.pid());
+        tokio::time::sleep(RESTS).await;
+        let of_sled = |thread: &str| thread.starts_with("sled") || thread == "log flusher";
+        let woken = bench::wakeups(herder.pid()).into_iter().filter(|(thread, _)| !of_sled(thread));
+        counts.push(woken.map(|(thread, count)| count - before.get(&thread).unwrap_or(&0.0)).sum::<f64>());
+    }
+    herder.stop();
+    let each = counts.iter().map(|count| format!("{count:.0}")).collect::<Vec<_>>().join(", ");
+    say(&format!(
+        "| idle with Discord: wake-ups in 10 s, sled's left out | {:.0} (each: {each}) | | | 25 |",
+        median(&counts)
     ));
 }
 

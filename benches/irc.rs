@@ -111,7 +111,8 @@ fn main() {
         .expect("a free port");
     let server = server.address();
     let ngircd = Ngircd::start("MaxPenaltyTime = 0");
-    let inspircd = Inspircd::start(&inspircd::Options { rate: 1_000_000_000, ..Default::default() });
+    let unpaced = inspircd::Options { rate: 1_000_000_000, threshold: 1_000_000, ..Default::default() };
+    let inspircd = Inspircd::start(&unpaced);
     let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
     let real = [("ngircd", local(ngircd.port)), ("InspIRCd", local(inspircd.port))];
     if !Errbot::is_installed() {
@@ -181,7 +182,10 @@ impl Person {
         writer.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
         let reader = BufReader::with_capacity(256 * 1024, writer.try_clone().expect("a handle"));
         let mut person = Self { reader, writer, line: String::new() };
-        person.send(&format!("{pass}NICK alice\r\nUSER alice 0 * :alice\r\nJOIN {ROOM}\r\n"));
+        person.send(&format!("{pass}NICK alice\r\nUSER alice 0 * :alice\r\n"));
+        // InspIRCd refuses a JOIN before it has registered the client.
+        person.until(|line| line.contains(" 001 "));
+        person.send(&format!("JOIN {ROOM}\r\n"));
         person.until(|line| line.contains(" 366 "));
         person
     }

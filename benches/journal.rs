@@ -1,19 +1,23 @@
-//! The journal beside a bare sled writer, and how long a start takes with a long past.
+//! The journal beside a bare sled writer, how long a start takes with a long past, and what it takes to move a journal.
 //!
 //! ```text
-//! cargo bench --bench journal -- [writes|start] [--pairs 5] [--seconds 2] [--agents 1000] [--events 1000000]
+//! cargo bench --bench journal -- [writes|start|import|compaction] [--pairs 5] [--seconds 2] [--agents 1000] [--events 1000000]
 //! ```
 //!
 //! `writes`: 64 tasks commit batches of one event and one post each, in turn through [`Journal`] and through a thread that does
 //! nothing but what sled needs (the same keys and values, one transaction per group, `flush`, `fdatasync`), in pairs
 //! that follow each other, so that both see the same machine. `start`: a herder that was killed with -9 after its
 //! agents wrote that many events opens its journal and loads every agent. The files are in the target folder, on a
-//! real disk.
+//! real disk. `import`: an export of such a past, and its import into an empty folder, by herder's own command. `compaction`: the
+//! start that builds a database anew whose events have gone to archives.
 #![expect(clippy::print_stdout, reason = "a benchmark is read in the terminal")]
 #![expect(
     clippy::disallowed_methods,
     reason = "real time is measured; every task that is spawned is waited for"
 )]
+
+#[path = "bench/moving.rs"]
+mod moving;
 
 use std::fs::File;
 use std::io::BufRead as _;
@@ -77,6 +81,12 @@ fn main() {
     }
     if given.part.as_deref().is_none_or(|part| part == "start") {
         starts(&given);
+    }
+    if given.part.as_deref().is_none_or(|part| part == "import") {
+        moving::import(&given);
+    }
+    if given.part.as_deref().is_none_or(|part| part == "compaction") {
+        moving::compaction(&given);
     }
 }
 

@@ -91,9 +91,9 @@ pub struct Reloader {
 struct Inner {
     source: Option<Source>,
     /// The configuration at the start; differences from it wait for the next start.
-    started: Config,
-    /// The last valid configuration.
-    read: Mutex<Config>,
+    started: Arc<Config>,
+    /// The last valid configuration; `started` until the first reload.
+    read: Mutex<Arc<Config>>,
     fleet: Fleet,
     access: Access,
     redactor: Redactor,
@@ -104,8 +104,9 @@ impl Reloader {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let Setup { source, config, fleet, access, redactor } = setup;
-        let inner =
-            Inner { source, started: config.clone(), read: Mutex::new(config), fleet, access, redactor };
+        let started = Arc::new(config);
+        let read = Mutex::new(Arc::clone(&started));
+        let inner = Inner { source, started, read, fleet, access, redactor };
         Self { inner: Arc::new(inner) }
     }
 
@@ -149,7 +150,7 @@ impl Reloader {
         inner.fleet.set_policy(inner.started.policy_with(&new));
         inner.access.set(&new.access);
         let agents = inner.fleet.configure(new.agents.clone()).await?;
-        *read = new;
+        *read = Arc::new(new);
         drop(read);
         let notice = reloaded(agents, sections, later);
         info!(?notice, "the configuration was read again");

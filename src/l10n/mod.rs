@@ -12,7 +12,7 @@ mod watching;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use fluent_bundle::concurrent::FluentBundle;
@@ -123,17 +123,34 @@ pub struct Locale(Arc<Texts>, Option<Form>);
 /// Placeholders for markup characters in text of others while a [`Form`] is applied.
 const MASKS: [(char, char); 2] = [('*', '\u{f8f0}'), ('`', '\u{f8f1}')];
 
+/// The parsed texts, in the order of [`LOCALES`]. A language takes about 2 MB, so each is parsed once, at its first use.
+static BUNDLES: [LazyLock<Bundle>; LOCALES.len()] =
+    [LazyLock::new(|| bundle(0)), LazyLock::new(|| bundle(1)), LazyLock::new(|| bundle(2))];
+
 struct Texts {
-    name: &'static str,
-    bundle: Bundle,
-    /// The source, for messages that `bundle` lacks; `None` for the source itself.
-    fallback: Option<Bundle>,
+    /// The index in [`LOCALES`].
+    position: usize,
     zone: TimeZone,
+}
+
+impl Texts {
+    fn name(&self) -> &'static str {
+        LOCALES[self.position].0
+    }
+
+    fn bundle(&self) -> &'static Bundle {
+        &BUNDLES[self.position]
+    }
+
+    /// Returns the source's texts, for messages that the bundle lacks; `None` for the source itself.
+    fn fallback(&self) -> Option<&'static Bundle> {
+        (self.position != 0).then(|| &*BUNDLES[0])
+    }
 }
 
 impl fmt::Debug for Locale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Locale").field(&self.0.name).finish()
+        f.debug_tuple("Locale").field(&self.name()).finish()
     }
 }
 
@@ -180,13 +197,11 @@ impl Locale {
     #[must_use]
     pub fn speaks(&self, name: &str) -> bool {
         let asked = name.parse::<LanguageIdentifier>();
-        asked.is_ok_and(|asked| asked.language == language(self.0.name).language)
+        asked.is_ok_and(|asked| asked.language == language(self.name()).language)
     }
 
     fn build(position: usize, zone: TimeZone) -> Self {
-        let (name, source) = LOCALES[position];
-        let fallback = (position != 0).then(|| bundle(SOURCE, LOCALES[0].1));
-        Self(Arc::new(Texts { name, bundle: bundle(name, source), fallback, zone }), None)
+        Self(Arc::new(Texts { position, zone }), None)
     }
 
     /// Returns the same texts, with this form applied to herder's own sentences.
@@ -198,7 +213,7 @@ impl Locale {
     /// Returns its name, as in [`LOCALES`].
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.0.name
+        self.0.name()
     }
 
     /// Returns the text of a notice, in neutral markup.
@@ -245,12 +260,12 @@ impl Locale {
     }
 
     fn composed(&self, id: &str, values: &FluentArgs<'_>) -> String {
-        let own = compose(&self.0.bundle, id, values);
+        let own = compose(self.0.bundle(), id, values);
         if let Composed::Whole(text) = own {
             return text;
         }
-        tracing::error!(locale = self.0.name, id, "message is missing or lacks a variable");
-        match self.0.fallback.as_ref().map(|source| compose(source, id, values)) {
+        tracing::error!(locale = self.name(), id, "message is missing or lacks a variable");
+        match self.0.fallback().map(|source| compose(source, id, values)) {
             Some(Composed::Whole(text) | Composed::Holed(text)) => text,
             Some(Composed::Missing) | None => match own {
                 Composed::Whole(text) | Composed::Holed(text) => text,
@@ -262,7 +277,7 @@ impl Locale {
     /// Returns true if the message `id` exists, here or in the source.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
-        self.0.bundle.has_message(id) || self.0.fallback.as_ref().is_some_and(|source| source.has_message(id))
+        self.0.bundle().has_message(id) || self.0.fallback().is_some_and(|source| source.has_message(id))
     }
 
     fn value<'a>(&self, value: &'a Value<'a>) -> FluentValue<'a> {
@@ -304,7 +319,8 @@ fn language(name: &str) -> LanguageIdentifier {
 }
 
 /// Builds the texts of one file. Faulty messages are logged and left out; tests keep the files correct.
-fn bundle(name: &str, source: &str) -> Bundle {
+fn bundle(position: usize) -> Bundle {
+    let (name, source) = LOCALES[position];
     let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(resource, errors)| {
         tracing::error!(locale = name, ?errors, "locale file has faulty messages");
         resource
@@ -316,4 +332,19 @@ fn bundle(name: &str, source: &str) -> Bundle {
         tracing::error!(locale = name, ?errors, "locale file has messages twice");
     }
     bundle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_a_language_are_there_once() {
+        let [first, second] =
+            [Locale::load("de"), Locale::load("de-AT")].map(|locale| locale.expect("it is there"));
+        let formed = second.in_form(|text| text.to_owned());
+        assert!(std::ptr::eq(first.0.bundle(), formed.0.bundle()));
+        assert!(first.0.fallback().is_some_and(|source| std::ptr::eq(source, Locale::default().0.bundle())));
+        assert!(Locale::default().0.fallback().is_none());
+    }
 }

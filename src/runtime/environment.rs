@@ -28,6 +28,15 @@ pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Reads the variables of herder's environment that a session may need: those in `inherit`, `HOME` and `PATH`. A session keeps
+/// them while it runs.
+#[must_use]
+pub fn own_for(inherit: &[String], withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut own = own_without(withheld);
+    own.retain(|name, _| matches!(name.as_str(), "HOME" | "PATH") || inherit.contains(name));
+    own
+}
+
 /// Selects a child's variables: the inherited ones of `own`, herder's environment, then those that are set for it.
 #[must_use]
 pub fn chosen(
@@ -87,4 +96,19 @@ pub fn of(launch: &Launch) -> BTreeMap<String, String> {
     environment
         .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));
     environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_keeps_of_herders_environment_what_it_may_need() {
+        // Cargo sets both.
+        let [inherited, other] = ["CARGO_PKG_NAME", "CARGO_PKG_VERSION"];
+        let inherit = [inherited, "TERM"].map(str::to_owned);
+        let own = own_for(&inherit, &BTreeSet::from(["TERM".to_owned()]));
+        assert_eq!(own.get(inherited).map(String::as_str), Some(env!("CARGO_PKG_NAME")));
+        assert!(own.contains_key("PATH") && !own.contains_key(other) && !own.contains_key("TERM"), "{own:?}");
+    }
 }

@@ -76,7 +76,8 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     let running = trees.running().clone();
     let _held = running.hold();
     let began = running.now();
-    match workspace::look(&launch, &trees).await {
+    // Boxed, like the start and the session: the task keeps no room for them while it waits.
+    match Box::pin(workspace::look(&launch, &trees)).await {
         Ok(None) => {}
         Ok(Some(seen)) => {
             launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
@@ -87,7 +88,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
     loop {
         let mut early = Vec::new();
-        let (owned, protocol, same) = match start(launch, &trees, &mut ends, &mut early).await {
+        let (owned, protocol, same) = match Box::pin(start(launch, &trees, &mut ends, &mut early)).await {
             Ok(started) => started,
             Err(Some(outcome)) => {
                 for order in early {
@@ -100,11 +101,11 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
             }
             Err(None) => return,
         };
-        let mut session = Session::new(same, trees.clone(), ends, owned, protocol, began);
+        let mut session = Box::new(Session::new(same, trees.clone(), ends, owned, protocol, began));
         for order in early {
             session.on_order(Some(order));
         }
-        let Some((again, same_ends)) = session.drive().await else { return };
+        let Some((again, same_ends)) = Box::pin(session.drive()).await else { return };
         tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
         launch = again.begun_anew();
         ends = same_ends;
@@ -308,7 +309,7 @@ impl Session {
 
     /// Runs to the end of the process. Returns everything if the session has to begin again without its conversation,
     /// which turned out to be gone.
-    async fn drive(mut self) -> Option<(Launch, Ends)> {
+    async fn drive(mut self: Box<Self>) -> Option<(Launch, Ends)> {
         while !self.is_over() {
             match self.next().await {
                 Happened::Order(order) => self.on_order(order),
@@ -437,5 +438,21 @@ async fn sample_done(sampling: &mut Option<JoinHandle<u64>>) -> u64 {
     match sampling {
         Some(sampling) => sampling.await.unwrap_or(0),
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the size of a future in bytes.
+    const fn size<W: Future>(_work: fn(Launch, ProcessTrees, Ends) -> W) -> usize {
+        size_of::<W>()
+    }
+
+    #[test]
+    fn a_session_that_waits_keeps_no_room_for_its_start() {
+        // With all of it in one piece it is 14 KB.
+        assert!(size(run) < 8 * 1024, "{} bytes", size(run));
     }
 }

@@ -111,6 +111,7 @@ impl Session {
             look,
             always_ask: policy.always_ask.clone(),
             redactor: shared.redactor.clone(),
+            environment: runtime::environment::own_for(&spec.inherit_env, &shared.withheld()),
             spec: Arc::new(spec),
             conversation,
             past,
@@ -118,7 +119,6 @@ impl Session {
             marker: marker.clone(),
             // A relative path means another folder in the agent's working directory.
             state: std::path::absolute(folder).ok(),
-            environment: runtime::environment::own_without(&shared.withheld()),
             tools: pass.as_ref().map(Pass::access),
         };
         let driver = match &shared.fault.simulated {

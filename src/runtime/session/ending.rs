@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    pub(super) async fn finish(mut self) {
+    pub(super) async fn finish(mut self: Box<Self>) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let said = !(self.told_to_leave && self.protocol.tells_by_its_exit());
         let succeeded = outcome.category == Category::Success && said;
