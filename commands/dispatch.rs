@@ -318,6 +318,11 @@ impl Roster for Inner {
 }
 
 impl Inner {
+    /// Returns the locale of the posts, as it is typed in a shell.
+    pub(super) fn typed(&self) -> &Locale {
+        &self.typed
+    }
+
     pub(super) fn voice<'a>(&'a self, locale: &'a Locale, now: Timestamp) -> Voice<'a> {
         Voice { locale, now, redactor: &self.redactor }
     }

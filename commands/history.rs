@@ -66,6 +66,17 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(json!(entries)))
 }
 
+/// An entry as somebody with that role may see it; `None`: not at all.
+pub(super) fn seen_by(role: Role, mut recorded: Recorded) -> Option<Recorded> {
+    if role < Role::Operator {
+        if recorded.stream == Stream::Audit {
+            return None;
+        }
+        hide_whisper(&mut recorded);
+    }
+    Some(recorded)
+}
+
 fn hide_whisper(recorded: &mut Recorded) {
     match &mut recorded.entry {
         Entry::Agent(Event::Whispered { whisper }) => "…".clone_into(&mut whisper.text),
@@ -86,11 +97,11 @@ fn hide_whisper(recorded: &mut Recorded) {
 }
 
 /// True if an event is listed; turns are left to `log`.
-fn is_told(recorded: &Recorded) -> bool {
+pub(super) fn is_told(recorded: &Recorded) -> bool {
     !matches!(recorded.entry, Entry::Agent(Event::TurnObserved { .. }))
 }
 
-fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
+pub(super) fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     match &recorded.entry {
         Entry::Agent(event) => of_agent(voice, event),
         Entry::Fleet(event) => of_fleet(voice, event),

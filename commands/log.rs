@@ -87,7 +87,7 @@ pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     }
 }
 
-fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
+pub(super) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { text, tools, .. }) => {

@@ -32,6 +32,7 @@
 mod answers;
 mod desk;
 pub mod dispatch;
+pub mod follow;
 pub mod grammar;
 pub mod interact;
 mod later;

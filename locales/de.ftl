@@ -986,6 +986,9 @@ cmd-unreadable = { $count ->
    *[other] { $count } Einträge ließen sich nicht lesen und fehlen hier; herders Log nennt die Gründe.
 }
 cmd-not-reloaded = 🚫 Die Konfiguration wurde nicht übernommen, und nichts hat sich geändert; sie hat { $count } Fehler:
+cmd-follow-not = `--follow` gibt es bei `events` und `log`.
+cmd-follow-behind = Das Journal endet bei Ereignis { $end }, vor dem verlangten: Es ist ein anderes oder wurde zurückgespielt. Beginne von vorn.
+cmd-follow-gap = Ereignisse { $numbers } fehlen: Ihr Archiv ist weg oder unlesbar.
 cmd-history-failed = Das Journal ließ sich nicht lesen; herders Log nennt die Ursache.
 cmd-whisper-private = Hier lesen alle mit. Flüstere **{ $agent }** in einer privaten Nachricht an mich: whisper { $agent } und den Text.
 cmd-until = bis { $until }

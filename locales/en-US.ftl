@@ -1057,6 +1057,9 @@ cmd-unreadable = { $count ->
    *[other] { $count } entries cannot be read and are left out; herder's log says why.
 }
 cmd-not-reloaded = 🚫 The configuration was not taken in, and nothing has changed; it has { $count } mistakes:
+cmd-follow-not = `--follow` goes with `events` and `log`.
+cmd-follow-behind = The journal ends at event { $end }, before the one that was asked for: it is another one, or was restored. Begin anew.
+cmd-follow-gap = Events { $numbers } are missing: their archive is gone or cannot be read.
 cmd-history-failed = The journal could not be read; herder's log names the cause.
 cmd-whisper-private = Everybody reads along here. Whisper to **{ $agent }** in a private message to me: whisper { $agent } and the text.
 cmd-until = until { $until }

@@ -878,6 +878,9 @@ cmd-looked-back = { $found ->
 }
 cmd-unreadable = 読めないエントリ { $count } 件を省きました。理由は herder のログにあります。
 cmd-not-reloaded = 🚫 設定は反映されず、何も変わっていません。誤りが{ $count }件あります：
+cmd-follow-not = `--follow` は `events` と `log` で使える。
+cmd-follow-behind = ジャーナルは { $end } 番で終わっている。別のものか、復元されたものだ。最初からやり直すこと。
+cmd-follow-gap = { $numbers } 番の出来事がない。アーカイブが消えたか、読めない。
 cmd-history-failed = ジャーナルを読めなかった。原因は herder のログにある。
 cmd-whisper-private = ここではみんなが読めます。**{ $agent }** へのささやきは、わたしへの個人メッセージで whisper { $agent } と本文を送ってください。
 cmd-until = { $until } まで

@@ -4,6 +4,8 @@
 //! set only after the socket exists. Each side sends one JSON object on a line: a [`Request`], then its [`Answer`].
 //! Permissions are checked in [`crate::commands::Dispatcher`], as for everybody; this file only supplies the author.
 
+pub mod follow;
+
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -13,13 +15,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::commands::Dispatcher;
 use crate::runtime::process::descent::{Descent, Record, judge};
+use follow::Onward;
 
 /// The socket's name in the data directory.
 pub const FILE_NAME: &str = "herder.sock";
@@ -35,6 +38,9 @@ const ANSWER_MAX: u64 = 64 * 1024 * 1024;
 
 /// Maximum number of concurrent connections. More wait in the listener's queue.
 const PEERS_MAX: usize = 16;
+
+/// Shells that follow what happens, beside the peers.
+const FOLLOWERS_MAX: usize = 16;
 
 /// Maximum number of concurrent refusals. Further unauthorised peers are disconnected without an answer.
 const STRANGERS_MAX: usize = 4;
@@ -64,6 +70,9 @@ struct Asked<R> {
     /// True if the answer has to contain data for programs; the default.
     #[serde(default = "yes")]
     data: bool,
+    /// Asks for the events that follow, after the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    follow: Option<Onward>,
 }
 
 fn yes() -> bool {
@@ -183,6 +192,7 @@ impl Bound {
         let peers = TaskTracker::new();
         let room = Arc::new(Semaphore::new(PEERS_MAX));
         let doorstep = Arc::new(Semaphore::new(STRANGERS_MAX));
+        let followers = Arc::new(Semaphore::new(FOLLOWERS_MAX));
         loop {
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
             let accepted = tokio::select! {
@@ -210,9 +220,9 @@ impl Bound {
                 continue;
             }
             let (dispatcher, shutdown) = (dispatcher.clone(), shutdown.clone());
+            let followers = Arc::clone(&followers);
             peers.spawn(async move {
-                let _permit = permit;
-                if let Err(reason) = answer(stream, &dispatcher, &shutdown).await {
+                if let Err(reason) = answer(stream, &dispatcher, (permit, followers), &shutdown).await {
                     warn!(%reason, "a connection on the local socket failed");
                 }
             });
@@ -297,6 +307,7 @@ async fn turn_away(mut stream: UnixStream, stranger: Stranger) {
 async fn answer(
     mut stream: UnixStream,
     dispatcher: &Dispatcher,
+    (permit, followers): (OwnedSemaphorePermit, Arc<Semaphore>),
     shutdown: &CancellationToken,
 ) -> io::Result<()> {
     let (reader, mut writer) = stream.split();
@@ -318,7 +329,22 @@ async fn answer(
             refused(format!("the request is longer than {REQUEST_MAX} bytes"))
         } else {
             match serde_json::from_slice::<Asked<Request>>(&line) {
-                Ok(Asked { request, data }) => {
+                Ok(Asked { request, follow: Some(onward), .. }) => match followers.try_acquire_owned() {
+                    Ok(_place) => {
+                        // It stays for long, and commands of others need their places.
+                        drop(permit);
+                        let ends = (reader, writer);
+                        return follow::serve(ends, dispatcher, (&request, onward), shutdown).await;
+                    }
+                    Err(_) => {
+                        let text =
+                            format!("{FOLLOWERS_MAX} shells follow what happens already: end one of them");
+                        let mut text = serde_json::to_vec(&refused(text))?;
+                        text.push(b'\n');
+                        return writer.write_all(&text).await;
+                    }
+                },
+                Ok(Asked { request, data, follow: None }) => {
                     let reply = dispatcher.request(&request.command, &request.args).await;
                     Answer { ok: reply.ok, lines: reply.lines, data: reply.data.filter(|_| data) }
                 }
@@ -350,7 +376,7 @@ fn refused(line: String) -> Answer {
 /// # Errors
 /// An [`AskError`] if there is none, or it does not answer.
 pub async fn ask(path: &Path, request: &Request) -> Result<Answer, AskError> {
-    ask_for(path, &Asked { request, data: true }).await
+    ask_for(path, &Asked { request, data: true, follow: None }).await
 }
 
 /// Sends a request like [`ask`], without data for programs in the answer.
@@ -358,18 +384,22 @@ pub async fn ask(path: &Path, request: &Request) -> Result<Answer, AskError> {
 /// # Errors
 /// An [`AskError`] if there is none, or it does not answer.
 pub async fn ask_lines(path: &Path, request: &Request) -> Result<Answer, AskError> {
-    ask_for(path, &Asked { request, data: false }).await
+    ask_for(path, &Asked { request, data: false, follow: None }).await
 }
 
-async fn ask_for(path: &Path, request: &Asked<&Request>) -> Result<Answer, AskError> {
+async fn connect(path: &Path) -> Result<UnixStream, AskError> {
     if path.as_os_str().len() > PATH_MAX {
         return Err(AskError::PathTooLong(path.to_owned()));
     }
-    let mut stream = UnixStream::connect(path).await.map_err(|cause| match cause.kind() {
+    UnixStream::connect(path).await.map_err(|cause| match cause.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning(path.to_owned()),
         io::ErrorKind::PermissionDenied => AskError::NotAllowed(path.to_owned()),
         _ => AskError::Io(cause),
-    })?;
+    })
+}
+
+async fn ask_for(path: &Path, request: &Asked<&Request>) -> Result<Answer, AskError> {
+    let mut stream = connect(path).await?;
     let (reader, mut writer) = stream.split();
     let mut text = serde_json::to_vec(request).map_err(AskError::Unreadable)?;
     text.push(b'\n');

@@ -21,6 +21,7 @@ use crate::config::{self, Config, Problems};
 use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::work::Actor;
+use crate::http::Certificate;
 use crate::journal::AuditEntry;
 use crate::l10n::Locale;
 use crate::outbox::{Redactor, Target};
@@ -79,6 +80,8 @@ pub struct Setup {
     pub access: Access,
     /// The redactor, shared with all that speak: it learns the new secrets before any agent receives them.
     pub redactor: Redactor,
+    /// The listener's certificate.
+    pub certificate: Option<Certificate>,
 }
 
 /// Reloads the configuration. Cheap to clone; reloads of all clones run one at a time.
@@ -97,16 +100,17 @@ struct Inner {
     fleet: Fleet,
     access: Access,
     redactor: Redactor,
+    certificate: Option<Certificate>,
 }
 
 impl Reloader {
     /// Creates a reloader; reads nothing yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let Setup { source, config, fleet, access, redactor } = setup;
+        let Setup { source, config, fleet, access, redactor, certificate } = setup;
         let started = Arc::new(config);
         let read = Mutex::new(Arc::clone(&started));
-        let inner = Inner { source, started, read, fleet, access, redactor };
+        let inner = Inner { source, started, read, fleet, access, redactor, certificate };
         Self { inner: Arc::new(inner) }
     }
 
@@ -132,6 +136,7 @@ impl Reloader {
                 return Err(Refusal::NotReloaded { problems, count: 1 });
             }
         };
+        inner.read_certificate().await?;
         for warning in &new.warnings {
             warn!("{}", warning.sentence(&file));
         }
@@ -193,6 +198,21 @@ impl Reloader {
         let notice = self.reload().await?;
         fleet.owe_answer(asked, &Target::Control, &notice).await?;
         Ok(notice)
+    }
+}
+
+impl Inner {
+    /// Reads the listener's certificate again.
+    async fn read_certificate(&self) -> Result<(), Refusal> {
+        let Some(certificate) = self.certificate.clone() else { return Ok(()) };
+        let read = tokio::task::spawn_blocking(move || certificate.read_again()).await;
+        let why = match read {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(why)) => why.to_string(),
+            Err(panic) => panic.to_string(),
+        };
+        error!(why, "the configuration is not taken in, and nothing has changed");
+        Err(Refusal::NotReloaded { problems: vec![why], count: 1 })
     }
 }
 

@@ -1,14 +1,17 @@
 //! Requests that are no chat lines: from the shell, the web page and the API.
 
-use serde_json::Value as Data;
+use serde_json::{Value as Data, json};
 
 use super::{Dispatcher, needed, person_key};
 use crate::access::{Role, Standing};
 use crate::chat::{Author, Inbound, Origin, Place};
 use crate::clock;
-use crate::commands::desk::Desk;
+use crate::commands::desk::{Answer, Desk};
+use crate::commands::history;
 use crate::commands::parse::{self, Heard, Room};
 use crate::core::id::NetworkName;
+use crate::core::notice::Notice;
+use crate::journal::Recorded;
 use crate::l10n::Locale;
 
 impl Dispatcher {
@@ -20,7 +23,8 @@ impl Dispatcher {
         let author = local_author();
         let standing =
             inner.access.standing(&author).unwrap_or(Standing { role: Role::Viewer, identity: None });
-        let asking = Asking { author: &author, standing: &standing, place: "local", locale: &inner.typed };
+        let (place, locale) = ("local", &inner.typed);
+        let asking = Asking { author: &author, standing: &standing, place, locale, key: None };
         self.carry_out(asking, (name, args), heard, true).await
     }
 
@@ -36,6 +40,39 @@ impl Dispatcher {
         language: Option<&str>,
         is_recorded: bool,
     ) -> Result<Reply, Vec<String>> {
+        self.request_with((author, None), (name, args), language, is_recorded).await
+    }
+
+    /// As [`Dispatcher::request_of`], under a key: with the decision it is on disk that it was made, and what it came to
+    /// ([`crate::supervisor::Replied`]).
+    ///
+    /// # Errors
+    /// The author may not have this done: what they are told.
+    pub(crate) async fn request_once(
+        &self,
+        author: &Author,
+        key: String,
+        asked: (&str, &[String]),
+    ) -> Result<Reply, Vec<String>> {
+        self.request_with((author, Some(key)), asked, None, true).await
+    }
+
+    /// The answer to a command of which the notice alone is known.
+    pub(crate) fn reply_of(&self, notice: &Notice) -> Reply {
+        let inner = &*self.inner;
+        let voice = inner.voice(&inner.typed, clock::now());
+        let line = voice.locale.notice(&inner.redactor.of(notice));
+        let (lines, data) = inner.lines(voice, Ok(Answer::lines(vec![line]).with(json!(notice))));
+        Reply { ok: true, lines, data }
+    }
+
+    async fn request_with(
+        &self,
+        (author, key): (&Author, Option<String>),
+        (name, args): (&str, &[String]),
+        language: Option<&str>,
+        is_recorded: bool,
+    ) -> Result<Reply, Vec<String>> {
         let inner = &*self.inner;
         inner.fleet.catch_up().await;
         let heard = parse::request(name, args, inner);
@@ -45,8 +82,14 @@ impl Dispatcher {
             inner.deny(author, &heard);
             return Err(vec![inner.needs_role(inner.voice(locale, clock::now()), &heard, needed)]);
         };
-        let asking = Asking { author, standing: &standing, place: crate::http::PLACE, locale };
+        let asking = Asking { author, standing: &standing, place: crate::http::PLACE, locale, key };
         Ok(self.carry_out(asking, (name, args), heard, is_recorded).await)
+    }
+
+    /// An entry of the journal as `history` has it for programs, without secrets; `None`: that role may not see it.
+    pub(crate) fn seen_by(&self, role: Role, recorded: Recorded) -> Option<Data> {
+        let seen = history::seen_by(role, recorded)?;
+        Some(self.inner.without_secrets(json!(seen)))
     }
 
     async fn carry_out(
@@ -66,7 +109,7 @@ impl Dispatcher {
             mentions: Vec::new(),
             attached: String::new(),
             own_nick: String::new(),
-            message: None,
+            message: asking.key.filter(|_| !heard.only_looks()),
             at: now,
         };
         let mut asked = inner.asked(&inbound, &heard, &Room::Private, asking.standing);
@@ -100,6 +143,8 @@ struct Asking<'a> {
     /// Place of the request in the audit trail.
     place: &'static str,
     locale: &'a Locale,
+    /// Key under which its decision is remembered.
+    key: Option<String>,
 }
 
 /// A reply to a request.

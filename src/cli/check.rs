@@ -16,6 +16,7 @@ use crate::chat::{discord, irc};
 use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
+use crate::http::Certificate;
 use crate::runtime::folder::ask;
 use crate::runtime::isolation::PUSH;
 use crate::runtime::{codex, environment};
@@ -95,6 +96,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     }
     findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));
+    findings.extend(certificate(&config));
     if !offline {
         findings.extend(servers(&config));
     }
@@ -115,6 +117,15 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     }
     say(format_args!("{bad} of {} checks failed", findings.len()));
     ExitCode::from(super::FAILED)
+}
+
+/// Whether the listener of `[http]` can encrypt, where it is to.
+fn certificate(config: &Config) -> Option<Finding> {
+    let files = config.http.as_ref()?.tls.as_ref()?;
+    Some(match Certificate::read(files) {
+        Ok(_) => Finding::good(format!("[http] encrypts with {}", files.cert.display())),
+        Err(why) => Finding::bad(why.to_string()),
+    })
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -3,13 +3,18 @@
 //!
 //! They come from the table of commands; this file knows none of them.
 
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
 
 use super::{FAILED, Global, NOT_RUNNING, complain, failed, say};
-use crate::commands::{self, COMMANDS, GROUPS};
+use crate::commands::{self, COMMANDS, GROUPS, Verb};
 use crate::l10n::Locale;
+use crate::local::follow::{Happened, Onward, Stream};
 use crate::local::{self, Answer, AskError, Request};
 use crate::outbox::clean::clean;
 
@@ -19,11 +24,18 @@ const WORDS: &str = "words";
 /// The flag that prints JSON.
 const JSON: &str = "json";
 
+/// The flag that goes on with what happens.
+const FOLLOW: &str = "follow";
+
+/// Pause between two tries to reach a herder that has ended.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// A chat command that was typed, for the running herder.
 #[derive(Debug)]
 pub(super) struct Typed {
     request: Request,
     json: bool,
+    follow: bool,
 }
 
 /// Yields the commands that the shell has. `help` is the command line's own: `herder help pause` needs no running
@@ -59,12 +71,26 @@ pub(super) fn add_to(command: Command) -> Command {
 fn subcommand(name: &'static str, entry: &'static commands::Command, locale: &Locale) -> Command {
     let aliases =
         entry.aliases.iter().copied().filter(|alias| !alias.contains(' ') && !entry.name.contains(' '));
-    Command::new(name)
+    let command = Command::new(name)
         .about(sentence(&locale.text(entry.about, &[])))
-        .override_usage(format!("herder {} [--json]", entry.usage()))
+        .override_usage(format!(
+            "herder {}{} [--json]",
+            entry.usage(),
+            if can_follow(entry) { " [--follow]" } else { "" }
+        ))
         .aliases(aliases)
         .arg(Arg::new(WORDS).num_args(0..).hide(true))
-        .arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print the answer as JSON"))
+        .arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print the answer as JSON"));
+    if !can_follow(entry) {
+        return command;
+    }
+    let follow = Arg::new(FOLLOW).long(FOLLOW).short('f').action(ArgAction::SetTrue);
+    command.arg(follow.help("Go on with what happens, until Ctrl-C, also over restarts of herder"))
+}
+
+/// Whether a command goes on with what happens if it is asked to.
+fn can_follow(entry: &commands::Command) -> bool {
+    matches!(entry.verb, Verb::History | Verb::Log)
 }
 
 /// Returns a text with an upper-case first letter, like the other entries of the help.
@@ -85,7 +111,8 @@ pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
     let entry = table().find(|entry| entry.name == name)?;
     let words = inner.get_many::<String>(WORDS).into_iter().flatten();
     let request = Request { command: entry.name.to_owned(), args: words.cloned().collect() };
-    Some(Typed { request, json: inner.get_flag(JSON) })
+    let follow = can_follow(entry) && inner.get_flag(FOLLOW);
+    Some(Typed { request, json: inner.get_flag(JSON), follow })
 }
 
 /// Asks the running herder, and prints the reply.
@@ -93,6 +120,10 @@ pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     let path = global.data_dir().join(local::FILE_NAME);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answer = match runtime {
+        Ok(runtime) if typed.follow => match runtime.block_on(follow(&path, typed)) {
+            Ok(Answer { ok: true, .. }) => return ExitCode::SUCCESS,
+            answer => answer,
+        },
         Ok(runtime) => runtime.block_on(async {
             if typed.json {
                 local::ask(&path, &typed.request).await
@@ -120,6 +151,53 @@ pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     }
 }
 
+/// Prints the answer and then what happens; connects again when herder has ended. Returns an answer that refuses, or the last one
+/// when nobody reads what is printed.
+async fn follow(path: &Path, typed: &Typed) -> Result<Answer, AskError> {
+    let (mut onward, mut is_told) = (Onward::default(), true);
+    loop {
+        let (answer, mut stream) = match Stream::open(path, &typed.request, onward).await {
+            Ok(begun) => begun,
+            Err(error) if onward.after.is_none() => return Err(error),
+            Err(_) => {
+                if !is_told {
+                    complain("herder: herder has ended; waiting for it to come back");
+                    is_told = true;
+                }
+                tokio::time::sleep(AGAIN).await;
+                continue;
+            }
+        };
+        if !answer.ok {
+            return Ok(answer);
+        }
+        is_told = false;
+        let done = Answer { ok: true, lines: Vec::new(), data: None };
+        let shown: Vec<String> = if typed.json {
+            answer.data.iter().filter_map(Value::as_array).flatten().map(Value::to_string).collect()
+        } else {
+            answer.lines.iter().map(|line| plain(line)).collect()
+        };
+        if shown.iter().any(|line| writeln!(io::stdout().lock(), "{line}").is_err()) {
+            return Ok(done);
+        }
+        while let Ok(Some(Happened { seq, line, event })) = stream.next().await {
+            onward.after = Some(seq);
+            let text = if typed.json { event.to_string() } else { plain(&line) };
+            // A place in the journal alone has nothing to show.
+            if !event.is_null() && writeln!(io::stdout().lock(), "{text}").is_err() {
+                return Ok(done);
+            }
+        }
+    }
+}
+
+/// Makes a line that cannot control the terminal, because an agent's words may be in it. The rest stays as it is: it is
+/// redacted already, and herder's sentences have the form of a shell.
+fn plain(line: &str) -> String {
+    clean(line)
+}
+
 fn print(answer: &Answer, json: bool) -> ExitCode {
     if json {
         match serde_json::to_string(answer) {
@@ -128,9 +206,7 @@ fn print(answer: &Answer, json: bool) -> ExitCode {
         }
     } else {
         for line in &answer.lines {
-            // An agent's words may be among them, which must not control the terminal. The rest of the line stays as it
-            // is: it is redacted already, and its sentences have the form of a shell.
-            let line = clean(line);
+            let line = plain(line);
             if answer.ok { say(line) } else { complain(line) }
         }
     }

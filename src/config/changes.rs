@@ -56,6 +56,7 @@ impl Config {
                 "[deadman]",
                 differ(&self.deadman, &new.deadman) || secrets_of_deadman(self) != secrets_of_deadman(new),
             ),
+            ("[http]", differ(&self.http, &new.http) || secrets_of_http(self) != secrets_of_http(new)),
             ("[history]", self.history != new.history),
         ])
     }
@@ -105,6 +106,11 @@ fn secrets_of_webhooks(config: &Config) -> Vec<(&str, Option<&SigningKey>)> {
 
 fn secrets_of_deadman(config: &Config) -> Option<&str> {
     exposed(config.deadman.as_ref().map(|deadman| &deadman.url))
+}
+
+fn secrets_of_http(config: &Config) -> Vec<&str> {
+    let tokens = config.http.iter().flat_map(|http| &http.tokens);
+    tokens.map(|token| token.secret.expose_secret()).collect()
 }
 
 /// Returns the accounts on herder's own server, if it is the only network.

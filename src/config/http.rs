@@ -29,6 +29,8 @@ pub struct Http {
     pub public_url: Option<String>,
     /// Host names that requests may use beside the listener's own, in lower case and without a port.
     pub hosts: BTreeSet<String>,
+    /// Certificate and key of the listener; `None`: connections are not encrypted.
+    pub tls: Option<TlsFiles>,
     /// True if a proxy in front encrypts the connections: cookies are `Secure` then.
     pub behind_proxy: bool,
     /// Tokens of programs.
@@ -43,10 +45,20 @@ impl Http {
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             public_url: None,
             hosts: BTreeSet::new(),
+            tls: None,
             behind_proxy: false,
             tokens: Vec::new(),
         }
     }
+}
+
+/// A certificate and its key, as PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, followed by those of its issuers.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 /// Address of the listener.
@@ -72,7 +84,8 @@ pub struct Token {
 /// Parses `[http]`.
 pub(super) fn http(section: Section<'_>) -> Http {
     let behind_proxy = section.flag("behind_proxy").unwrap_or(false);
-    let listen = listen(&section, behind_proxy);
+    let tls = tls(&section);
+    let listen = listen(&section, behind_proxy || section.has("tls_cert"));
     let public_url = section.filled("public_url").and_then(|text| {
         let url = Url::parse(&text.value).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.filter(|url| url.host_str().is_some() && url.query().is_none());
@@ -101,12 +114,29 @@ pub(super) fn http(section: Section<'_>) -> Http {
         listen,
         public_url,
         hosts,
+        tls,
         behind_proxy,
         tokens: read.into_iter().filter_map(|(_, token)| token).collect(),
     }
 }
 
-fn listen(section: &Section<'_>, behind_proxy: bool) -> Listen {
+fn tls(section: &Section<'_>) -> Option<TlsFiles> {
+    let file = |key: &'static str| section.filled(key).map(|text| section.path(&text.value));
+    match (file("tls_cert"), file("tls_key")) {
+        (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
+        (Some(_), None) => {
+            section.problem("tls_cert", "its private key is missing: name the file with tls_key");
+            None
+        }
+        (None, Some(_)) => {
+            section.problem("tls_key", "its certificate is missing: name the file with tls_cert");
+            None
+        }
+        (None, None) => None,
+    }
+}
+
+fn listen(section: &Section<'_>, is_encrypted: bool) -> Listen {
     let text = section.filled("listen").map_or_else(|| LISTEN.to_owned(), |text| text.value);
     if let Some(path) = text.strip_prefix("unix:") {
         return Listen::Unix(section.path(path));
@@ -122,11 +152,11 @@ fn listen(section: &Section<'_>, behind_proxy: bool) -> Listen {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip.is_loopback(),
     };
-    if !is_loopback && !behind_proxy {
+    if !is_loopback && !is_encrypted {
         section.problem(
             "listen",
-            "other machines can reach this address, and herder does not encrypt: listen at 127.0.0.1 behind a proxy that does, \
-             or set behind_proxy = true if one stands between",
+            "other machines can reach this address, and nothing is encrypted: name a certificate with tls_cert and tls_key, \
+             listen at 127.0.0.1 behind a proxy that has one, or set behind_proxy = true if one stands between",
         );
     }
     Listen::Tcp(address)

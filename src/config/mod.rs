@@ -38,7 +38,7 @@ use crate::outbox::Redactor;
 pub use discord::{API_URL, Call, Discord, Reach};
 pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use folders::{Folder, unusable};
-pub use http::{Http, Listen, Token};
+pub use http::{Http, Listen, TlsFiles, Token};
 pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};

@@ -1,19 +1,30 @@
 //! The API below `/api/v1`: what `herder … --json` prints, and the same commands as chat.
 
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+mod events;
+mod once;
+mod openapi;
+mod problem;
+mod routes;
+mod shapes;
+
+use std::sync::LazyLock;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::who::{Caller, Unknown};
+use super::who::Caller;
 use crate::access::Role;
+use crate::commands::dispatch::Reply;
+
+pub(super) use once::Known;
+pub(super) use problem::Problem;
+use problem::{Asked, Named};
+pub(super) use routes::routes;
 
 /// Items of a page when no `limit` is given, and the most.
 const LIMIT: (usize, usize) = (50, 500);
@@ -21,85 +32,11 @@ const LIMIT: (usize, usize) = (50, 500);
 /// Entries that can be reached by `next` in histories and logs; `herder export` has all.
 const REACH_MAX: usize = 10_000;
 
-/// What went wrong, as RFC 9457 has it.
-#[derive(Debug)]
-pub(super) struct Problem {
-    status: StatusCode,
-    detail: String,
-    /// Seconds after which it is worth trying again.
-    retry_after: Option<u32>,
-}
-
-impl Problem {
-    fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), retry_after: None }
-    }
-}
-
-impl From<Unknown> for Problem {
-    fn from(unknown: Unknown) -> Self {
-        let said = "say who you are: Authorization: Bearer <secret of a [[http.token]]>";
-        match unknown {
-            Unknown::Nothing => Self::new(StatusCode::UNAUTHORIZED, said),
-            Unknown::Wrong => {
-                Self::new(StatusCode::UNAUTHORIZED, format!("this token or session is not known; {said}"))
-            }
-            Unknown::TooMany => Self {
-                retry_after: Some(60),
-                ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute")
-            },
-        }
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let title = self.status.canonical_reason().unwrap_or("error");
-        let body = json!({
-            "type": "about:blank", "title": title, "status": self.status.as_u16(), "detail": self.detail
-        });
-        let mut response = (self.status, Json(body)).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
-    }
-}
-
-impl FromRequestParts<Shared> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        Ok(app.caller(parts).await?)
-    }
-}
-
-pub(super) fn routes() -> Router<Shared> {
-    Router::new()
-        .route("/agents", get(agents))
-        .route("/agents/{name}", get(agent))
-        .route("/agents/{name}/log", get(log))
-        .route("/tasks", get(tasks))
-        .route("/tasks/{id}", get(task))
-        .route("/asks", get(asks))
-        .route("/calls", get(calls))
-        .route("/usage", get(usage))
-        .route("/history", get(history))
-        .route("/audit", get(audit))
-        .route("/networks", get(networks))
-        .route("/commands", post(commands))
-        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is no such path below /api/v1") })
-        .method_not_allowed_fallback(|| async {
-            Problem::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "this path is asked in another way; the manual has a table",
-            )
-        })
+/// The document that describes all this.
+async fn document() -> Response {
+    static TEXT: LazyLock<String> =
+        LazyLock::new(|| openapi::document().to_json().unwrap_or_else(|_| "{}".to_owned()));
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }
 
 /// Which part of a list is wanted.
@@ -119,19 +56,36 @@ struct Window {
 
 impl Window {
     fn of(wanted: &Wanted) -> Result<Self, Problem> {
-        let limit = wanted.limit.unwrap_or(LIMIT.0);
-        if !(1..=LIMIT.1).contains(&limit) {
-            let said = format!("limit is a number from 1 to {}", LIMIT.1);
-            return Err(Problem::new(StatusCode::BAD_REQUEST, said));
+        let limit = Self::limit(wanted.limit)?;
+        let from = wanted.next.as_deref().map_or(Ok(0), Self::place)?;
+        match usize::try_from(from) {
+            Ok(from) if from <= REACH_MAX => Ok(Self { from, limit }),
+            Ok(_) | Err(_) => Err(Self::foreign()),
         }
-        let from = wanted.next.as_deref().map_or(Some(0), |next| {
-            let bytes = URL_SAFE_NO_PAD.decode(next).ok()?;
-            std::str::from_utf8(&bytes).ok()?.parse().ok()
-        });
-        let from = from.filter(|from| *from <= REACH_MAX);
-        let from =
-            from.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, "next is not one that herder gave"))?;
-        Ok(Self { from, limit })
+    }
+
+    /// How many items are wanted.
+    fn limit(limit: Option<usize>) -> Result<usize, Problem> {
+        let limit = limit.unwrap_or(LIMIT.0);
+        if (1..=LIMIT.1).contains(&limit) {
+            return Ok(limit);
+        }
+        let said = format!("limit is a number from 1 to {}", LIMIT.1);
+        Err(Problem::new(StatusCode::BAD_REQUEST, said))
+    }
+
+    /// The place that a `next` stands for.
+    fn place(next: &str) -> Result<u64, Problem> {
+        next.strip_prefix('n').and_then(|place| place.parse().ok()).ok_or_else(Self::foreign)
+    }
+
+    /// A `next` for a place.
+    fn next(place: u64) -> String {
+        format!("n{place}")
+    }
+
+    fn foreign() -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "next is not one that herder gave")
     }
 
     /// How many entries have to be read, one more than are shown, so that it is known whether there are more.
@@ -141,7 +95,7 @@ impl Window {
 
     fn cut(self, items: Vec<Value>) -> Json<Value> {
         let end = self.from.saturating_add(self.limit);
-        let next = (items.len() > end).then(|| URL_SAFE_NO_PAD.encode(end.to_string()));
+        let next = (items.len() > end).then(|| Self::next(end as u64));
         let items: Vec<Value> = items.into_iter().skip(self.from).take(self.limit).collect();
         Json(json!({ "items": items, "next": next }))
     }
@@ -172,37 +126,37 @@ async fn agents_of(app: &Shared, caller: &Caller) -> Result<Vec<Value>, Problem>
     Ok(list(status["agents"].take()))
 }
 
-async fn agents(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn agents(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     Ok(window.cut(agents_of(&app, &caller).await?))
 }
 
-async fn agent(State(app): State<Shared>, caller: Caller, Path(name): Path<String>) -> Answered {
+async fn agent(State(app): State<Shared>, caller: Caller, Named(name): Named<String>) -> Answered {
     Ok(Json(look(&app, &caller, "status", &[name]).await?))
 }
 
 async fn log(
     State(app): State<Shared>,
     caller: Caller,
-    Path(name): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Named(name): Named<String>,
+    Asked(wanted): Asked<Wanted>,
 ) -> Answered {
     let window = Window::of(&wanted)?;
     let entries = look(&app, &caller, "log", &[name, window.reach().to_string()]).await?;
     Ok(window.cut(newest_first(entries)))
 }
 
-async fn tasks(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn tasks(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let of = wanted.agent.unwrap_or_else(|| "all".to_owned());
     Ok(window.cut(list(look(&app, &caller, "task list", &[of]).await?)))
 }
 
-async fn task(State(app): State<Shared>, caller: Caller, Path(id): Path<u64>) -> Answered {
+async fn task(State(app): State<Shared>, caller: Caller, Named(id): Named<u64>) -> Answered {
     Ok(Json(look(&app, &caller, "task show", &[id.to_string()]).await?))
 }
 
-async fn asks(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn asks(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let agents = agents_of(&app, &caller).await?;
     let asks = agents.into_iter().flat_map(|mut agent| {
@@ -213,7 +167,7 @@ async fn asks(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wa
     Ok(window.cut(asks.collect()))
 }
 
-async fn calls(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn calls(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let agents = agents_of(&app, &caller).await?;
     let calls = agents.into_iter().filter(|agent| !agent["escalation"].is_null());
@@ -225,14 +179,14 @@ async fn usage(State(app): State<Shared>, caller: Caller) -> Answered {
     Ok(Json(look(&app, &caller, "usage", &["all".to_owned()]).await?))
 }
 
-async fn history(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn history(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let of = wanted.agent.unwrap_or_else(|| "all".to_owned());
     let entries = look(&app, &caller, "history", &[of, window.reach().to_string()]).await?;
     Ok(window.cut(newest_first(entries)))
 }
 
-async fn audit(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn audit(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let of = wanted.agent.unwrap_or_else(|| "all".to_owned());
     let entries = look(&app, &caller, "audit", &[of, window.reach().to_string()]).await?;
@@ -246,7 +200,7 @@ fn newest_first(entries: Value) -> Vec<Value> {
     entries
 }
 
-async fn networks(State(app): State<Shared>, caller: Caller, Query(wanted): Query<Wanted>) -> Answered {
+async fn networks(State(app): State<Shared>, caller: Caller, Asked(wanted): Asked<Wanted>) -> Answered {
     let window = Window::of(&wanted)?;
     let mut status = look(&app, &caller, "status", &["all".to_owned()]).await?;
     Ok(window.cut(list(status["links"].take())))
@@ -267,7 +221,8 @@ struct Command {
     text: Option<String>,
 }
 
-async fn commands(State(app): State<Shared>, caller: Caller, request: Request) -> Answered {
+/// Carries a command out, once for one `Idempotency-Key`.
+async fn commands(State(app): State<Shared>, caller: Caller, request: Request) -> Result<Response, Problem> {
     // A page of another site can send a form in somebody's name, and no JSON.
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
@@ -277,6 +232,7 @@ async fn commands(State(app): State<Shared>, caller: Caller, request: Request) -
             "send JSON: Content-Type: application/json",
         ));
     }
+    let key = once::key(request.headers())?;
     let body = axum::body::to_bytes(request.into_body(), super::BODY_MAX).await;
     let body =
         body.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than 64 KiB"))?;
@@ -285,7 +241,16 @@ async fn commands(State(app): State<Shared>, caller: Caller, request: Request) -
         Problem::new(StatusCode::BAD_REQUEST, said)
     })?;
     let args: Vec<String> = command.agent.into_iter().chain(command.args).chain(command.text).collect();
-    let asked = app.setup.dispatcher.request_of(&caller.author, (&command.command, &args), None, true).await;
+    if let Some(key) = key {
+        return once::carry_out(&app, &caller, &key, (command.command, args)).await;
+    }
+    let asked = (command.command.as_str(), args.as_slice());
+    let asked = app.setup.dispatcher.request_of(&caller.author, asked, None, true).await;
+    done(asked).map(IntoResponse::into_response)
+}
+
+/// Makes the answer of what a command came to.
+fn done(asked: Result<Reply, Vec<String>>) -> Answered {
     let reply = asked.map_err(|lines| Problem::new(StatusCode::FORBIDDEN, lines.join("\n")))?;
     if !reply.ok {
         return Err(Problem::new(StatusCode::CONFLICT, reply.lines.join("\n")));

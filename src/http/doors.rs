@@ -15,10 +15,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use super::tls::{Certificate, TlsError};
 use super::{Setup, app, guard};
 use crate::config::{Http, Listen};
 
@@ -33,6 +36,12 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// How long somebody may take to read what was sent before the next piece is.
 const SLOW_MAX: Duration = Duration::from_secs(20);
+
+/// Connections beyond [`CONNECTIONS_MAX`] that are told so at one time; more are hung up on.
+const TURNED_AWAY_MAX: usize = 64;
+
+/// Time limit for telling one of them.
+const TURNED_AWAY_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a connection beyond [`CONNECTIONS_MAX`] is told.
 const BUSY: &[u8] =
@@ -57,6 +66,9 @@ pub enum HttpError {
         /// Why.
         cause: io::Error,
     },
+    /// Connections cannot be encrypted.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 #[derive(Debug)]
@@ -71,6 +83,7 @@ pub struct Bound {
     listener: Listener,
     own: guard::Own,
     url: String,
+    certificate: Option<Certificate>,
 }
 
 /// Opens the listener.
@@ -78,6 +91,7 @@ pub struct Bound {
 /// # Errors
 /// The address is taken or cannot be used.
 pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
+    let certificate = settings.tls.as_ref().map(Certificate::read).transpose()?;
     let (listener, address) = match &settings.listen {
         Listen::Tcp(address) => {
             let failed = |cause| HttpError::Tcp { address: *address, cause };
@@ -93,10 +107,11 @@ pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
             (Listener::Unix(listener, path.clone()), None)
         }
     };
+    let scheme = if certificate.is_some() { "https" } else { "http" };
     let own_url =
-        address.map_or_else(|| "http://localhost".to_owned(), |address| format!("http://{address}"));
+        address.map_or_else(|| format!("{scheme}://localhost"), |address| format!("{scheme}://{address}"));
     let url = settings.public_url.clone().unwrap_or(own_url);
-    Ok(Bound { listener, own: guard::Own::new(settings, address), url })
+    Ok(Bound { listener, own: guard::Own::new(settings, address), url, certificate })
 }
 
 /// Takes away the socket of a herder that was killed.
@@ -119,12 +134,20 @@ impl Bound {
         &self.url
     }
 
+    /// The certificate, where connections are encrypted.
+    #[must_use]
+    pub fn certificate(&self) -> Option<Certificate> {
+        self.certificate.clone()
+    }
+
     /// Answers until `shutdown`; requests that have begun are answered to their end.
     pub async fn serve(self, setup: Setup, shutdown: CancellationToken) {
         let app = app(setup, self.own, shutdown.clone());
         let door = Door {
             app,
+            certificate: self.certificate,
             room: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            doorstep: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
             connections: TaskTracker::new(),
             shutdown: shutdown.clone(),
         };
@@ -152,47 +175,51 @@ impl Bound {
     }
 }
 
-/// What every connection is answered with.
+/// Everything that a connection is answered with.
 struct Door {
     app: Router,
+    certificate: Option<Certificate>,
     room: Arc<Semaphore>,
+    /// Places for those who are told that there is no room.
+    doorstep: Arc<Semaphore>,
     connections: TaskTracker,
     shutdown: CancellationToken,
 }
 
 impl Door {
     fn answer(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let certificate = self.certificate.clone();
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
-            let mut stream = stream;
+            // What costs a handshake is not for crowds.
+            let Ok(place) = Arc::clone(&self.doorstep).try_acquire_owned() else { return };
             self.connections.spawn(async move {
+                let _place = place;
                 let told = async {
-                    stream.write_all(BUSY).await?;
-                    stream.shutdown().await?;
-                    // Hanging up on a request that is still unread would take the answer with it.
-                    let mut rest = [0; 1024];
-                    while stream.read(&mut rest).await? > 0 {}
-                    Ok::<(), io::Error>(())
+                    match certificate {
+                        None => turn_away(stream).await,
+                        Some(certificate) => turn_away(shake_hands(certificate, stream).await?).await,
+                    }
                 };
                 // Whoever does not even read this is let go.
-                let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+                let _ = tokio::time::timeout(TURNED_AWAY_WITHIN, told).await;
             });
             return;
         };
         let (app, shutdown) = (self.app.clone(), self.shutdown.clone());
         self.connections.spawn(async move {
             let _place = place;
-            let mut stream = TimeoutStream::new(stream);
-            stream.set_write_timeout(Some(SLOW_MAX));
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEAD_MAX).max_buf_size(HEAD_BYTES_MAX);
-            let connection =
-                server.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(app));
-            tokio::pin!(connection);
-            let ended = tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = shutdown.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
+            let ended = match certificate {
+                None => serve(stream, app, shutdown).await,
+                Some(certificate) => {
+                    let hands = tokio::time::timeout(HEAD_MAX, shake_hands(certificate, stream));
+                    tokio::select! {
+                        () = shutdown.cancelled() => return,
+                        stream = hands => match stream {
+                            Ok(Ok(stream)) => serve(stream, app, shutdown.clone()).await,
+                            Ok(Err(reason)) => Err(reason.into()),
+                            Err(slow) => Err(slow.into()),
+                        },
+                    }
                 }
             };
             if let Err(reason) = ended {
@@ -200,4 +227,43 @@ impl Door {
             }
         });
     }
+}
+
+/// Begins to encrypt.
+async fn shake_hands<S: AsyncRead + AsyncWrite + Unpin>(
+    certificate: Certificate,
+    stream: S,
+) -> io::Result<TlsStream<S>> {
+    TlsAcceptor::from(certificate.config()).accept(stream).await
+}
+
+/// Says that there is no room.
+async fn turn_away(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    stream.write_all(BUSY).await?;
+    stream.shutdown().await?;
+    // Hanging up on a request that is still unread would take the answer with it.
+    let mut rest = [0; 1024];
+    while stream.read(&mut rest).await? > 0 {}
+    Ok(())
+}
+
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    app: Router,
+    shutdown: CancellationToken,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(SLOW_MAX));
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_MAX).max_buf_size(HEAD_BYTES_MAX);
+    let connection = server.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(app));
+    tokio::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => ended?,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await?;
+        }
+    }
+    Ok(())
 }

@@ -5,17 +5,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use super::api::Problem;
 use crate::config::Http;
 
 /// How long a request may take, its body included. Streams answer at once and go on.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
+
+/// Seconds after which a bound is worth trying again, where nobody knows better.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
 /// Headers of every answer. Scripts and styles come from herder alone, and no page may show herder's in a frame.
 const HEADERS: [(HeaderName, &str); 5] = [
@@ -81,15 +84,21 @@ pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: N
     let host =
         text(request.headers(), &header::HOST).or_else(|| request.uri().authority().map(|a| a.as_str()));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    let path = request.uri().path();
     let mut response = if !host.is_some_and(|host| own.is(host)) {
-        let said = "herder is not called so; ask by its own address, or name this host in public_url or hosts of [http]\n";
-        (StatusCode::MISDIRECTED_REQUEST, said).into_response()
+        let said = "herder is not called so; ask by its own address, or name this host in public_url or hosts of [http]";
+        refused(path, StatusCode::MISDIRECTED_REQUEST, said)
     } else if !is_safe && !is_from_here(request.headers(), &own) {
-        (StatusCode::FORBIDDEN, "this came from another site's page\n").into_response()
+        refused(path, StatusCode::FORBIDDEN, "this came from another site's page")
     } else {
         next.run(request).await
     };
+    let is_bound =
+        matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let headers = response.headers_mut();
+    if is_bound {
+        headers.entry(header::RETRY_AFTER).or_insert(RETRY_AFTER);
+    }
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
@@ -97,14 +106,23 @@ pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: N
 }
 
 pub(super) async fn timely(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
     match tokio::time::timeout(REQUEST_MAX, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => Response::builder()
-            .status(StatusCode::REQUEST_TIMEOUT)
-            .header(header::CONNECTION, "close")
-            .body(Body::from("the request took too long\n"))
-            .unwrap_or_default(),
+        Err(_) => {
+            let mut response = refused(&path, StatusCode::REQUEST_TIMEOUT, "the request took too long");
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            response
+        }
     }
+}
+
+/// A refusal in the terms of whoever asked: a problem for programs, a line for everybody else.
+fn refused(path: &str, status: StatusCode, said: &str) -> Response {
+    if path.starts_with("/api/") {
+        return Problem::new(status, said).into_response();
+    }
+    (status, format!("{said}\n")).into_response()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(15);
 
 /// Places for streams.
 #[derive(Debug)]
-pub(super) struct Streams(Arc<Semaphore>);
+pub(super) struct Streams(pub(super) Arc<Semaphore>);
 
 impl Default for Streams {
     fn default() -> Self {

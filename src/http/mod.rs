@@ -17,6 +17,7 @@ mod live;
 mod metrics;
 mod page;
 mod sessions;
+mod tls;
 mod who;
 
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub use doors::{Bound, HttpError, bind};
 pub use metrics::metrics_markdown;
 pub(crate) use sessions::CODE_GOOD_FOR;
 pub use sessions::Logins;
+pub use tls::{Certificate, TlsError};
+pub(crate) use who::NETWORK;
 
 /// Where commands of the page and the API were said, in the audit trail.
 pub(crate) const PLACE: &str = "http";
@@ -84,6 +87,7 @@ struct App {
     failed_logins: who::FailedLogins,
     health: health::Health,
     live: live::Streams,
+    once: api::Known,
     locales: Vec<Locale>,
     /// Cancelled when streams have to end.
     shutdown: CancellationToken,
@@ -99,6 +103,7 @@ fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
         failed_logins: who::FailedLogins::default(),
         health: health::Health::default(),
         live: live::Streams::default(),
+        once: api::Known::default(),
         locales: std::iter::once(setup.locale.clone()).chain(others).collect(),
         shutdown,
         setup,

@@ -145,6 +145,7 @@ pub(super) async fn enter(State(app): State<Shared>, Path(code): Path<String>, p
 
 fn set_cookie(response: &mut Response, value: &str, app: &App) {
     let is_secure = app.setup.settings.behind_proxy
+        || app.setup.settings.tls.is_some()
         || app.setup.settings.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
     let secure = if is_secure { "; Secure" } else { "" };
     let text = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");

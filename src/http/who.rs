@@ -102,6 +102,14 @@ impl App {
         Ok(Caller { author: session.author, role: session.role, form })
     }
 
+    /// Returns the caller of a stream as they are by now; `None`: their session is over. A token holds as long as herder runs.
+    pub(super) async fn still(&self, parts: &Parts, caller: &Caller) -> Option<Caller> {
+        if matches!(caller.author.origin, Origin::Token(_)) {
+            return Some(caller.clone());
+        }
+        self.caller(parts).await.ok()
+    }
+
     fn by_token(&self, token: &str) -> Result<Caller, Unknown> {
         if !self.failed_logins.allow() {
             return Err(Unknown::TooMany);

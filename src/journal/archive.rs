@@ -148,25 +148,55 @@ impl Writing {
 /// A line as number and text, or the reason why it cannot be read.
 type Scanned<'a> = Result<(u64, &'a str), ReadError>;
 
-/// Passes every line of a file to `take`. Stops where a file cannot be unpacked any further.
-fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-    let open = match File::open(file) {
-        Ok(open) => open,
-        Err(error) => return take(Err(unreadable(file, &error))),
-    };
-    let mut reader = BufReader::new(MultiGzDecoder::new(BufReader::new(open)));
-    let mut bytes = Vec::new();
-    for n in 1_u64.. {
-        bytes.clear();
-        let at = |why: &dyn std::fmt::Display| unreadable(file, &format!("line {n}: {why}"));
-        match io::Read::take(&mut reader, LINE_MAX).read_until(b'\n', &mut bytes) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => return take(Err(at(&error))),
+/// The lines of one file, from its beginning. A file that cannot be unpacked any further ends there.
+pub(super) struct Lines {
+    file: PathBuf,
+    reader: BufReader<MultiGzDecoder<BufReader<File>>>,
+    bytes: Vec<u8>,
+    n: u64,
+    is_over: bool,
+}
+
+impl Lines {
+    pub(super) fn open(file: &Path) -> Result<Self, ReadError> {
+        let open = File::open(file).map_err(|error| unreadable(file, &error))?;
+        let reader = BufReader::new(MultiGzDecoder::new(BufReader::new(open)));
+        Ok(Self { file: file.to_owned(), reader, bytes: Vec::new(), n: 0, is_over: false })
+    }
+
+    /// The next line; `None`: there are no more.
+    pub(super) fn next(&mut self) -> Option<Scanned<'_>> {
+        if self.is_over {
+            return None;
         }
-        let text = std::str::from_utf8(&bytes).map_err(|_| "it is no text".to_owned());
+        self.bytes.clear();
+        self.n += 1;
+        let at = |why: &dyn std::fmt::Display| unreadable(&self.file, &format!("line {}: {why}", self.n));
+        match io::Read::take(&mut self.reader, LINE_MAX).read_until(b'\n', &mut self.bytes) {
+            Ok(0) => {
+                self.is_over = true;
+                return None;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                self.is_over = true;
+                return Some(Err(at(&error)));
+            }
+        }
+        let text = std::str::from_utf8(&self.bytes).map_err(|_| "it is no text".to_owned());
         let line = text.and_then(|text| lines::parse(text.trim_end_matches('\n')));
-        take(line.map(|line| (line.number, line.text)).map_err(|why| at(&why)))?;
+        Some(line.map(|line| (line.number, line.text)).map_err(|why| at(&why)))
+    }
+}
+
+/// Gives every line of a file.
+fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    let mut lines = match Lines::open(file) {
+        Ok(lines) => lines,
+        Err(error) => return take(Err(error)),
+    };
+    while let Some(line) = lines.next() {
+        take(line)?;
     }
     ControlFlow::Continue(())
 }

@@ -9,7 +9,8 @@
 //! The seq of an event is its key; its revision is inserted by the writer, which alone knows it. The caller builds
 //! the rest of the text, so that no JSON is written on the writer's thread.
 
-use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::core::board::BoardEvent;
@@ -55,6 +56,43 @@ impl DecodeError {
     }
 }
 
+/// The names of all kinds of entries, as they stand in `type`, each once and in alphabetical order; `audit` is the audit trail's.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    let mut kinds = [names::<Event>(), names::<FleetEvent>(), &["audit"]].concat();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// The names of an enum's variants, which serde gives to whoever asks for one that is not there.
+fn names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let unknown = MapDeserializer::<_, Names>::new(std::iter::once(("type", "")));
+    T::deserialize(unknown).err().map_or(&[] as &[&str], |Names(names)| names)
+}
+
+/// The names that would have been known.
+#[derive(Debug)]
+struct Names(&'static [&'static str]);
+
+impl std::fmt::Display for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Names {}
+
+impl serde::de::Error for Names {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected)
+    }
+}
+
 #[derive(Deserialize)]
 struct Version {
     v: u32,
@@ -86,6 +124,40 @@ pub(super) struct EventHead {
 /// Reads the head of an event of any version.
 pub(super) fn event_head(text: &[u8]) -> Result<EventHead, DecodeError> {
     serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
+}
+
+/// The stream of an event, and its kind as [`kinds`] has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Labels {
+    pub(super) stream: Stream,
+    pub(super) kind: String,
+}
+
+/// Reads stream and kind of an event, without the rest of it.
+pub(super) fn labels(text: &[u8]) -> Result<Labels, DecodeError> {
+    #[derive(Deserialize)]
+    struct Tagged {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Entry {
+        Agent(Tagged),
+        Fleet(Tagged),
+        Audit(IgnoredAny),
+    }
+    #[derive(Deserialize)]
+    struct Event {
+        stream: Stream,
+        entry: Entry,
+    }
+    let Event { stream, entry } = serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))?;
+    let kind = match entry {
+        Entry::Agent(Tagged { kind }) | Entry::Fleet(Tagged { kind }) => kind,
+        Entry::Audit(IgnoredAny) => "audit".to_owned(),
+    };
+    Ok(Labels { stream, kind })
 }
 
 /// Builds an event's text without its head, on the caller's thread; [`event`] completes it.

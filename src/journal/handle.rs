@@ -139,6 +139,7 @@ impl Journal {
             failed: watch::Sender::new(None),
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
+            grown: watch::Sender::new(()),
             unseen: Unseen::default(),
             numbers: Arc::default(),
         });
@@ -472,8 +473,8 @@ impl Journal {
         &self.0.reader
     }
 
-    pub(super) fn unseen(&self) -> &Unseen {
-        &self.0.shown.unseen
+    pub(super) fn shown(&self) -> &Shown {
+        &self.0.shown
     }
 
     pub(super) fn waiting(&self) -> &Waiting {

@@ -83,6 +83,7 @@ impl Journal {
             failed: watch::Sender::new(None),
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
+            grown: watch::Sender::new(()),
             unseen: Unseen::default(),
             numbers: Arc::default(),
         });

@@ -30,6 +30,7 @@
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
 //! - `compact`: rebuild of a database that is much larger than its content; `recent`: a second copy of the newest events
 //! - `tally`: counts of the entries; `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
+//! - `follow`: the whole journal in order, from archives and the database, and then as it grows
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (its holder), `acked`, `recent.jsonl`, `ballast`, `archive/`,
 //! `exports/`.
@@ -47,6 +48,7 @@ pub mod encoding;
 mod error;
 mod export;
 mod fit;
+mod follow;
 mod handle;
 mod import;
 mod layout;
@@ -94,6 +96,7 @@ use crate::outbox::Post;
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
 pub use export::{Exported, export, export_to};
 pub use fit::Aside;
+pub use follow::{Filter, Followed, Follower, Page};
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use log_line::line_of;

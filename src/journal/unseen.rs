@@ -51,12 +51,12 @@ impl Unseen {
 impl Journal {
     /// Records that an agent's view shows the revision `rev` of its stream; `None` if the agent has no view any more.
     pub fn seen(&self, agent: &AgentName, rev: Option<u64>) {
-        self.unseen().seen(agent, rev);
+        self.shown().unseen.seen(agent, rev);
     }
 
     /// Waits until the agents' views show everything stored now.
     pub async fn all_seen(&self) {
-        self.unseen().nothing().await;
+        self.shown().unseen.nothing().await;
     }
 }
 

@@ -91,6 +91,8 @@ pub(super) struct Shown {
     pub(super) failed: watch::Sender<Option<String>>,
     pub(super) disk_low: watch::Sender<Option<u64>>,
     pub(super) durable: Arc<AtomicU64>,
+    /// Signals followers of the journal that more is on the disk.
+    pub(super) grown: watch::Sender<()>,
     pub(super) unseen: Unseen,
     pub(super) numbers: Arc<Numbers>,
 }
@@ -251,7 +253,10 @@ impl Writer {
         }
         self.shown.unseen.stored(&staged.heads, &self.heads);
         self.heads.extend(staged.heads);
-        self.shown.durable.store(self.last.seq, Ordering::Release);
+        let before = self.shown.durable.swap(self.last.seq, Ordering::AcqRel);
+        if self.last.seq > before {
+            self.shown.grown.send_replace(());
+        }
         self.tell(answers);
         if self.disk.is_some() && self.looked.is_none_or(|at| at.elapsed() >= DISK_EVERY) {
             self.look_at_disk();

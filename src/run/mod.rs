@@ -275,6 +275,7 @@ impl Herder {
             fleet: fleet.clone(),
             access: access.clone(),
             redactor: redactor.clone(),
+            certificate: http.as_ref().and_then(page::Opened::certificate),
         });
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),

@@ -10,7 +10,7 @@ use crate::chat::{Author, Origin};
 use crate::commands::Dispatcher;
 use crate::config::Config;
 use crate::core::id::NetworkName;
-use crate::http::{self, Bound, HttpError, Logins};
+use crate::http::{self, Bound, Certificate, HttpError, Logins};
 use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::Redactor;
@@ -29,6 +29,13 @@ pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Op
     let url = bound.url().to_owned();
     let logins = Logins::open(journal.clone(), &url).await;
     Ok(Some(Opened { bound, url, logins }))
+}
+
+impl Opened {
+    /// The certificate, where connections are encrypted.
+    pub(super) fn certificate(&self) -> Option<Certificate> {
+        self.bound.certificate()
+    }
 }
 
 impl Herder {

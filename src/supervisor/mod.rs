@@ -35,7 +35,7 @@ pub use board::Holder;
 pub use configure::Configured;
 pub use fleet::Fleet;
 pub use judges::{Judging, Splitting};
-pub use owing::Ungiven;
+pub use owing::{Replied, Ungiven};
 pub use posting::Listener;
 pub use start::{CutShort, Settings, StartError, start, start_unless};
 pub use stopping::{Resumed, StoppingAll};
@@ -56,6 +56,9 @@ use crate::runtime::{Driver, Launch, Live};
 use root::ToRoot;
 use shared::{Handle, Shared};
 
+/// Network name under which commands that came over HTTP are remembered.
+const HTTP: &str = crate::http::NETWORK;
+
 /// A command as it was given: its record, and the destination of its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
@@ -73,7 +76,13 @@ impl Asked {
     pub(crate) fn heard(&self, agent: Option<AgentName>, work: Option<WorkId>) -> Option<Memo> {
         let message = self.message.as_deref()?;
         let place = Some(self.audit.place.clone());
-        Some(Heard { agent, work, place }.memo(&self.audit.by.network, message))
+        let network = if self.is_of_http() { &NetworkName::from(HTTP) } else { &self.audit.by.network };
+        Some(Heard { agent, work, place }.memo(network, message))
+    }
+
+    /// True if it came over HTTP, whatever network its author is known on.
+    fn is_of_http(&self) -> bool {
+        self.audit.place == crate::http::PLACE
     }
 
     /// True if the line is noted only together with its reply ([`notes_lines_with_answers`]).

@@ -13,12 +13,12 @@ use tracing::{info, warn};
 
 use super::fleet::storage_refusal;
 use super::shared::Shared;
-use super::{AnswerTo, Asked, Fleet, posting};
+use super::{AnswerTo, Asked, Fleet, HTTP, posting};
 use crate::clock;
 use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
-use crate::journal::{Batch, CommitError, Journal, MEMO_MAX, Memo, ReadError};
+use crate::journal::{Batch, CommitError, Heard, Journal, MEMO_MAX, Memo, ReadError};
 use crate::outbox::{Body, Post};
 
 /// Prefix of the notes about replies that were not given yet; the adapter's own key follows.
@@ -34,6 +34,15 @@ struct Noted {
     token: Option<String>,
 }
 
+/// The reply to a command with a key, stored in the transaction of its decision.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Replied {
+    /// Time of the decision.
+    pub at: Timestamp,
+    /// The reply.
+    pub reply: Notice,
+}
+
 /// A reply that an earlier herder had not given when it ended.
 #[derive(Debug, Clone)]
 pub struct Ungiven {
@@ -47,11 +56,23 @@ pub struct Ungiven {
 
 /// Adds the reply to the posts of its decision, if it is posted; otherwise returns the note about it.
 pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at: Timestamp) -> Option<Memo> {
+    if let Some(memo) = replied(asked, reply, at) {
+        return Some(memo);
+    }
     let answer = asked.answer.as_ref()?;
     if answer.posted {
         posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), at));
     }
     memo(answer, reply, posts, at)
+}
+
+/// Returns the note about a command over HTTP that has a key ([`Replied`]); a repeat is answered by it.
+pub(super) fn replied(asked: &Asked, reply: &Notice, at: Timestamp) -> Option<Memo> {
+    let message = asked.message.as_deref().filter(|_| asked.is_of_http())?;
+    let value = |reply: &Notice| serde_json::to_string(&Replied { at, reply: reply.clone() }).ok();
+    let fits = value(reply).filter(|value| value.len() <= MEMO_MAX);
+    let value = fits.or_else(|| value(&Notice::AnswerTooLong))?;
+    Some(Memo { key: format!("{}{message}", Heard::prefix(&NetworkName::from(HTTP))), value: Some(value) })
 }
 
 /// Returns the note about a reply that is not posted; `None` if one of `posts` says the same in that place.

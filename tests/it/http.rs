@@ -1,14 +1,23 @@
 //! The page and the API of a whole herder, asked over TCP.
 
 mod api;
+mod events;
+mod follow;
 mod guard;
+mod hammer;
+mod killed;
 mod metrics;
+mod nobody;
+mod once;
 mod page;
+mod schemathesis;
+mod tls;
 
 use std::net::SocketAddr;
 
 use herder::access::Role;
 use herder::config::{Http, Listen, Token};
+use herder::run::Options;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{Client, RequestBuilder};
 
@@ -25,6 +34,7 @@ fn settings() -> Http {
         listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
         public_url: None,
         hosts: std::collections::BTreeSet::new(),
+        tls: None,
         behind_proxy: false,
         tokens: [Role::Viewer, Role::Operator, Role::Admin].map(token).into(),
     }
@@ -40,15 +50,21 @@ struct House {
 impl House {
     /// `script` is the agent's.
     async fn open(script: &str) -> Self {
+        Self::open_with(script, |_, _| ()).await
+    }
+
+    /// With other options and settings.
+    async fn open_with(script: &str, change: impl FnOnce(&mut Options, &mut Http)) -> Self {
         let server = server().await;
-        let options = inside(&server);
+        let (mut options, mut http) = (inside(&server), settings());
+        change(&mut options, &mut http);
         let script = script.to_owned();
         let scene = Scene::open_configured(
             (server, options),
             "alice",
             &["#spark", "#herder"],
             move |dir| vec![shell("spark", dir, &script)],
-            |config| config.http = Some(settings()),
+            |config| config.http = Some(http),
         )
         .await;
         let url = scene.stage.herder.page_url().expect("there is a page").to_owned();

@@ -46,6 +46,7 @@ impl Supervisor<'_> {
                 }
                 pending.memos.extend(noted);
                 let at = pending.at();
+                pending.memos.extend(owing::replied(&asked, &reply, at));
                 // These come before the posts of the decision: first the command and its reply, then its
                 // consequences.
                 let mut ahead = Vec::new();

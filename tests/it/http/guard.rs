@@ -148,3 +148,19 @@ async fn connections_and_streams_beyond_the_bound_are_told_to_come_again() {
     }
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_that_are_guessed_are_bounded_as_tokens_are() {
+    let mut house = House::open("cat").await;
+    let good = house.link().await;
+    for n in 0..20 {
+        assert_eq!(text(house.post(&format!("/login/{n:064x}"))).await.0, 410);
+    }
+    // One door for both, and it is closed for a minute: to the right one as well.
+    for request in [house.post(&good), house.get("/api/v1/agents").bearer_auth(secret(Role::Admin))] {
+        let response = request.send().await.expect("an answer");
+        let retry = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+        assert_eq!((response.status().as_u16(), retry), (429, Some("60")));
+    }
+    house.close().await;
+}

@@ -7,21 +7,21 @@ use super::{House, json as ask, text};
 use crate::stage::PATIENCE;
 
 /// A person's browser: a cookie, and what proves its forms.
-struct Browser {
-    cookie: String,
-    form: String,
+pub(super) struct Browser {
+    pub(super) cookie: String,
+    pub(super) form: String,
 }
 
 impl House {
     /// A link, as alice is given it in private.
-    async fn link(&mut self) -> String {
+    pub(super) async fn link(&mut self) -> String {
         self.scene.person.say("herder", "!page").await;
         let line = self.scene.person.hears("alice", "/login/").await;
         let at = line.find("/login/").expect("a link");
         line[at..].split_whitespace().next().expect("a path").to_owned()
     }
 
-    async fn log_in(&mut self) -> Browser {
+    pub(super) async fn log_in(&mut self) -> Browser {
         let link = self.link().await;
         let response = self.post(&link).send().await.expect("an answer");
         assert_eq!(response.status(), 303);
@@ -36,12 +36,18 @@ impl House {
         Browser { cookie, form: form.expect("a form").to_owned() }
     }
 
-    async fn see(&self, browser: &Browser, path: &str) -> (u16, String) {
+    pub(super) async fn see(&self, browser: &Browser, path: &str) -> (u16, String) {
         text(self.get(path).header("cookie", &browser.cookie)).await
     }
 
     /// Presses a button; gives the status and what the page says then.
-    async fn press(&self, browser: &Browser, command: &str, agent: &str, words: &str) -> (u16, String) {
+    pub(super) async fn press(
+        &self,
+        browser: &Browser,
+        command: &str,
+        agent: &str,
+        words: &str,
+    ) -> (u16, String) {
         let body = [
             ("form", browser.form.as_str()),
             ("command", command),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use herder::config::History;
@@ -11,8 +11,8 @@ use herder::core::agent::Agent;
 use herder::core::id::{NetworkName, PostId};
 use herder::core::time::Timestamp;
 use herder::journal::{
-    Batch, Confirmed, FleetState, ImportError, Imported, Journal, Memo, OpenError, Recorded, Settings,
-    Stream, export, import,
+    Batch, Confirmed, Filter, FleetState, Followed, ImportError, Imported, Journal, Memo, OpenError,
+    Recorded, Settings, Stream, export, import,
 };
 
 use crate::slow_archive::SlowArchive;
@@ -77,6 +77,15 @@ fn everything(journal: &Journal) -> Everything {
         posts: networks.iter().flat_map(|network| journal.undelivered(network).expect("reads")).collect(),
         id: journal.id().to_owned(),
     }
+}
+
+fn archive_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(dir.join("archive"))
+        .expect("archives")
+        .map(|entry| entry.expect("reads").path())
+        .collect();
+    files.sort();
+    files
 }
 
 fn archives(dir: &Path) -> usize {
@@ -403,4 +412,107 @@ async fn a_daily_export_is_written_once_a_day_and_seven_are_kept() {
     let newest = fs::File::open(dir.path().join("exports").join(&names[6])).expect("opens");
     flate2::read::GzDecoder::new(newest).read_to_string(&mut text).expect("reads");
     assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}
+
+/// All that a follower finds from behind `after`, as numbers; of a gap its last one, below zero.
+async fn followed(journal: &Journal, after: u64, limit: usize) -> Vec<i64> {
+    let mut follower = journal.follow(after, Filter::default());
+    let mut found = Vec::new();
+    loop {
+        let page = follower.page(limit).await.expect("reads");
+        assert!(page.steps.len() <= limit.max(1) + 1, "{}", page.steps.len());
+        found.extend(page.steps.iter().map(|step| match step {
+            Followed::Event(recorded) => recorded.seq.cast_signed(),
+            Followed::Gap(span) => -span.last.cast_signed(),
+        }));
+        if page.is_end {
+            assert_eq!(page.upto, journal.end());
+            return found;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_follower_finds_everything_once_out_of_archives_and_the_database() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+    for _ in 0..3 {
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    assert_eq!(archives(dir.path()), 3);
+    let end = journal.end().cast_signed();
+    for limit in [1, 7, 100, 1000] {
+        for after in [0, 1, 59, 60, 100, end - 1, end] {
+            let found = followed(&journal, after.cast_unsigned(), limit).await;
+            assert_eq!(found, (after + 1..=end).collect::<Vec<_>>(), "{limit} from {after}");
+        }
+    }
+    // While it is on its way, what it has not read yet goes to an archive.
+    let mut follower = journal.follow(0, Filter::default());
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        filled(&journal, 60).await;
+        let page = follower.page(50).await.expect("reads");
+        found.extend(page.steps);
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    while let page = follower.page(50).await.expect("reads")
+        && !page.steps.is_empty()
+    {
+        found.extend(page.steps);
+    }
+    let seqs: Vec<u64> = found
+        .iter()
+        .map(|step| match step {
+            Followed::Event(recorded) => recorded.seq,
+            Followed::Gap(span) => panic!("{span} is missing"),
+        })
+        .collect();
+    assert_eq!(seqs, (1..=journal.end()).collect::<Vec<_>>());
+    // Of one stream alone.
+    let only = Filter { streams: Some([of("spark")].into()), kinds: None };
+    let page = journal.follow(0, only).page(usize::MAX).await.expect("reads");
+    let all = journal.history(&of("spark"), usize::MAX, None).expect("reads");
+    let found: Vec<_> = page
+        .steps
+        .into_iter()
+        .map(|step| match step {
+            Followed::Event(recorded) => *recorded,
+            Followed::Gap(span) => panic!("{span} is missing"),
+        })
+        .collect();
+    assert_eq!(found, all);
+}
+
+#[tokio::test]
+async fn a_follower_says_what_is_missing_and_waits_for_what_comes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+    for _ in 0..3 {
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    let files = archive_files(dir.path());
+    // The first is gone, the second ends in the middle.
+    std::fs::remove_file(&files[0]).expect("removed");
+    let bytes = std::fs::read(&files[1]).expect("reads");
+    std::fs::write(&files[1], &bytes[..bytes.len() / 2]).expect("written");
+    let found = followed(&journal, 0, 1000).await;
+    let end = journal.end().cast_signed();
+    assert!(found[0] < 0 && found.iter().filter(|seq| **seq < 0).count() <= 2, "{found:?}");
+    assert_eq!(found.last(), Some(&end));
+    let mut at = 0;
+    for seq in found {
+        // A gap ends where it says, and an event follows on the one before.
+        assert!(if seq < 0 { -seq > at } else { seq == at + 1 }, "{seq} after {at}");
+        at = seq.abs();
+    }
+    let mut follower = journal.follow(journal.end(), Filter::default());
+    assert!(follower.page(10).await.expect("reads").is_end);
+    let waiting = follower.grows();
+    tokio::pin!(waiting);
+    assert!(futures_util::FutureExt::now_or_never(waiting.as_mut()).is_none(), "there is nothing to come");
+    filled(&journal, 1).await;
+    assert!(waiting.await);
 }

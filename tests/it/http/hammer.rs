@@ -1,0 +1,310 @@
+//! What breaks servers: crowds, bombs, readers that never read, and nonsense on every route.
+
+use std::time::Duration;
+
+use herder::access::Role;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+use super::{House, json as ask, secret, text};
+use crate::stage::PATIENCE;
+
+/// Connections of the crowd.
+const CROWD: usize = 10_000;
+
+fn address(house: &House) -> std::net::SocketAddr {
+    house.url.trim_start_matches("http://").parse().expect("an address")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_of_connections_keeps_nobody_out_for_long() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("the limit can be raised");
+    let house = House::open("cat").await;
+    let mut crowd = Vec::with_capacity(CROWD);
+    for n in 0..CROWD {
+        let connected = TcpStream::connect(address(&house)).await;
+        crowd.push(connected.unwrap_or_else(|error| panic!("connection {n}: {error}")));
+    }
+    // Agents and chat know nothing of it.
+    assert!(house.scene.stage.herder.fleet().agents().len() == 1);
+    drop(crowd);
+    let again = async {
+        while !house.get("/livez").send().await.is_ok_and(|answer| answer.status() == 200) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, again).await.expect("there is room again");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bombs_in_heads_and_bodies_are_refused_and_cost_their_connection() {
+    let house = House::open("cat").await;
+    let many: String = (0..2_000).map(|n| format!("X-{n}: 1\r\n")).collect();
+    let token = secret(Role::Admin);
+    let head = format!(
+        "POST /api/v1/commands HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    );
+    let chunk = format!("8000\r\n{}\r\n", "x".repeat(0x8000));
+    let deep = format!("{{\"command\":{}", "[".repeat(60_000));
+    let table: [(&str, String); 8] = [
+        ("many headers", format!("GET /livez HTTP/1.1\r\nHost: localhost\r\n{many}\r\n")),
+        (
+            "a long header",
+            format!("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(20_000)),
+        ),
+        ("a long path", format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(20_000))),
+        ("a long line without an end", "x".repeat(200_000)),
+        ("chunks without an end", format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(64))),
+        ("a large length", format!("{head}Content-Length: 99999999999\r\n\r\n{}", "x".repeat(200_000))),
+        ("two lengths", format!("{head}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
+        ("deep JSON", format!("{head}Content-Length: {}\r\n\r\n{deep}", deep.len())),
+    ];
+    for (what, request) in table {
+        let mut raw = TcpStream::connect(address(&house)).await.expect("it listens");
+        // herder may hang up before all of it is sent.
+        let _ = raw.write_all(request.as_bytes()).await;
+        let mut answer = vec![0; 4096];
+        let read = tokio::time::timeout(PATIENCE, raw.read(&mut answer)).await.expect("herder answers");
+        let answer = String::from_utf8_lossy(&answer[..read.unwrap_or(0)]).into_owned();
+        let status = answer.split(' ').nth(1).unwrap_or_default();
+        assert!(
+            answer.is_empty() || matches!(status, "400" | "404" | "413" | "414" | "431"),
+            "{what}: {answer}"
+        );
+        assert_eq!(text(house.get("/livez")).await.0, 200, "after {what}");
+    }
+    // A body that is packed is not unpacked.
+    let packed =
+        house.post("/api/v1/commands").bearer_auth(&token).header("content-type", "application/json");
+    let packed = packed.header("content-encoding", "gzip").body(vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
+    assert_eq!(ask(packed).await.0, 400);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_sends_a_body_drop_by_drop_is_answered_and_let_go() {
+    let house = House::open("cat").await;
+    let token = secret(Role::Admin);
+    let mut raw = TcpStream::connect(address(&house)).await.expect("it listens");
+    let head = format!(
+        "POST /api/v1/commands HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"
+    );
+    raw.write_all(head.as_bytes()).await.expect("sent");
+    let mut answer = Vec::new();
+    tokio::time::timeout(PATIENCE, raw.read_to_end(&mut answer))
+        .await
+        .expect("herder lets go")
+        .expect("read");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("application/problem+json"), "{answer}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
+    let house = House::open("cat").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Admin, &pause)).await.0, 200);
+    // More than the buffers of a connection take.
+    for n in 0..350 {
+        let text = format!("{n} {}", "y".repeat(30_000));
+        let long = json!({ "command": "task add", "agent": "spark", "text": text });
+        assert_eq!(ask(house.command(Role::Admin, &long)).await.0, 200);
+    }
+    let events = super::events::all(&house, Role::Admin, 500, "").await;
+    let bytes: usize = events.iter().map(|event| event.to_string().len()).sum();
+    assert!(bytes > 10_000_000, "{bytes} bytes are in no buffer as a whole");
+    let end = house.scene.stage.herder.fleet();
+    let request = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer {}\r\n\r\n",
+        secret(Role::Admin)
+    );
+    let last = events.last().and_then(|event| event["seq"].as_u64()).expect("a number");
+    let mut quiet = Vec::new();
+    for _ in 0..60 {
+        let stream = house
+            .by(Role::Admin, &format!("/events?kind=stopped&after={last}"))
+            .header("accept", "text/event-stream");
+        let response = stream.send().await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        quiet.push(response);
+    }
+    let mut stuck = Vec::new();
+    for _ in 0..4 {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a small buffer");
+        let mut raw = socket.connect(address(&house)).await.expect("it listens");
+        raw.write_all(request.as_bytes()).await.expect("sent");
+        stuck.push(raw);
+    }
+    let more = || house.by(Role::Admin, "/events").header("accept", "text/event-stream").send();
+    assert_eq!(more().await.expect("an answer").status(), 503, "64 are open");
+    // Whoever commands meanwhile is not kept waiting.
+    let resume = json!({ "command": "resume", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Admin, &resume)).await.0, 200);
+    assert_eq!(end.agents().len(), 1);
+    let back = async {
+        while more().await.expect("an answer").status() != 200 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, back).await.expect("those who never read are cut off");
+    drop((stuck, quiet));
+    house.close().await;
+}
+
+/// A request that nobody means.
+#[derive(Debug, Clone)]
+struct Nonsense {
+    method: &'static str,
+    path: &'static str,
+    query: String,
+    kind: &'static str,
+    header: (&'static str, String),
+    body: Vec<u8>,
+    has_token: bool,
+}
+
+fn nonsense() -> impl Strategy<Value = Nonsense> {
+    let methods =
+        ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get"];
+    let paths = [
+        "/",
+        "/livez",
+        "/readyz",
+        "/metrics",
+        "/live",
+        "/do",
+        "/logout",
+        "/login/x",
+        "/agents/spark",
+        "/agents/%00",
+        "/assets/style.css",
+        "/board",
+        "/tasks/1",
+        "/money",
+        "/history",
+        "/api/v1",
+        "/api/v1/agents",
+        "/api/v1/agents/spark",
+        "/api/v1/agents/spark/log",
+        "/api/v1/agents/%ff",
+        "/api/v1/tasks",
+        "/api/v1/tasks/1",
+        "/api/v1/tasks/-1",
+        "/api/v1/asks",
+        "/api/v1/calls",
+        "/api/v1/usage",
+        "/api/v1/history",
+        "/api/v1/audit",
+        "/api/v1/networks",
+        "/api/v1/events",
+        "/api/v1/commands",
+        "/api/v1/openapi.json",
+        "/api/v1/nothing",
+    ];
+    let kinds = [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "multipart/form-data",
+        "x",
+        "",
+    ];
+    let headers = [
+        "accept",
+        "cookie",
+        "authorization",
+        "origin",
+        "last-event-id",
+        "idempotency-key",
+        "accept-language",
+        "range",
+        "if-none-match",
+        "x-forwarded-host",
+        "content-encoding",
+        "expect",
+        "upgrade",
+    ];
+    let values = prop_oneof![
+        "[ -~]{0,60}",
+        Just("text/event-stream;q=0".to_owned()),
+        Just("herder=; herder==;;".to_owned()),
+        Just("bytes=0-99999999999999999999".to_owned()),
+        Just("18446744073709551616".to_owned()),
+    ];
+    let queries = prop_oneof![
+        "[a-z=&%0-9]{0,60}",
+        Just("limit=18446744073709551616&next=n99999999999999999999".to_owned()),
+        Just("after=-1&agent=,,,&kind=%00".to_owned()),
+        Just("agent=%F0%9F%98%80&limit=1&limit=2".to_owned()),
+    ];
+    let bodies = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..200),
+        "[ -~]{0,200}".prop_map(String::into_bytes),
+        Just(b"{\"command\":\"\\u0000\",\"args\":[\"\\ud83d\\ude00\"]}".to_vec()),
+        Just(b"{\"command\":\"status\",\"agent\":null,\"text\":\"\\n\"}".to_vec()),
+        Just(b"form=&command=%00&agent=%ff&text=%f0%28&back=%0d%0aX:y".to_vec()),
+    ];
+    (
+        prop::sample::select(methods.to_vec()),
+        prop::sample::select(paths.to_vec()),
+        queries,
+        prop::sample::select(kinds.to_vec()),
+        (prop::sample::select(headers.to_vec()), values),
+        bodies,
+        any::<bool>(),
+    )
+        .prop_map(|(method, path, query, kind, header, body, has_token)| Nonsense {
+            method,
+            path,
+            query,
+            kind,
+            header,
+            body,
+            has_token,
+        })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nonsense_on_every_route_is_answered_and_changes_nothing() {
+    let house = House::open("cat").await;
+    let mut runner = TestRunner::deterministic();
+    let cases: usize =
+        std::env::var("HERDER_HTTP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(600);
+    for case in 0..cases {
+        let Nonsense { method, path, query, kind, header, body, has_token } =
+            nonsense().new_tree(&mut runner).expect("a request").current();
+        let mut raw = TcpStream::connect(address(&house)).await.expect("it listens");
+        let token = if has_token && header.0 != "authorization" {
+            format!("Authorization: Bearer {}\r\n", secret(Role::Viewer))
+        } else {
+            String::new()
+        };
+        let head = format!(
+            "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\n{token}Content-Type: {kind}\r\n{}: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            header.0,
+            header.1,
+            body.len()
+        );
+        // herder may have heard enough before all of it is sent.
+        let _ = raw.write_all(&[head.as_bytes(), &body].concat()).await;
+        let mut answer = vec![0; 64 * 1024];
+        let read = tokio::time::timeout(PATIENCE, raw.read(&mut answer)).await.expect("herder answers");
+        let answer = String::from_utf8_lossy(&answer[..read.unwrap_or(0)]).into_owned();
+        let status: u16 = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let is_answer = (200..500).contains(&status) || (path == "/readyz" && status == 503);
+        assert!(is_answer, "case {case}: {head:?} {body:?}: {answer}");
+    }
+    let (_, spark) = ask(house.by(Role::Viewer, "/agents/spark")).await;
+    // Wrong tokens by the dozen close the door for everybody, for a minute.
+    assert!(spark["phase"] == "idle" || spark["status"] == 429, "{spark}");
+    house.close().await;
+}
