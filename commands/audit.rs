@@ -56,7 +56,7 @@ fn entry(recorded: &Recorded) -> Option<&AuditEntry> {
 }
 
 /// Formats an entry: `alice (account:alice, libera #spark): pause spark now`.
-pub(super) fn line(voice: Voice<'_>, audit: &AuditEntry) -> String {
+pub(crate) fn line(voice: Voice<'_>, audit: &AuditEntry) -> String {
     let identity =
         audit.by.identity.as_deref().map_or_else(|| "–".to_owned(), |identity| voice.short(identity, 100));
     voice.text(

@@ -13,12 +13,14 @@ use super::grammar::Call;
 use super::parse::Heard;
 use super::say::Voice;
 use crate::access::Role;
+use crate::chart::Chart;
 use crate::chat::Author;
 use crate::core::card::{Card, ChatThread};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
+use crate::core::usage::Unit;
 use crate::core::watch::Watch;
 use crate::core::work::WorkKind;
 use crate::journal::{Looked, ReadError, Recorded, Stream};
@@ -43,17 +45,23 @@ const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 pub(super) struct Answer {
     pub(super) lines: Vec<String>,
     pub(super) data: Option<Data>,
+    /// A picture, for networks that show files.
+    pub(super) picture: Option<Box<(Chart, Unit)>>,
     /// True if it is of no use once this herder is gone.
     pub(super) is_fleeting: bool,
 }
 
 impl Answer {
     pub(super) fn lines(lines: Vec<String>) -> Self {
-        Self { lines, data: None, is_fleeting: false }
+        Self { lines, data: None, picture: None, is_fleeting: false }
     }
 
     pub(super) fn fleeting(self) -> Self {
         Self { is_fleeting: true, ..self }
+    }
+
+    pub(super) fn drawn(self, chart: Chart, unit: Unit) -> Self {
+        Self { picture: (!chart.is_empty()).then(|| Box::new((chart, unit))), ..self }
     }
 
     pub(super) fn with(self, data: Data) -> Self {

@@ -77,7 +77,8 @@ pub(super) fn seen_by(role: Role, mut recorded: Recorded) -> Option<Recorded> {
     Some(recorded)
 }
 
-fn hide_whisper(recorded: &mut Recorded) {
+/// Hides private words of an entry.
+pub(crate) fn hide_whisper(recorded: &mut Recorded) {
     match &mut recorded.entry {
         Entry::Agent(Event::Whispered { whisper }) => "…".clone_into(&mut whisper.text),
         Entry::Agent(Event::Evaluated { judgement, .. }) => {
@@ -97,11 +98,12 @@ fn hide_whisper(recorded: &mut Recorded) {
 }
 
 /// True if an event is listed; turns are left to `log`.
-pub(super) fn is_told(recorded: &Recorded) -> bool {
+pub(crate) fn is_told(recorded: &Recorded) -> bool {
     !matches!(recorded.entry, Entry::Agent(Event::TurnObserved { .. }))
 }
 
-pub(super) fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
+/// Formats an entry as a line, without its time.
+pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     match &recorded.entry {
         Entry::Agent(event) => of_agent(voice, event),
         Entry::Fleet(event) => of_fleet(voice, event),

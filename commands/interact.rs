@@ -15,11 +15,13 @@ use super::parse::{Heard, Problem, Room};
 use super::say::Voice;
 use super::{COMMANDS, Command, Verb};
 use crate::access::{Role, Standing};
+use crate::chart::Chart;
 use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::core::id::AgentName;
 use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
+use crate::core::usage::Unit;
 use crate::l10n::Locale;
 
 /// A command given by name.
@@ -57,12 +59,20 @@ pub struct Answered {
     pub data: Option<Data>,
     /// The mistakes in what was given, which `lines` name as well.
     pub mistakes: Vec<Mistake>,
+    /// A picture, as PNG.
+    pub picture: Option<Vec<u8>>,
 }
 
 impl Answered {
     fn refused(lines: Vec<String>) -> Self {
         Self { refused: true, lines, ..Self::default() }
     }
+}
+
+/// Draws a chart, which takes some hundredths of a second of a core.
+async fn drawn((chart, unit): (Chart, Unit), locale: Locale) -> Option<Vec<u8>> {
+    let drawing = move || crate::chart::png::png(&chart, |amount| locale.amount(unit, amount));
+    tokio::task::spawn_blocking(drawing).await.ok().flatten()
 }
 
 impl Dispatcher {
@@ -108,8 +118,12 @@ impl Dispatcher {
         };
         let unclosed = matches!(&heard, Heard::Problem(Problem::Usage { why: Misfit::Unclosed(_), .. }));
         // Boxed, so that a task waiting for an interaction reserves no room for the largest command.
-        let done = Box::pin(desk.carry_out(heard)).await;
+        let mut done = Box::pin(desk.carry_out(heard)).await;
         let refused = done.is_err();
+        let picture = match done.as_mut().ok().and_then(|answer| answer.picture.take()) {
+            Some(picture) => drawn(*picture, locale.clone()).await,
+            None => None,
+        };
         let mut mistakes = match &done {
             Err(Failure::Mistakes { mistakes, .. }) => mistakes.clone(),
             _ => Vec::new(),
@@ -121,7 +135,7 @@ impl Dispatcher {
         for mistake in &mut mistakes {
             mistake.line = inner.redactor.redact(&mistake.line).into_owned();
         }
-        Answered { refused, lines, data, mistakes }
+        Answered { refused, lines, data, mistakes, picture }
     }
 
     /// Checks, before a form is shown, that the author could have this done if the form were filled in. The check

@@ -87,7 +87,8 @@ pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     }
 }
 
-pub(super) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
+/// A turn or the end of a session in a line.
+pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { text, tools, .. }) => {

@@ -74,7 +74,11 @@ mod whoami;
 
 use std::fmt::Write as _;
 
+pub(crate) use audit::line as audit_line;
 pub use dispatch::Dispatcher;
+pub(crate) use history::{hide_whisper, is_told, line as history_line};
+pub(crate) use log::line as log_line;
+pub(crate) use task::listed;
 
 use crate::access::Role;
 use crate::core::card::Priority;
@@ -356,7 +360,8 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn is_word(word: &str) -> bool {
     let word = words::fold(word);
-    let arguments = ["now", "always", "confirm", "add", "edit", "remove", "list", "show", "cancel", "auto"];
+    let arguments =
+        ["now", "always", "chart", "confirm", "add", "edit", "remove", "list", "show", "cancel", "auto"];
     first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
 }
 

@@ -1,7 +1,7 @@
 //! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the
 //! board.
 
-mod listed;
+pub(crate) mod listed;
 
 use std::sync::Arc;
 

@@ -7,10 +7,11 @@ use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
+use crate::chart::spending::{By, Spending};
 use crate::core::agent::Agent;
 use crate::core::ledger::Shared;
 use crate::core::outcome::Usage;
-use crate::core::usage::Standing;
+use crate::core::usage::{Standing, Unit, Window};
 use crate::core::watch::Counts;
 use crate::l10n::Value;
 use crate::supervisor::View;
@@ -19,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     verb: Verb::Usage,
     name: "usage",
     aliases: &[],
-    args: &[Arg::AgentOrAll],
+    args: &[Arg::AgentOrAll, Arg::Flag("chart")],
     role: Role::Viewer,
     scope: Scope::Either,
     effect: Effect::Looks,
@@ -29,6 +30,9 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
+    if call.now {
+        return chart(desk, call);
+    }
     if call.agent.is_some() {
         let view = desk.view(call)?;
         let agent = &view.agent;
@@ -52,6 +56,33 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
         "agents": views.iter().map(|view| data_of_agent(desk, view)).collect::<Vec<_>>(),
     });
     Ok(Answer::lines(lines).with(data))
+}
+
+/// The last day by hour: in dollars, or in tokens where no dollars are known.
+fn chart(desk: &Desk<'_>, call: &Call) -> Done {
+    let voice = desk.voice();
+    let (name, books) = match &call.agent {
+        Some(agent) => (agent.to_string(), vec![(agent.clone(), desk.view(call)?.agent.books.clone())]),
+        None => (voice.text("cmd-spent-fleet", &[]), desk.fleet.books()),
+    };
+    let others = voice.text("page-others", &[]);
+    let spending = |unit| Spending { window: Window::Hour, unit, by: By::Agent };
+    let drawn = |unit| spending(unit).chart(&books, (name.clone(), &others), &[], desk.now);
+    let dollars = drawn(Unit::Usd);
+    let (unit, chart) =
+        if dollars.is_empty() { (Unit::Tokens, drawn(Unit::Tokens)) } else { (Unit::Usd, dollars) };
+    let sums: Vec<f64> = chart.bars.iter().map(|bar| bar.parts.iter().sum()).collect();
+    let amount = |amount: f64| voice.locale.amount(unit, amount).into();
+    let most = sums.iter().copied().fold(0.0, f64::max);
+    let said = [("name", name.into()), ("sum", amount(sums.iter().sum())), ("most", amount(most))];
+    let lines = vec![format!("{} {}", chart.blocks(), voice.text("cmd-spent-chart", &said))];
+    let hours: Vec<_> = chart
+        .bars
+        .iter()
+        .zip(&sums)
+        .map(|(bar, sum)| json!({ "begins": bar.label, "amount": sum }))
+        .collect();
+    Ok(Answer::lines(lines).with(json!({ "unit": unit, "hours": hours })).drawn(chart, unit))
 }
 
 fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Standing]) -> String {

@@ -33,6 +33,7 @@
 //! | [`chat`] | the networks behind a common interface: [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
 //! | [`webhook`] | HTTP notifications about agents for other programs, and the dead man's switch |
 //! | [`http`] | the page, the API and the probes: one listener, opened by `[http]` |
+//! | [`chart`] | figures as a picture: SVG for the page, PNG for Discord, a line of blocks for IRC |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
 //! | [`access`] | roles and permissions of people: the only place that decides them |
 //! | [`local`] | the chat commands from the shell, over a Unix socket |
@@ -88,6 +89,7 @@
 pub mod commands;
 
 pub mod access;
+pub mod chart;
 pub mod chat;
 pub mod cli;
 pub mod clock;

@@ -28,7 +28,7 @@ impl Dispatcher {
         self.carry_out(asking, (name, args), heard, true).await
     }
 
-    /// Answers a request over HTTP, in `language` if herder has it. One that only reads is recorded if `is_recorded`:
+    /// Answers a request over HTTP, in the words of `locale` or else in those of a shell. One that only reads is recorded if `is_recorded`:
     /// an open page repeats it again and again.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Dispatcher {
         &self,
         author: &Author,
         (name, args): (&str, &[String]),
-        language: Option<&str>,
+        locale: Option<&Locale>,
         is_recorded: bool,
     ) -> Result<Reply, Vec<String>> {
         self.request_with((author, None), (name, args), language, is_recorded).await
@@ -76,7 +76,7 @@ impl Dispatcher {
         let inner = &*self.inner;
         inner.fleet.catch_up().await;
         let heard = parse::request(name, args, inner);
-        let locale = language.map_or(&inner.typed, |language| inner.locale(language));
+        let locale = locale.unwrap_or(&inner.typed);
         let needed = needed(&heard);
         let Some(standing) = inner.access.standing(author).filter(|standing| standing.role >= needed) else {
             inner.deny(author, &heard);

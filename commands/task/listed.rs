@@ -12,7 +12,7 @@ use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
 
 /// Place of a task.
-pub(super) enum Place<'a> {
+pub(crate) enum Place<'a> {
     Current(&'a Work),
     Queued(&'a Work),
     /// Handed back by its agent, and not recorded by the board yet.
@@ -54,14 +54,14 @@ impl<'a> Place<'a> {
 }
 
 /// A task in a list.
-pub(super) struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     /// The agent that has it; `None`: the board.
     agent: Option<&'a AgentName>,
     place: Place<'a>,
 }
 
 /// Returns a task of one agent, in any place.
-pub(super) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
+pub(crate) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
     let open =
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
     open.map(|work| Place::of(agent, work))
@@ -87,7 +87,7 @@ pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option
 
 /// Returns all tasks: open ones first, those of the board before others, in the order of work; then ended ones, the
 /// latest first.
-pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
+pub(crate) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
     let mut boarded: Vec<&Boarded> = board.into_iter().flat_map(|board| board.tasks.values()).collect();
     boarded.sort_by_key(|boarded| std::cmp::Reverse(boarded.work.card().priority));
     // A task that was being handed over may have arrived.
@@ -113,11 +113,34 @@ pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Lis
 }
 
 impl<'a> Listed<'a> {
+    /// The agent that has it; `None`: the board.
+    pub(crate) fn agent(&self) -> Option<&'a AgentName> {
+        self.agent
+    }
+
+    /// The task itself.
+    pub(crate) fn work(&self) -> &'a Work {
+        self.place.work()
+    }
+
+    /// Name of its state in data.
+    pub(crate) fn key(&self) -> &'static str {
+        self.place.state()
+    }
+
+    /// Its end, if it has ended.
+    pub(crate) fn over(&self) -> Option<&'a FinishedTask> {
+        match &self.place {
+            Place::Over(done) => Some(done),
+            Place::Current(_) | Place::Queued(_) | Place::Moving(_) | Place::Boarded(_) => None,
+        }
+    }
+
     pub(super) fn with(agent: &'a AgentName, place: Place<'a>) -> Option<Self> {
         Some(Self { agent: Some(agent), place })
     }
 
-    pub(super) fn line(&self, voice: Voice<'_>) -> String {
+    pub(crate) fn line(&self, voice: Voice<'_>) -> String {
         let work = self.place.work();
         let mark = match work.card().priority {
             Priority::High => "↑ ",
@@ -135,7 +158,7 @@ impl<'a> Listed<'a> {
         }
     }
 
-    fn state(&self, voice: Voice<'_>) -> String {
+    pub(crate) fn state(&self, voice: Voice<'_>) -> String {
         match &self.place {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
             Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),

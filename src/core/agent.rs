@@ -14,6 +14,7 @@ use super::outcome::{Outcome, Usage};
 use super::past::Exchange;
 use super::promotion::Standing;
 use super::spec::AgentSpec;
+use super::strip::Strip;
 use super::time::Timestamp;
 use super::usage::{Books, Waived, Warned};
 use super::watch::Watch;
@@ -258,6 +259,9 @@ pub struct Agent {
     /// Usage by hour and by day.
     #[serde(default)]
     pub books: Books,
+    /// Sessions of the last day, by hour.
+    #[serde(default, skip_serializing_if = "Strip::is_empty")]
+    pub strip: Strip,
     /// Caps that a person waived.
     #[serde(default)]
     pub waived: Vec<Waived>,
@@ -327,6 +331,7 @@ impl Default for Agent {
             conversed: Usage::default(),
             forgotten: None,
             books: Books::default(),
+            strip: Strip::default(),
             waived: Vec::new(),
             warned: Vec::new(),
             spiked: None,

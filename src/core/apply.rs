@@ -390,8 +390,14 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     agent.process = None;
     agent.stopped_by = None;
     counters::count(agent, outcome, at);
+    let failed = counters::failed(outcome.category) || outcome.category.is_of_account();
+    agent.strip.enter(at, outcome.duration, failed);
     agent.totals.turns = agent.totals.turns.saturating_add(outcome.turns.into());
     counters::spend(agent, outcome.usage, at);
+    let (meter, current) = (agent.meter, agent.current.as_mut());
+    if let Some(task) = current.filter(|work| work.kind == WorkKind::Task && !meter.is_none()) {
+        task.card_mut().spent.add(meter);
+    }
     if outcome.turns == 1 {
         // The session's only turn used all of it.
         agent.turn = agent.meter;

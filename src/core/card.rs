@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::detail::Detail;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
-use super::outcome::Category;
+use super::outcome::{Category, Usage};
 use super::spec::{AgentSpec, Permissions};
 use super::time::Timestamp;
 
@@ -140,6 +140,44 @@ pub struct Attempt {
     pub at: Timestamp,
 }
 
+/// Tokens and dollars that the sessions of a task have used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Tokens, sent and received.
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub microdollars: u64,
+}
+
+impl Spent {
+    /// Whether nothing was used, as far as anybody said.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what a session has used.
+    pub fn add(&mut self, usage: Usage) {
+        self.tokens = self.tokens.saturating_add(usage.tokens());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "dollars of a session are neither negative nor near the largest number"
+        )]
+        let micro = (usage.sane().cost_usd * 1e6).round() as u64;
+        self.microdollars = self.microdollars.saturating_add(micro);
+    }
+
+    /// Dollars.
+    #[must_use]
+    pub fn dollars(self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a sum of dollars is far below where it matters")]
+        let micro = self.microdollars as f64;
+        micro / 1e6
+    }
+}
+
 /// The card of a task; the default for most tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -165,6 +203,9 @@ pub struct Card {
     /// The thread in which it was given; the agent's words about it are posted there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ChatThread>,
+    /// Usage of its sessions so far.
+    #[serde(skip_serializing_if = "Spent::is_none")]
+    pub spent: Spent,
 }
 
 /// A thread of a channel.
@@ -191,6 +232,7 @@ impl Card {
         attempts: Vec::new(),
         came: None,
         thread: None,
+        spent: Spent { tokens: 0, microdollars: 0 },
     };
 
     /// Records a failed session.

@@ -40,6 +40,7 @@ mod react;
 mod recap;
 pub mod restart;
 pub mod spec;
+pub mod strip;
 pub mod time;
 pub mod turn;
 pub mod unseen;

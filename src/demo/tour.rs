@@ -14,8 +14,13 @@ use crate::chat::console::{self, Settings, Style, Typed};
 const NICK: &str = "tour";
 
 /// The steps: seconds after the one before, the channel without `#`, and the typed line.
-const STEPS: [(f64, &str, &str); 27] = [
+const STEPS: [(f64, &str, &str); 28] = [
     (0.2, "herder", "Welcome. I am a script that types like a person; you can type at the same time."),
+    (
+        0.3,
+        "herder",
+        "The same is on a page in a browser: its link stands above, where the demo began. Every button there is a command here.",
+    ),
     (0.3, "spark", "write a haiku about pipes"),
     (1.0, "nova", "refactor the parser, and crash in the middle"),
     (1.0, "ember", "run into the rate limit"),

@@ -142,13 +142,14 @@ impl Bound {
 
     /// Answers until `shutdown`; requests that have begun are answered to their end.
     pub async fn serve(self, setup: Setup, shutdown: CancellationToken) {
-        let app = app(setup, self.own, shutdown.clone());
+        let connections = TaskTracker::new();
+        let app = app(setup, self.own, (shutdown.clone(), connections.clone()));
         let door = Door {
             app,
             certificate: self.certificate,
             room: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             doorstep: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
-            connections: TaskTracker::new(),
+            connections,
             shutdown: shutdown.clone(),
         };
         loop {

@@ -16,6 +16,7 @@ mod health;
 mod live;
 mod metrics;
 mod page;
+mod screen;
 mod sessions;
 mod tls;
 mod who;
@@ -27,6 +28,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
 use crate::commands::Dispatcher;
@@ -89,13 +91,18 @@ struct App {
     live: live::Streams,
     once: api::Known,
     locales: Vec<Locale>,
+    screens: screen::Screens,
+    /// Stands in rendered forms for what proves that they are a session's own; nobody can guess it.
+    form_mark: String,
+    /// Tasks that end with `shutdown`, and are waited for.
+    tasks: TaskTracker,
     /// Cancelled when streams have to end.
     shutdown: CancellationToken,
 }
 
 type Shared = Arc<App>;
 
-fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
+fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, TaskTracker)) -> Router {
     let others = crate::l10n::LOCALES.iter().filter(|(name, _)| *name != setup.locale.name());
     let others = others.filter_map(|(name, _)| setup.locale.other(name).ok());
     let app = Arc::new(App {
@@ -104,7 +111,13 @@ fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
         health: health::Health::default(),
         live: live::Streams::default(),
         once: api::Known::default(),
-        locales: std::iter::once(setup.locale.clone()).chain(others).collect(),
+        screens: screen::Screens::default(),
+        form_mark: sessions::random().unwrap_or_else(|| "a-form-of-nobody".to_owned()),
+        locales: std::iter::once(setup.locale.clone())
+            .chain(others)
+            .map(|locale| locale.in_form(page::sentence))
+            .collect(),
+        tasks,
         shutdown,
         setup,
     });
@@ -115,6 +128,12 @@ fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
         .nest("/api/v1", api::routes())
         .route("/", get(page::fleet))
         .route("/agents/{name}", get(page::agent))
+        .route("/agents/{name}/sessions/{session}", get(page::transcript))
+        .route("/board", get(page::board))
+        .route("/tasks/{id}", get(page::task))
+        .route("/money", get(page::money))
+        .route("/money.csv", get(page::money_csv))
+        .route("/history", get(page::history))
         .route("/login/{code}", get(page::door).post(page::enter))
         .route("/logout", post(page::leave))
         .route("/do", post(page::act))

@@ -1,26 +1,41 @@
 //! The page: made on the server, whole without JavaScript. What changes is sent to open pages by [`super::live`].
 
+mod act;
 mod agent;
+mod board;
 mod fleet;
+mod history;
 mod layout;
+mod money;
+mod mood;
+mod needs;
+mod story;
+mod task;
+mod timeline;
 
-use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Redirect, Response};
-use serde::Deserialize;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use maud::Markup;
 
-use super::who::{COOKIE, Caller, Unknown, cookie};
+use super::screen::{Kind, Look};
+use super::who::{Caller, Unknown, cookie};
 use super::{App, Shared, api};
+use crate::access::Role;
 use crate::clock;
-use crate::commands::say::Voice;
 use crate::core::id::AgentName;
 use crate::l10n::Locale;
+use crate::supervisor::View as Seen;
 use layout::Page;
 
-pub(super) use agent::parts as agent_parts;
-pub(super) use fleet::{changed, needs, row, summary};
+pub(super) use crate::commands::say::Voice;
+pub(super) use act::{act, door, enter, leave};
+pub(super) use fleet::{Filter, changed, row, table_body};
+pub(super) use history::history;
+pub(super) use money::{money, money_csv};
+pub(super) use story::Story;
+pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
 const ASSETS: [(&str, &str, &[u8]); 4] = [
@@ -30,10 +45,11 @@ const ASSETS: [(&str, &str, &[u8]); 4] = [
     ("hx-sse.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/hx-sse.min.js")),
 ];
 
-/// What a page is made with: who looks, in which language, and when.
+/// Context of a rendering: role, language and time.
+#[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) app: &'a App,
-    pub(super) caller: &'a Caller,
+    pub(super) role: Role,
     pub(super) voice: Voice<'a>,
 }
 
@@ -44,8 +60,54 @@ impl View<'_> {
 
     /// Whether buttons are shown.
     pub(super) fn may_steer(&self) -> bool {
-        api::may_steer(self.caller)
+        api::may_steer(self.role)
     }
+}
+
+/// A piece of a page: its id, what tells whether it has changed, and its HTML.
+pub(super) type Piece = (&'static str, String, String);
+
+/// The pieces of a view that change while it is looked at, but for the fleet's rows. `still` is the same view at a moment that
+/// changes less often.
+pub(super) async fn pieces(
+    look: &Look,
+    (view, still): (&View<'_>, &View<'_>),
+    agents: &[Seen],
+    story: &mut Story,
+) -> Vec<Piece> {
+    let plain = |id, html: Markup| {
+        let html = html.into_string();
+        (id, html.clone(), html)
+    };
+    let summary = |view: &View<'_>| fleet::summary(view, agents).into_string();
+    let mut pieces = vec![("summary", summary(still), summary(view))];
+    match look {
+        Look::Fleet(filter) => {
+            let needs = |view: &View<'_>| needs::needs(view, agents, &filter.path()).into_string();
+            pieces.push(("needs", needs(still), needs(view)));
+            pieces.push(plain("counts", fleet::counts(view, agents, filter)));
+            pieces.push(plain("spend", fleet::spend(view, agents)));
+        }
+        Look::Agent(name) => {
+            if let Some(seen) = agents.iter().find(|seen| seen.name == *name) {
+                story.go_on(view.app, name).await;
+                pieces.push((
+                    "head",
+                    agent::head(still, seen).into_string(),
+                    agent::head(view, seen).into_string(),
+                ));
+                let sessions = |view: &View<'_>| timeline::timeline(view, seen, story).into_string();
+                pieces.push(("timeline", sessions(still), sessions(view)));
+                pieces.push(plain("tail", agent::tail(view, seen, story)));
+            }
+        }
+        Look::Board => {
+            let board = |view: &View<'_>| board::board(view, agents).into_string();
+            pieces.push(("board", board(still), board(view)));
+        }
+        Look::Still => {}
+    }
+    pieces
 }
 
 impl App {
@@ -61,11 +123,16 @@ impl App {
         found.unwrap_or(&self.locales[0])
     }
 
-    pub(super) fn view<'a>(&'a self, caller: &'a Caller, locale: &'a Locale) -> View<'a> {
-        View { app: self, caller, voice: Voice { locale, now: clock::now(), redactor: &self.setup.redactor } }
+    /// The language of that name.
+    pub(super) fn locale(&self, name: &str) -> &Locale {
+        self.locales.iter().find(|locale| locale.name() == name).unwrap_or(&self.locales[0])
     }
 
-    /// What somebody sees who is not logged in.
+    pub(super) fn view<'a>(&'a self, role: Role, locale: &'a Locale) -> View<'a> {
+        View { app: self, role, voice: Voice { locale, now: clock::now(), redactor: &self.setup.redactor } }
+    }
+
+    /// Page for people who are not logged in.
     fn locked(&self, parts: &Parts, unknown: Unknown) -> Response {
         let locale = self.language(parts);
         let status = match unknown {
@@ -75,17 +142,39 @@ impl App {
         let (title, text) = (locale.text("page-locked-title", &[]), locale.text("page-locked-text", &[]));
         (status, layout::plain(&self.setup.name, locale, &title, &text, None)).into_response()
     }
+
+    fn missing(&self, parts: &Parts) -> Response {
+        let locale = self.language(parts);
+        let text = locale.text("page-nowhere", &[]);
+        (StatusCode::NOT_FOUND, layout::plain(&self.setup.name, locale, &text, "", None)).into_response()
+    }
+
+    /// Lines that a command which only looks has for this person.
+    async fn lines(&self, caller: &Caller, locale: &Locale, command: &str, args: &[String]) -> Vec<String> {
+        let asked = (command, args);
+        let reply = self.setup.dispatcher.request_of(&caller.author, asked, Some(locale), false).await;
+        reply.map_or_else(|lines| lines, |reply| reply.lines)
+    }
 }
 
-pub(super) async fn fleet(State(app): State<Shared>, parts: Parts) -> Response {
+/// Takes the marks of chat out of a sentence of herder's own; the words of others in it stay as they are.
+pub(super) fn sentence(text: &str) -> String {
+    text.replace("**", "")
+}
+
+pub(super) async fn fleet(State(app): State<Shared>, Query(filter): Query<Filter>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let view = app.view(&caller, app.language(&parts));
-    let said = cookie(&parts).map(|cookie| app.setup.logins.said(cookie)).unwrap_or_default();
+    let filter = filter.bounded();
+    let locale = app.language(&parts);
+    let kind = Kind { look: Look::Fleet(filter.clone()), role: caller.role, language: locale.name() };
+    let shown = app.shown(&kind).await;
+    let view = app.view(caller.role, locale);
+    let body = fleet::body(&view, &shown, &filter);
     let title = view.text("page-title-fleet");
-    Page { title: &title, live: "/live", said: &said }.show(&view, &fleet::body(&view)).into_response()
+    Page { title: &title, at: Some("/"), live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
 }
 
 pub(super) async fn agent(State(app): State<Shared>, Path(name): Path<String>, parts: Parts) -> Response {
@@ -93,131 +182,66 @@ pub(super) async fn agent(State(app): State<Shared>, Path(name): Path<String>, p
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
-    let view = app.view(&caller, locale);
     let seen = AgentName::new(&name).ok().and_then(|name| app.setup.fleet.view(&name));
-    let Some(seen) = seen else { return missing(&app, locale) };
-    let said = cookie(&parts).map(|cookie| app.setup.logins.said(cookie)).unwrap_or_default();
-    let body = agent::body(&view, &seen).await;
-    let live = format!("/live?agent={}", seen.name);
-    Page { title: seen.name.as_str(), live: &live, said: &said }.show(&view, &body).into_response()
-}
-
-fn missing(app: &App, locale: &Locale) -> Response {
-    let text = locale.text("page-nowhere", &[]);
-    (StatusCode::NOT_FOUND, layout::plain(&app.setup.name, locale, &text, "", None)).into_response()
-}
-
-pub(super) async fn nowhere(State(app): State<Shared>, parts: Parts) -> Response {
-    missing(&app, app.language(&parts))
-}
-
-/// Shows a button: a program that fetches links to preview them uses nothing up.
-pub(super) async fn door(State(app): State<Shared>, Path(code): Path<String>, parts: Parts) -> Response {
+    let Some(seen) = seen else { return app.missing(&parts) };
     let locale = app.language(&parts);
-    let title = locale.text("page-door-title", &[]);
-    if !app.setup.logins.is_good(&code) {
-        let text = locale.text("page-door-over", &[]);
-        return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
-            .into_response();
-    }
-    let text = locale.text("page-door-text", &[]);
-    let button = locale.text("page-door-button", &[("name", app.setup.name.as_str().into())]);
-    layout::plain(&app.setup.name, locale, &title, &text, Some((&format!("/login/{code}"), &button)))
-        .into_response()
+    let kind = Kind { look: Look::Agent(seen.name.clone()), role: caller.role, language: locale.name() };
+    let shown = app.shown(&kind).await;
+    let view = app.view(caller.role, locale);
+    let settings = app.lines(&caller, locale, "agent show", &[seen.name.to_string()]).await;
+    let body = agent::body(&view, &seen, &shown, &settings);
+    let live = format!("/live?agent={}&at={}", seen.name, shown.id);
+    Page { title: seen.name.as_str(), at: None, live: Some(&live) }.show(
+        &view,
+        (&caller, cookie(&parts)),
+        &shown,
+        &body,
+    )
 }
 
-pub(super) async fn enter(State(app): State<Shared>, Path(code): Path<String>, parts: Parts) -> Response {
-    let locale = app.language(&parts);
-    if !app.failed_logins.allow() {
-        return app.locked(&parts, Unknown::TooMany);
-    }
-    let Some(made) = app.setup.logins.redeem(&code).await else {
-        app.failed_logins.count();
-        let (title, text) = (locale.text("page-door-title", &[]), locale.text("page-door-over", &[]));
-        return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
-            .into_response();
+/// All that was said in one session.
+pub(super) async fn transcript(
+    State(app): State<Shared>,
+    Path((name, session)): Path<(String, u64)>,
+    parts: Parts,
+) -> Response {
+    let caller = match app.caller(&parts).await {
+        Ok(caller) => caller,
+        Err(unknown) => return app.locked(&parts, unknown),
     };
-    let mut response = Redirect::to("/").into_response();
-    set_cookie(&mut response, &format!("{made}; Max-Age=604800"), &app);
-    response
+    let Ok(name) = AgentName::new(&name) else { return app.missing(&parts) };
+    let locale = app.language(&parts);
+    let args = [name.to_string(), "session".to_owned(), session.to_string()];
+    let lines = app.lines(&caller, locale, "log", &args).await;
+    let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
+    let view = app.view(caller.role, locale);
+    let body = agent::transcript(&view, &name, session, &lines);
+    let title = format!("{name} {session}");
+    Page { title: &title, at: None, live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
 }
 
-fn set_cookie(response: &mut Response, value: &str, app: &App) {
-    let is_secure = app.setup.settings.behind_proxy
-        || app.setup.settings.tls.is_some()
-        || app.setup.settings.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
-    let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
-    if let Ok(text) = HeaderValue::from_str(&text) {
-        response.headers_mut().insert(header::SET_COOKIE, text);
-    }
-}
-
-/// A form of the page.
-#[derive(Debug, Deserialize)]
-pub(super) struct Act {
-    /// What proves that the form is one of this session's.
-    #[serde(default)]
-    form: String,
-    /// The command and its words, as in a shell.
-    #[serde(default)]
-    command: String,
-    /// Whom it is for.
-    #[serde(default)]
-    agent: String,
-    /// Words of the person, as the last argument.
-    #[serde(default)]
-    text: String,
-    /// Where to go on.
-    #[serde(default)]
-    back: String,
-}
-
-pub(super) async fn leave(State(app): State<Shared>, parts: Parts, Form(act): Form<Act>) -> Response {
-    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts))
-        && caller.form == act.form
-    {
-        app.setup.logins.end(cookie).await;
-    }
-    let mut response = Redirect::to("/").into_response();
-    set_cookie(&mut response, "; Max-Age=0", &app);
-    response
-}
-
-/// Carries out what a button says, and shows what it came to on the page it was on.
-pub(super) async fn act(State(app): State<Shared>, parts: Parts, Form(act): Form<Act>) -> Response {
+pub(super) async fn board(State(app): State<Shared>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let locale = app.language(&parts);
-    let Some(cookie) = cookie(&parts).filter(|_| !caller.form.is_empty()) else {
-        return app.locked(&parts, Unknown::Nothing);
-    };
-    let said: Vec<String> = if caller.form == act.form {
-        let (name, args) = words(&act);
-        let asked = (name.as_str(), args.as_slice());
-        let done = app.setup.dispatcher.request_of(&caller.author, asked, Some(locale.name()), true).await;
-        done.map_or_else(|lines| lines, |reply| reply.lines)
-    } else {
-        vec![locale.text("page-form-old", &[])]
-    };
-    // Names are bold in chat.
-    app.setup.logins.say(cookie, said.iter().map(|line| line.replace("**", "")).collect());
-    // A path of herder's own, and nothing that a browser takes for another host.
-    let is_own =
-        act.back.starts_with('/') && !act.back.starts_with("//") && !act.back.contains(['\\', '\r', '\n']);
-    Redirect::to(if is_own { &act.back } else { "/" }).into_response()
+    let kind = Kind { look: Look::Board, role: caller.role, language: locale.name() };
+    let shown = app.shown(&kind).await;
+    let view = app.view(caller.role, locale);
+    let body = board::body(&view, &shown);
+    let title = view.text("page-title-board");
+    let live = format!("/live?view=board&at={}", shown.id);
+    Page { title: &title, at: Some("/board"), live: Some(&live) }.show(
+        &view,
+        (&caller, cookie(&parts)),
+        &shown,
+        &body,
+    )
 }
 
-/// The command of a form, and its arguments: the agent first, the person's words last.
-fn words(act: &Act) -> (String, Vec<String>) {
-    let mut pieces = act.command.split('|').map(str::to_owned);
-    let name = pieces.next().unwrap_or_default();
-    let agent = Some(act.agent.clone()).filter(|agent| !agent.is_empty());
-    let text = Some(act.text.trim().to_owned()).filter(|text| !text.is_empty());
-    (name, agent.into_iter().chain(pieces).chain(text).collect())
+pub(super) async fn nowhere(State(app): State<Shared>, parts: Parts) -> Response {
+    app.missing(&parts)
 }
 
 pub(super) async fn asset(Path(file): Path<String>) -> Response {

@@ -278,7 +278,7 @@ impl Logins {
 }
 
 /// 256 bits that nobody guesses, in letters and digits.
-fn random() -> Option<String> {
+pub(super) fn random() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
     Some(hex(&bytes))

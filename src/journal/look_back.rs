@@ -78,6 +78,25 @@ impl Journal {
         .await
     }
 
+    /// Gives the entries of all streams to `take`, the newest first, until that has enough or the database has no more; archives
+    /// are not read. Gives back what `take` has made of `gathered`.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn look_back_over_all<G: Send + 'static>(
+        &self,
+        gathered: G,
+        mut take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<G, ReadError> {
+        let reader = self.reader().clone();
+        blocking(move || {
+            let mut gathered = gathered;
+            guarded(|| reader.back_over_all(&mut |recorded| take(&mut gathered, recorded)))?;
+            Ok::<_, ReadError>(gathered)
+        })
+        .await
+    }
+
     /// Returns the last `limit` entries of a stream, oldest first, like [`Journal::look_back`].
     ///
     /// # Errors

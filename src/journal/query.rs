@@ -196,6 +196,24 @@ impl Reader {
         Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
+    /// Gives the database's entries of all streams, newest first, until `take` has enough. Those that cannot be read are left out.
+    pub(super) fn back_over_all(
+        &self,
+        take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        for seq in (1..=self.durable()).rev() {
+            let is_over = match readable(self.event(seq))? {
+                Some(Some(recorded)) => take(recorded).is_break(),
+                Some(None) => self.was_moved(seq)?,
+                None => false,
+            };
+            if is_over {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the last `limit` entries before revision `before`, oldest first. Unreadable ones are left out.
     pub(super) fn history(
         &self,

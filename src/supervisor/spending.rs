@@ -12,7 +12,7 @@ use crate::core::ledger::{Scope, Shared as Together, Tallies, Used, caps_of};
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
-use crate::core::usage::{Standing, Warned, window};
+use crate::core::usage::{Books, Standing, Warned, window};
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent};
 
@@ -38,6 +38,14 @@ impl Shared {
 }
 
 impl Fleet {
+    /// Returns the books of all agents, removed ones included.
+    #[must_use]
+    pub fn books(&self) -> Vec<(AgentName, Books)> {
+        let kept = self.shared.ledger.read().unwrap_or_else(PoisonError::into_inner).kept.clone();
+        let there = self.agents().into_iter().map(|view| (view.name, view.agent.books.clone()));
+        there.chain(kept).collect()
+    }
+
     /// Returns the usage of all agents together, then that of each account.
     #[must_use]
     pub fn usage(&self) -> Vec<Together> {

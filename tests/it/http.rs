@@ -3,15 +3,19 @@
 mod api;
 mod events;
 mod follow;
-mod guard;
 mod hammer;
 mod killed;
+mod browser;
+mod guard;
+mod looks;
 mod metrics;
 mod nobody;
 mod once;
 mod page;
 mod schemathesis;
 mod tls;
+mod picture;
+mod views;
 
 use std::net::SocketAddr;
 
@@ -21,7 +25,7 @@ use herder::run::Options;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{Client, RequestBuilder};
 
-use crate::stage::{Scene, inside, server, shell};
+use crate::stage::{Scene, embedded_network, inside, server, shell};
 
 /// The secret of a role's token.
 fn secret(role: Role) -> String {
@@ -67,10 +71,26 @@ impl House {
             |config| config.http = Some(http),
         )
         .await;
+        Self::of(scene)
+    }
+
+    fn of(scene: Scene) -> Self {
         let url = scene.stage.herder.page_url().expect("there is a page").to_owned();
         // As a browser, but for redirects, which are looked at.
         let client = Client::builder().redirect(Redirects::none()).no_proxy().build().expect("a client");
         Self { scene, url, client }
+    }
+
+    /// The same herder, ended and started again with its one agent and at its old address.
+    async fn restarted(self, script: &str) -> Self {
+        let Scene { dir, server, person, stage } = self.scene;
+        stage.close().await;
+        let agents = vec![shell("spark", dir.path(), script)];
+        let mut config = crate::stage::config(dir.path(), vec![embedded_network(&server)], agents);
+        let address = self.url.strip_prefix("http://").and_then(|address| address.parse().ok());
+        config.http = Some(Http { listen: Listen::Tcp(address.expect("an address")), ..settings() });
+        let stage = crate::stage::Stage::open(config, inside(&server)).await;
+        Self::of(Scene { dir, server, person, stage })
     }
 
     fn get(&self, path: &str) -> RequestBuilder {

@@ -61,6 +61,8 @@ pub(super) struct Reply {
     pub(super) lines: Vec<String>,
     /// True if only the person may see it.
     pub(super) private: bool,
+    /// A picture that follows it, as PNG.
+    pub(super) picture: Option<Vec<u8>>,
     /// The buttons under it.
     pub(super) rows: Vec<CreateActionRow>,
     /// The agent that its buttons concern, and the time since which it is stopped: the buttons show answers given elsewhere.
@@ -71,7 +73,12 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn of(answered: Answered) -> Self {
-        Self { lines: answered.lines, private: answered.refused, ..Self::default() }
+        Self {
+            lines: answered.lines,
+            private: answered.refused,
+            picture: answered.picture,
+            ..Self::default()
+        }
     }
 
     /// Builds a private answer of one line.
@@ -97,6 +104,12 @@ fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
     let mut messages = renderer.lines(&post);
     if messages.is_empty() {
         messages.push("👀".to_owned());
+    }
+    if let Some(picture) = &reply.picture {
+        messages.truncate(MESSAGES_MAX);
+        // A file comes with a message of its own, which may be empty beside it.
+        messages.push(String::new());
+        return Laid { messages, file: Some(File { name: "chart.png".to_owned(), bytes: picture.clone() }) };
     }
     if messages.len() <= MESSAGES_MAX {
         return Laid { messages, file: None };

@@ -1,19 +1,28 @@
-//! One agent: what it does, its buttons, what waits, what it said, what happened.
+//! One agent: what it does, its buttons, its sessions, what waits, what it said, what happened.
 
 use maud::{Markup, html};
 
 use super::View;
-use super::fleet::{ABORT, Mood, PAUSE, PAUSE_NOW, RESTART, RESUME, buttons, fields, needs_of};
+use super::fleet::tool;
+use super::mood::Mood;
+use super::needs::{ABORT, PAUSE, PAUSE_NOW, RESTART, RESUME, ago, buttons, cards, fields};
+use super::story::Story;
+use crate::access::Role;
+use crate::commands::say::count;
+use crate::commands::{history_line, log_line};
+use crate::core::id::AgentName;
+use crate::core::work::WorkKind;
+use crate::http::screen::Shown;
 use crate::supervisor::View as Seen;
 
-/// Turns of the log that are shown, and events.
-const SHOWN: (&str, &str) = ("5", "20");
+/// Works of the queue that are shown.
+const QUEUE_MAX: usize = 20;
 
-pub(super) async fn body(view: &View<'_>, seen: &Seen) -> Markup {
+pub(super) fn body(view: &View<'_>, seen: &Seen, shown: &Shown, settings: &[String]) -> Markup {
     let back = format!("/agents/{}", seen.name);
     let label = |id| view.voice.text(id, &[("agent", (&seen.name).into())]);
     html! {
-        (parts(view, seen, false).await)
+        (shown.piece("head"))
         @if view.may_steer() {
             div.speak {
                 @for (command, said, text) in [("task add", "page-give-label", "page-give"), ("whisper", "page-whisper-label", "page-whisper")] {
@@ -25,49 +34,87 @@ pub(super) async fn body(view: &View<'_>, seen: &Seen) -> Markup {
                 }
             }
         }
+        (shown.piece("timeline"))
+        (shown.piece("tail"))
+        details.settings {
+            summary { (view.text("page-settings")) }
+            pre.log tabindex="0" { @for line in settings { (line) "\n" } }
+        }
         p.back { a href="/" { "← " (view.text("page-back")) } }
     }
 }
 
-/// What of it changes while it is looked at.
-pub(in super::super) async fn parts(view: &View<'_>, seen: &Seen, oob: bool) -> Markup {
+/// Its state, its figures and its buttons.
+pub(super) fn head(view: &View<'_>, seen: &Seen) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
     let mood = Mood::of(seen);
     let back = format!("/agents/{}", seen.name);
-    let name = seen.name.to_string();
-    let oob = oob.then_some("true");
-    let said = lines(view, "log", &[name.clone(), SHOWN.0.to_owned()]).await;
-    let happened = lines(view, "history", &[name, SHOWN.1.to_owned()]).await;
+    let today = agent.books.today(voice.now, None);
+    let works = agent.session().is_some();
+    let totals = &agent.totals;
     html! {
-        section #head.agent class=(mood.class()) hx-swap-oob=[oob] {
+        section #head.agent class=(mood.class()) hx-swap-oob="true" {
             h1 { span.sign aria-hidden="true" { (mood.sign()) } " " (seen.name) }
-            p.phase { (voice.phase(agent, seen.hold.as_ref())) }
+            p.phase { (voice.phase(agent, seen.hold.as_ref())) " " (ago(view, agent.since)) }
+            dl.facts {
+                @if works {
+                    div { dt { (view.text("page-tool")) } dd { (tool(view, seen)) } }
+                    div { dt { (view.text("page-turns")) } dd { (seen.live.turns) } }
+                }
+                div { dt { (view.text("page-tokens")) } dd { (count(today.tokens())) } }
+                div { dt { (view.text("page-cost")) } dd { (voice.locale.money(today.cost_usd)) } }
+                div { dt { (view.text("page-sessions")) } dd { (voice.locale.number(totals.sessions)) } }
+                div { dt { (view.text("page-crashes")) } dd { (voice.locale.number(totals.crashes)) } }
+                div { dt { (view.text("page-queue")) } dd { (agent.queue.len()) } }
+            }
             (buttons(view, seen, &[PAUSE, PAUSE_NOW, RESUME, ABORT, RESTART], &back))
-            @for need in needs_of(view, seen, &back) { (need) }
+            (cards(view, seen, &back))
         }
-        div #tail hx-swap-oob=[oob] {
+    }
+}
+
+/// Its last words, its queue and its last events.
+pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
+    let (agent, voice) = (&*seen.agent, view.voice);
+    let said: Vec<String> = story.said.iter().filter_map(|turn| log_line(voice, turn)).collect();
+    html! {
+        div #tail hx-swap-oob="true" {
+            section {
+                h2 { (view.text("page-said")) }
+                @if said.is_empty() { p.quiet { (view.text("page-said-nothing")) } } @else {
+                    // The newest line stands where the eye is: at the bottom, as in a terminal.
+                    pre.log.live tabindex="0" { @for line in &said { (line) "\n" } }
+                }
+            }
             @if !agent.queue.is_empty() {
                 section {
                     h2 { (view.text("page-waiting")) }
-                    ol { @for work in agent.queue.iter().take(20) { li { (voice.work(work)) } } }
+                    ol.queue { @for work in agent.queue.iter().take(QUEUE_MAX) {
+                        li {
+                            @if work.kind == WorkKind::Task { a href={ "/tasks/" (work.id) } { (voice.work(work)) } } @else { (voice.work(work)) }
+                        }
+                    } }
                 }
             }
             section {
-                h2 { (view.text("page-said")) }
-                pre.log { @for line in &said { (line) "\n" } }
-            }
-            section {
                 h2 { (view.text("page-happened")) }
-                pre.log { @for line in &happened { (line) "\n" } }
+                ul.events {
+                    @for recorded in story.happened(view.role >= Role::Operator) {
+                        li { time { (voice.locale.time(recorded.at)) } " " (history_line(voice, &recorded)) }
+                    }
+                }
+                p { a href={ "/history?agent=" (seen.name) } { (view.text("page-all-events")) } }
             }
         }
     }
 }
 
-async fn lines(view: &View<'_>, command: &str, args: &[String]) -> Vec<String> {
-    let dispatcher = &view.app.setup.dispatcher;
-    let language = view.voice.locale.name();
-    let asked = dispatcher.request_of(&view.caller.author, (command, args), Some(language), false).await;
-    let lines = asked.map_or_else(|lines| lines, |reply| reply.lines);
-    lines.into_iter().map(|line| line.replace("**", "")).collect()
+/// All that was said in one session.
+pub(super) fn transcript(view: &View<'_>, name: &AgentName, session: u64, lines: &[String]) -> Markup {
+    let title = view.voice.text("page-transcript-of", &[("agent", name.into()), ("session", session.into())]);
+    html! {
+        h1 { (title) }
+        pre.log.whole tabindex="0" { @for line in lines { (line) "\n" } }
+        p.back { a href={ "/agents/" (name) } { "← " (name) } }
+    }
 }

@@ -1,306 +1,346 @@
-//! All agents: what needs a person first, then a row for each.
+//! All agents: what needs a person first, then a row for each that passes the filter.
 
 use std::sync::Arc;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
+use serde::Deserialize;
 
 use super::View;
-use crate::commands::say::{DOT, WORK_MAX, count, task};
-use crate::core::agent::Phase;
-use crate::core::ask::{About, Ask};
-use crate::core::event::PauseReason;
-use crate::core::watch::Escalation;
-use crate::outbox::clean::visible;
+use super::mood::Mood;
+use crate::chat::LinkState;
+use crate::commands::say::{WORK_MAX, count, task};
+use crate::core::strip::HourState;
+use crate::core::usage::{Unit, Window, hour};
+use crate::core::work::WorkKind;
+use crate::http::screen::Shown;
 use crate::supervisor::View as Seen;
 
-/// The most of somebody's words in one line.
-const LINE_MAX: usize = 200;
+/// The longest part of a filter, in characters.
+const FILTER_MAX: usize = 60;
 
-/// What a colour and a sign mean, everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mood {
-    Needs,
-    Works,
-    Waits,
-    Rests,
-    Failed,
+/// The most tags that are offered.
+const TAGS_MAX: usize = 100;
+
+/// Which agents are shown; empty parts let everybody pass.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(default)]
+pub(in super::super) struct Filter {
+    phase: String,
+    tag: String,
+    text: String,
 }
 
-impl Mood {
-    pub(super) fn of(seen: &Seen) -> Self {
-        let agent = &*seen.agent;
-        if agent.watch.escalation.is_some() || !agent.asks.is_empty() {
-            return Self::Needs;
-        }
-        match &agent.phase {
-            Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => Self::Works,
-            Phase::Waiting { .. } => Self::Waits,
-            Phase::NeedsIntervention | Phase::Degraded => Self::Failed,
-            Phase::Paused { reason } => match reason {
-                PauseReason::Person(_) | PauseReason::StopAll(_) => Self::Rests,
-                PauseReason::Failure(_)
-                | PauseReason::Account(_)
-                | PauseReason::Survivors
-                | PauseReason::Cap(_)
-                | PauseReason::Escalation => Self::Failed,
-            },
-            Phase::Idle if seen.hold.is_some() && agent.wants().is_some() => Self::Waits,
-            Phase::Idle | Phase::Removed => Self::Rests,
-        }
+impl Filter {
+    /// The same, as short as a person types.
+    pub(in super::super) fn bounded(&self) -> Self {
+        let cut = |text: &str| text.trim().chars().take(FILTER_MAX).collect::<String>();
+        Self { phase: cut(&self.phase), tag: cut(&self.tag), text: cut(&self.text).to_lowercase() }
     }
 
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Self::Needs => "needs",
-            Self::Works => "works",
-            Self::Waits => "waits",
-            Self::Rests => "rests",
-            Self::Failed => "failed",
-        }
+    fn is_none(&self) -> bool {
+        *self == Self::default()
     }
 
-    /// The colour is never the only sign.
-    pub(super) fn sign(self) -> &'static str {
-        match self {
-            Self::Needs => "▲",
-            Self::Works => "●",
-            Self::Waits => "◐",
-            Self::Rests => "○",
-            Self::Failed => "✖",
+    fn query(&self) -> String {
+        let pairs = [("phase", &self.phase), ("tag", &self.tag), ("text", &self.text)];
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+        serde_urlencoded::to_string(pairs.collect::<Vec<_>>()).unwrap_or_default()
+    }
+
+    /// The page that shows these.
+    pub(super) fn path(&self) -> String {
+        if self.is_none() { "/".to_owned() } else { format!("/?{}", self.query()) }
+    }
+
+    fn is_phase(&self, mood: Mood) -> bool {
+        self.phase.is_empty() || self.phase == mood.class()
+    }
+
+    /// Whether an agent passes. Text is looked for in what the row shows, so that it finds no secret that the row hides.
+    pub(in super::super) fn fits(&self, view: &View<'_>, seen: &Seen) -> bool {
+        self.is_phase(Mood::of(seen)) && self.fits_but_for_phase(view, seen)
+    }
+
+    fn fits_but_for_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
+        let spec = seen.agent.spec.as_ref();
+        if !self.tag.is_empty() && !spec.is_some_and(|spec| spec.tags.contains(&self.tag)) {
+            return false;
         }
+        let has = |text: &str| text.to_lowercase().contains(&self.text);
+        self.text.is_empty()
+            || has(seen.name.as_str())
+            || spec.is_some_and(|spec| spec.tags.iter().any(|tag| has(tag)) || has(spec.account.as_str()))
+            || has(&phase(view, seen))
+            || work(view, seen).is_some_and(|(_, text)| has(&text))
     }
 }
 
-pub(super) fn body(view: &View<'_>) -> Markup {
+pub(super) fn body(view: &View<'_>, shown: &Shown, filter: &Filter) -> Markup {
     let agents = view.app.setup.fleet.agents();
+    let mut live = format!("/live?at={}", shown.id);
+    if !filter.is_none() {
+        live = format!("{live}&{}", filter.query());
+    }
     html! {
-        (needs(view))
-        @if agents.is_empty() {
-            p.empty { (view.text("page-no-agents")) }
-        } @else {
+        h1.unseen { (view.text("page-title-fleet")) }
+        (shown.piece("needs"))
+        (finder(view, &agents, filter))
+        div #fleet {
+            div.above { (shown.piece("counts")) (shown.piece("spend")) }
+            @if agents.is_empty() {
+                p.empty { (view.text("page-no-agents")) }
+            }
             table.fleet {
-                caption { (view.text("page-title-fleet")) }
+                caption.unseen { (view.text("page-title-fleet")) }
                 thead {
                     tr {
                         th scope="col" { (view.text("page-agent")) }
                         th scope="col" { (view.text("page-phase")) }
+                        th.wide scope="col" { (view.text("page-work")) }
                         th scope="col" { (view.text("page-tool")) }
                         th.number scope="col" { (view.text("page-turns")) }
                         th.number scope="col" { (view.text("page-tokens")) }
                         th.number scope="col" { (view.text("page-cost")) }
+                        th.number scope="col" { (view.text("page-crashes")) }
                         th.number scope="col" { (view.text("page-queue")) }
+                        th scope="col" { (view.text("page-day")) }
                     }
                 }
-                tbody #agents { @for seen in &agents { (row(view, seen, false)) } }
+                tbody #agents { (PreEscaped(&shown.rows)) }
+            }
+            div hx-sse:connect=(live) hx-swap="none" {}
+        }
+    }
+}
+
+/// The rows, in the element that holds them.
+pub(in super::super) fn table_body(rows: &str) -> Markup {
+    html! { tbody #agents hx-swap-oob="true" { (PreEscaped(rows)) } }
+}
+
+/// The form that filters: with JavaScript while one types, without by its button.
+fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
+    let mut tags: Vec<&String> =
+        agents.iter().filter_map(|seen| seen.agent.spec.as_ref()).flat_map(|spec| &spec.tags).collect();
+    tags.sort_unstable();
+    tags.dedup();
+    tags.truncate(TAGS_MAX);
+    html! {
+        form.finder role="search" method="get" action="/" hx-get="/" hx-trigger="input delay:30ms" hx-target="#fleet" hx-select="#fleet" hx-swap="outerHTML" hx-sync="this:replace" {
+            input type="search" name="text" value=(filter.text) maxlength=(FILTER_MAX) aria-label=(view.text("page-filter")) placeholder=(view.text("page-filter"));
+            select name="phase" aria-label=(view.text("page-phase")) {
+                option value="" { (view.text("page-any-phase")) }
+                @for mood in Mood::ALL {
+                    option value=(mood.class()) selected[filter.phase == mood.class()] { (view.text(mood.word_id())) }
+                }
+            }
+            @if !tags.is_empty() {
+                select name="tag" aria-label=(view.text("page-tag")) {
+                    option value="" { (view.text("page-any-tag")) }
+                    @for tag in tags { option value=(tag) selected[*tag == filter.tag] { (tag) } }
+                }
+            }
+            button { (view.text("page-find")) }
+        }
+    }
+}
+
+/// Number of agents by mood, as links that filter.
+pub(super) fn counts(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
+    let fitting = agents.iter().filter(|seen| filter.fits_but_for_phase(view, seen));
+    let moods: Vec<Mood> = fitting.map(Mood::of).collect();
+    let link = |phase: &str| Filter { phase: phase.to_owned(), ..filter.clone() }.path();
+    let current = |is_current: bool| is_current.then_some("true");
+    html! {
+        nav #counts.counts hx-swap-oob="true" aria-label=(view.text("page-phase")) {
+            a href=(link("")) aria-current=[current(filter.phase.is_empty())] {
+                (view.voice.text("page-count-all", &[("count", moods.len().into())]))
+            }
+            @for mood in Mood::ALL {
+                @let of = moods.iter().filter(|one| **one == mood).count();
+                @if of > 0 {
+                    a.(mood.class()) href=(link(mood.class())) aria-current=[current(filter.phase == mood.class())] {
+                        span.sign aria-hidden="true" { (mood.sign()) } " "
+                        (view.voice.text(mood.count_id(), &[("count", of.into())]))
+                    }
+                }
             }
         }
     }
 }
 
 /// The line at the top: how many there are and work, the networks, today's money.
-pub(in super::super) fn summary(view: &View<'_>) -> Markup {
+pub(super) fn summary(view: &View<'_>, agents: &[Seen]) -> Markup {
     let fleet = &view.app.setup.fleet;
-    let agents = fleet.agents();
     let busy = agents.iter().filter(|seen| seen.agent.session().is_some()).count();
     let voice = view.voice;
-    let today: f64 = agents.iter().map(|seen| seen.agent.books.today(voice.now, None).cost_usd).sum();
     let text = voice.text("page-summary", &[("agents", agents.len().into()), ("busy", busy.into())]);
+    let together = fleet.usage();
+    let all = together.iter().find(|shared| shared.scope.is_none());
+    let today = all.map(|all| all.today.cost_usd).unwrap_or_default();
+    let caps = all.into_iter().flat_map(|all| &all.caps);
+    let cap = caps.into_iter().find(|one| (one.cap.window, one.cap.unit) == (Window::Day, Unit::Usd));
     let money = voice.text("page-today", &[("money", voice.locale.money(today).into())]);
     html! {
         div.summary #summary hx-swap-oob="true" {
             span { (text) }
-            @for link in fleet.links() { span { (voice.link(&link)) } }
-            span { (money) }
+            @for link in fleet.links() {
+                @let is_up = matches!(link.state, LinkState::Up { .. });
+                span.(if is_up { "works" } else { "failed" }) {
+                    span.sign aria-hidden="true" { (if is_up { "●" } else { "✖" }) } " " (voice.link(&link))
+                }
+            }
+            span { (money) @if let Some(cap) = cap { " " (bar(view, today, cap.limit)) } }
         }
     }
 }
 
-/// One agent's row. `oob`: it takes the place of the one that is shown.
-pub(in super::super) fn row(view: &View<'_>, seen: &Seen, oob: bool) -> Markup {
+/// Part of a limit that is used, as a bar whose text says the same.
+fn bar(view: &View<'_>, used: f64, limit: f64) -> Markup {
+    let part = if limit > 0.0 { (used / limit).clamp(0.0, 1.0) * 100.0 } else { 0.0 };
+    let class = if part >= 100.0 {
+        "over"
+    } else if part >= 80.0 {
+        "near"
+    } else {
+        "fine"
+    };
+    let money = |amount: f64| view.voice.locale.money(amount).into();
+    let said = view.voice.text("page-of-cap", &[("used", money(used)), ("limit", money(limit))]);
+    html! {
+        svg.bar role="img" aria-label=(said) viewBox="0 0 100 12" preserveAspectRatio="none" {
+            title { (said) }
+            rect.track width="100" height="12" {}
+            rect.(class) width=(format!("{part:.0}")) height="12" {}
+        }
+    }
+}
+
+/// Spending of the fleet in each of the last 24 hours.
+pub(super) fn spend(view: &View<'_>, agents: &[Seen]) -> Markup {
+    let this = hour(view.voice.now);
+    let mut hours = [0.0_f64; 24];
+    for page in agents.iter().flat_map(|seen| &seen.agent.books.hours) {
+        let back = this.saturating_sub(page.at);
+        if let Some(sum) =
+            usize::try_from(back).ok().and_then(|back| hours.get_mut(23_usize.checked_sub(back)?))
+        {
+            *sum += page.usage.cost_usd;
+        }
+    }
+    let sum: f64 = hours.iter().sum();
+    let most = hours.iter().copied().fold(0.0, f64::max);
+    let said = view.voice.text("page-spend", &[("money", view.voice.locale.money(sum).into())]);
+    let bars: String = hours
+        .iter()
+        .enumerate()
+        .filter(|(_, spent)| **spent > 0.0)
+        .map(|(at, spent)| format!("M{} 24v-{:.1}", at * 5 + 2, (spent / most * 22.0).max(1.0)))
+        .collect();
+    html! {
+        div #spend.spend hx-swap-oob="true" {
+            @if sum > 0.0 {
+                svg role="img" aria-label=(said) viewBox="0 0 120 24" { title { (said) } path d=(bars) {} }
+                span { (said) }
+            }
+        }
+    }
+}
+
+/// The phase of an agent in words, without its work.
+fn phase(view: &View<'_>, seen: &Seen) -> String {
+    let agent = &*seen.agent;
+    let hold = seen.hold.as_ref().filter(|_| agent.wants().is_some());
+    hold.map_or_else(
+        || view.voice.locale.phase(&agent.phase, view.voice.now),
+        |hold| view.voice.locale.hold(hold),
+    )
+}
+
+/// Current or next work: the number of a task and the text.
+fn work(view: &View<'_>, seen: &Seen) -> Option<(Option<String>, String)> {
+    let agent = &*seen.agent;
+    let work = agent.current.as_ref().or_else(|| agent.queue.front())?;
+    let number = (work.kind == WorkKind::Task).then(|| task(work.id));
+    let text = match work.kind {
+        WorkKind::Round => view.voice.locale.work_kind(work.kind),
+        WorkKind::Task | WorkKind::Message => view.voice.short(&work.text, WORK_MAX),
+    };
+    Some((number, text))
+}
+
+/// One agent's row.
+pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
     let mood = Mood::of(seen);
     let today = agent.books.today(voice.now, None);
-    let cap = agent.spec.as_ref().map(|spec| spec.caps.usd_per_day).filter(|cap| *cap > 0.0);
+    let cap = agent.caps(voice.now).find(|one| (one.cap.window, one.cap.unit) == (Window::Day, Unit::Usd));
     let works = agent.session().is_some();
+    // A telephone shows a row as a card, without the table's head.
+    let label = |id, is_shown: bool| is_shown.then(|| view.text(id));
     html! {
-        tr id={ "agent-" (seen.name) } class=(mood.class()) hx-swap-oob=[oob.then_some("true")] {
+        tr id={ "agent-" (seen.name) } class=(mood.class()) {
             th scope="row" {
                 span.sign aria-hidden="true" { (mood.sign()) } " "
                 a href={ "/agents/" (seen.name) } { (seen.name) }
             }
-            td.phase { (voice.phase(agent, seen.hold.as_ref())) }
-            td.tool { @if works { (tool(view, seen)) } }
-            td.number { @if works { (seen.live.turns) } }
-            td.number { @if today.tokens() > 0 { (count(today.tokens())) } }
-            td.number {
-                @if today.cost_usd > 0.0 || cap.is_some() { (voice.locale.money(today.cost_usd)) }
-                @if let Some(cap) = cap {
-                    " " meter min="0" max=(cap) value=(today.cost_usd) title=(voice.locale.money(cap)) {}
+            td.phase { (phase(view, seen)) }
+            td.work {
+                @if let Some((number, text)) = work(view, seen) {
+                    @if let Some(number) = number {
+                        a href={ "/tasks/" (number.trim_start_matches('#')) } { (number) } " "
+                    }
+                    (text)
                 }
             }
-            td.number { @if !agent.queue.is_empty() { (agent.queue.len()) } }
+            td.tool { @if works { (tool(view, seen)) } }
+            td.number data-label=[label("page-turns", works)] { @if works { (seen.live.turns) } }
+            td.number data-label=[label("page-tokens", today.tokens() > 0)] { @if today.tokens() > 0 { (count(today.tokens())) } }
+            td.number.cost {
+                @if today.cost_usd > 0.0 || cap.is_some() { (voice.locale.money(today.cost_usd)) }
+                @if let Some(cap) = cap { " " (bar(view, cap.used, cap.limit)) }
+            }
+            td.number data-label=[label("page-crashes", agent.totals.crashes > 0)] { @if agent.totals.crashes > 0 { (agent.totals.crashes) } }
+            td.number data-label=[label("page-queue", !agent.queue.is_empty())] { @if !agent.queue.is_empty() { (agent.queue.len()) } }
+            td.day { (strip(view, seen)) }
         }
     }
 }
 
-fn tool(view: &View<'_>, seen: &Seen) -> String {
+pub(super) fn tool(view: &View<'_>, seen: &Seen) -> Markup {
     let voice = view.voice;
     let tool = seen.live.tool.as_deref().map(|tool| voice.short(tool, WORK_MAX));
-    let idle = seen
-        .live
-        .last_event
-        .map(|last| voice.text("cmd-status-idle", &[("idle", voice.now.since(last).into())]));
-    tool.into_iter().chain(idle).collect::<Vec<_>>().join(DOT)
-}
-
-/// What needs a person, with its buttons.
-pub(in super::super) fn needs(view: &View<'_>) -> Markup {
-    let agents = view.app.setup.fleet.agents();
-    let all: Vec<Markup> = agents.iter().flat_map(|seen| needs_of(view, seen, "/")).collect();
     html! {
-        section #needs.needs-you hx-swap-oob="true" aria-live="polite" {
-            h2 { (view.text("page-needs-you")) @if !all.is_empty() { " " span.count { (all.len()) } } }
-            @if all.is_empty() { p.nobody { (view.text("page-needs-nobody")) } }
-            @for need in &all { (need) }
+        @if let Some(tool) = &tool { (tool) }
+        @if let Some(last) = seen.live.last_event {
+            @if tool.is_some() { " · " }
+            span title=(voice.locale.time(last)) { (voice.locale.duration(voice.now.since(last))) }
         }
     }
 }
 
-/// What one agent needs of a person.
-pub(super) fn needs_of(view: &View<'_>, seen: &Seen, back: &str) -> Vec<Markup> {
+/// The agent's last day: an hour in which sessions ran is a low bar, one in which a session failed a high one.
+fn strip(view: &View<'_>, seen: &Seen) -> Markup {
     let agent = &*seen.agent;
-    let mut all = Vec::new();
-    if let Some(call) = &agent.watch.escalation {
-        all.push(called(view, seen, call, back));
+    let running = agent.session().map(|_| agent.since);
+    let hours = agent.strip.hours(view.voice.now, running);
+    let of = |wanted: HourState| hours.iter().filter(|state| **state == wanted).count();
+    let (ran, failed) = (of(HourState::Ran), of(HourState::Failed));
+    if ran + failed == 0 {
+        return html! {};
     }
-    all.extend(
-        agent.asks.iter().filter(|ask| ask.until > view.voice.now).map(|ask| asked(view, seen, ask, back)),
-    );
-    if all.is_empty() && Mood::of(seen) == Mood::Failed {
-        let last = agent.last_outcome.as_ref().map(|outcome| view.voice.locale.detail(&outcome.detail));
-        let last = view.voice.short(&last.unwrap_or_default(), LINE_MAX);
-        all.push(need(
-            view,
-            seen,
-            "🧯",
-            &view.voice.phase(agent, None),
-            &last,
-            &buttons(view, seen, &[RESUME], back),
-        ));
-    }
-    all
-}
-
-/// A button: the sentence on it, and the command that it gives.
-type Button = (&'static str, &'static str);
-
-pub(super) const PAUSE: Button = ("page-pause", "pause");
-pub(super) const PAUSE_NOW: Button = ("page-pause-now", "pause|now");
-pub(super) const RESUME: Button = ("page-resume", "resume");
-pub(super) const ABORT: Button = ("page-abort", "abort");
-pub(super) const RESTART: Button = ("page-restart", "restart");
-
-/// The hidden fields of every form.
-pub(super) fn fields(view: &View<'_>, agent: &str, back: &str) -> Markup {
-    html! {
-        input type="hidden" name="form" value=(view.caller.form);
-        input type="hidden" name="agent" value=(agent);
-        input type="hidden" name="back" value=(back);
-    }
-}
-
-pub(super) fn buttons(view: &View<'_>, seen: &Seen, all: &[Button], back: &str) -> Markup {
-    html! {
-        @if view.may_steer() {
-            form.act method="post" action="/do" {
-                (fields(view, seen.name.as_str(), back))
-                @for (text, command) in all {
-                    button name="command" value=(command) { (view.text(text)) }
-                }
-            }
-        }
-    }
-}
-
-fn need(view: &View<'_>, seen: &Seen, sign: &str, what: &str, more: &str, act: &Markup) -> Markup {
-    let since = view.voice.now.since(seen.agent.since);
-    html! {
-        article.need {
-            p {
-                span.sign aria-hidden="true" { (sign) } " "
-                a href={ "/agents/" (seen.name) } { (seen.name) } " "
-                span.what { (what) }
-                span.since { (view.voice.locale.duration(since)) }
-            }
-            @if !more.is_empty() { pre { (more) } }
-            (act)
-        }
-    }
-}
-
-fn called(view: &View<'_>, seen: &Seen, call: &Escalation, back: &str) -> Markup {
-    let voice = view.voice;
-    let why = voice.short(&voice.locale.why(&call.why), LINE_MAX);
-    let text = voice.short(&call.text, LINE_MAX);
-    let what = if text.is_empty() { task(call.id) } else { format!("“{text}”") };
-    let act = html! {
-        (buttons(view, seen, &[RESUME, ABORT], back))
-        @if view.may_steer() && call.acked.is_none() {
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
-                button name="command" value={ "ack|" (call.id) } { (view.text("page-ack")) }
-            }
-        }
+    let path = |wanted: HourState, draw: &str| -> String {
+        let those = hours.iter().enumerate().filter(|(_, state)| **state == wanted);
+        those.map(|(at, _)| format!("M{} {draw}", at * 4)).collect()
     };
-    need(view, seen, "🚨", &what, &why, &act)
-}
-
-fn asked(view: &View<'_>, seen: &Seen, ask: &Ask, back: &str) -> Markup {
-    let words = view.app.setup.redactor.redact(&visible(ask.about.words())).into_owned();
-    let (sign, what, act) = match &ask.about {
-        About::Permission { tool, danger, .. } => {
-            let what = view.voice.short(danger.as_deref().unwrap_or(tool), LINE_MAX);
-            ("⚙️", what, decisions(view, ask, ask.about.is_exact(), back))
-        }
-        About::Plan { .. } => ("📋", String::new(), decisions(view, ask, false, back)),
-        About::Question { options, .. } => {
-            let offers: Vec<String> =
-                options.iter().map(|offer| view.voice.short(&offer.label, WORK_MAX)).collect();
-            ("❓", String::new(), answers(view, ask, &offers, back))
-        }
-    };
-    need(view, seen, sign, &what, &words, &act)
-}
-
-fn decisions(view: &View<'_>, ask: &Ask, can_be_always: bool, back: &str) -> Markup {
+    let said =
+        view.voice.text("page-day-said", &[("busy", (ran + failed).into()), ("failed", failed.into())]);
     html! {
-        @if view.may_steer() {
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
-                button.yes name="command" value={ "approve|" (ask.id) } { (view.text("page-approve")) }
-                button name="command" value={ "deny|" (ask.id) } { (view.text("page-deny")) }
-                @if can_be_always {
-                    button name="command" value={ "approve|" (ask.id) "|always" } { (view.text("page-always")) }
-                }
-            }
-        }
-    }
-}
-
-fn answers(view: &View<'_>, ask: &Ask, offers: &[String], back: &str) -> Markup {
-    html! {
-        @if view.may_steer() {
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
-                @for (at, offer) in offers.iter().enumerate() {
-                    button name="command" value={ "answer|" (ask.id) "|" (at + 1) } { (offer) }
-                }
-            }
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
-                input id={ "answer-" (ask.id) } hx-preserve="true" name="text" required maxlength="4000" aria-label=(view.text("page-other-answer")) placeholder=(view.text("page-other-answer"));
-                button name="command" value={ "answer|" (ask.id) } { (view.text("page-answer")) }
-            }
+        svg.strip role="img" aria-label=(said) viewBox="0 0 96 12" {
+            title { (said) }
+            path.grid d="M0 11.5h96" {}
+            @if ran > 0 { path.ran d=(path(HourState::Ran, "4h3v4h-3z")) {} }
+            @if failed > 0 { path.bad d=(path(HourState::Failed, "0h3v12h-3z")) {} }
         }
     }
 }

@@ -1,23 +1,34 @@
 //! The frame around every view.
 
+use axum::response::{Html, IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 
 use super::View;
+use crate::http::screen::Shown;
+use crate::http::who::Caller;
 use crate::l10n::Locale;
 
-/// What browsers ask for instead of what they kept, when a file of the page has changed.
+/// Version in the addresses of files: browsers fetch a changed file anew.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The page needs no indicator and no eval, which its policy would refuse anyway.
 const HTMX: &str = r#"{"includeIndicatorCSS":false,"history":false}"#;
 
+/// The views, by their paths.
+const VIEWS: [(&str, &str); 4] = [
+    ("/", "page-title-fleet"),
+    ("/board", "page-title-board"),
+    ("/money", "page-title-money"),
+    ("/history", "page-title-history"),
+];
+
 /// A view, and what is said above it.
 pub(super) struct Page<'a> {
     pub(super) title: &'a str,
-    /// Where its changes come from.
-    pub(super) live: &'a str,
-    /// What the last command came to.
-    pub(super) said: &'a [String],
+    /// Its path, if it is one of the views.
+    pub(super) at: Option<&'a str>,
+    /// Address of its stream, unless the body names one.
+    pub(super) live: Option<&'a str>,
 }
 
 fn head(name: &str, title: &str) -> Markup {
@@ -37,30 +48,57 @@ fn head(name: &str, title: &str) -> Markup {
 }
 
 impl Page<'_> {
-    pub(super) fn show(&self, view: &View<'_>, body: &Markup) -> Markup {
+    /// The whole page for one session: what proves its forms is put in here.
+    pub(super) fn show(
+        &self,
+        view: &View<'_>,
+        (caller, cookie): (&Caller, Option<&str>),
+        shown: &Shown,
+        body: &Markup,
+    ) -> Response {
+        let said = cookie.map(|cookie| view.app.setup.logins.said(cookie)).unwrap_or_default();
+        let still = format!("/live?view=still&at={}", shown.id);
+        let live = self.live.or_else(|| (self.at != Some("/")).then_some(&*still));
+        let page = self.markup(view, caller, shown, (&said, live, body)).into_string();
+        Html(page.replace(&view.app.form_mark, &caller.form)).into_response()
+    }
+
+    fn markup(
+        &self,
+        view: &View<'_>,
+        caller: &Caller,
+        shown: &Shown,
+        (said, live, body): (&[String], Option<&str>, &Markup),
+    ) -> Markup {
         let name = &view.app.setup.name;
         html! {
             (DOCTYPE)
             html lang=(view.voice.locale.name()) {
                 (head(name, self.title))
                 body {
+                    a.skip href="#main" { (view.text("page-skip")) }
                     header {
                         a.name href="/" { (name) }
-                        (super::summary(view))
+                        (shown.piece("summary"))
                         form.leave method="post" action="/logout" {
-                            input type="hidden" name="form" value=(view.caller.form);
-                            span.who { (view.caller.author.nick) " (" (view.caller.role) ")" }
+                            input type="hidden" name="form" value=(view.app.form_mark);
+                            span.who { (caller.author.nick) " (" (caller.role) ")" }
                             button { (view.text("page-logout")) }
                         }
+                        nav aria-label=(view.text("page-views")) {
+                            @for (path, title) in VIEWS {
+                                a href=(path) aria-current=[(self.at == Some(path)).then_some("page")] { (view.text(title)) }
+                            }
+                        }
                     }
-                    main {
-                        @if !self.said.is_empty() {
-                            div.said role="status" { @for line in self.said { p { (line) } } }
+                    main #main tabindex="-1" {
+                        @if !said.is_empty() {
+                            div.said role="status" { @for line in said { p { (line) } } }
                         }
                         (body)
                     }
                     noscript { p.off { (view.text("page-live-off")) } }
-                    div hx-sse:connect=(self.live) hx-swap="none" {}
+                    @if let Some(live) = live { div hx-sse:connect=(live) hx-swap="none" {} }
                 }
             }
         }

@@ -21,6 +21,32 @@ fn in_private<'a>(state: &'a State, to: &User) -> impl Iterator<Item = &'a Messa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_chart_of_what_was_used_is_a_picture() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let spend = |config: &mut herder::config::Config| {
+        config.agents = vec![crate::stage::scripted("spark", &config.data_dir.join(".."), &["claude-ok"])];
+    };
+    rig.stop().await;
+    let mut config = rig.config();
+    spend(&mut config);
+    rig.stage = Some(crate::stage::Stage::open(config, herder::run::Options::default()).await);
+    rig.listens().await;
+    let empty = olga.slash("general", "usage", json!({ "chart": true })).answer().await;
+    assert!(empty.content.contains("····"), "nothing was used yet: {}", empty.content);
+    olga.slash("general", "task add", json!({ "agent": "spark", "text": "write a haiku" })).answer().await;
+    rig.until("spark", |view| view.agent.totals.successes == 1).await;
+    let asked = olga.slash("general", "usage", json!({ "chart": true }));
+    let said = asked.answer().await;
+    assert!(said.content.contains('█') && said.content.contains("in 24 h"), "{}", said.content);
+    let follows = asked.followups(1).await;
+    let picture = &follows[0].attachments[0];
+    assert_eq!(picture.name, "chart.png");
+    assert!(picture.bytes.starts_with(b"\x89PNG"), "{} bytes", picture.bytes.len());
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_rest_of_what_is_for_one_person_is_told_in_private_if_it_can_be_told_no_more_where_they_asked() {
     let mut rig = Rig::open().await;
     let olga = manager(&rig.sim, "olga");

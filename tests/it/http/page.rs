@@ -23,7 +23,11 @@ impl House {
 
     pub(super) async fn log_in(&mut self) -> Browser {
         let link = self.link().await;
-        let response = self.post(&link).send().await.expect("an answer");
+        self.enter(&link).await
+    }
+
+    pub(super) async fn enter(&self, link: &str) -> Browser {
+        let response = self.post(link).send().await.expect("an answer");
         assert_eq!(response.status(), 303);
         let cookie = response.headers()["set-cookie"].to_str().expect("text").to_owned();
         for part in ["; Path=/", "; HttpOnly", "; SameSite=Strict"] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herder::core::board::BoardEvent;
-use herder::core::card::{Attempt, Card, ChatThread, Needs, Priority};
+use herder::core::card::{Attempt, Card, ChatThread, Needs, Priority, Spent};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
@@ -37,6 +37,7 @@ fn carded() -> Work {
         attempts: vec![attempt],
         came: Some(AT),
         thread: None,
+        spent: Spent::default(),
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }

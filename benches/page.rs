@@ -1,0 +1,164 @@
+//! The page: open pages on a large fleet in which much happens, against the same without a page; a page's first bytes and a
+//! filter's answer.
+//!
+//! ```text
+//! cargo bench --bench page -- [--agents 1000] [--pages 64] [--rate 100] [--seconds 20]
+//! ```
+//!
+//! Events are pauses and resumes over the API, each one commit. Pages are event streams that are read to their end.
+#![expect(clippy::disallowed_methods, reason = "real time is measured")]
+
+mod bench;
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bench::{Herder, Toml, head, median, quantile, row, say};
+use reqwest::Client;
+
+const SECRET: &str = "token-of-the-measurement";
+
+struct Arguments {
+    agents: usize,
+    pages: usize,
+    rate: u32,
+    seconds: u64,
+}
+
+fn arguments() -> Arguments {
+    let words: Vec<String> = std::env::args().collect();
+    let number = |name: &str, usual: usize| {
+        let at = words.iter().position(|word| word == name);
+        at.and_then(|at| words.get(at + 1)).map_or(usual, |word| word.parse().expect("a number"))
+    };
+    Arguments {
+        agents: number("--agents", 1000),
+        pages: number("--pages", 64),
+        rate: u32::try_from(number("--rate", 100)).expect("events per second"),
+        seconds: u64::try_from(number("--seconds", 20)).expect("seconds"),
+    }
+}
+
+/// Figures of one stretch of events.
+struct Stretch {
+    /// Part of a core that herder used.
+    core: f64,
+    /// Milliseconds from a command to its answer.
+    answers: Vec<f64>,
+}
+
+/// Gives commands at a steady rate, as [`Arguments`] has it.
+async fn stretch(client: &Client, url: &str, pid: u32, arguments: &Arguments) -> Stretch {
+    let (begun, cpu) = (Instant::now(), bench::cpu_seconds(pid));
+    let mut every = tokio::time::interval(Duration::from_secs(1) / arguments.rate);
+    let mut under_way = tokio::task::JoinSet::new();
+    let mut answers = Vec::new();
+    let mut number = 0_usize;
+    while begun.elapsed() < Duration::from_secs(arguments.seconds) {
+        every.tick().await;
+        let command = if (number / arguments.agents).is_multiple_of(2) { "pause" } else { "resume" };
+        let agent = format!("a{:04}", number % arguments.agents);
+        number += 1;
+        let request = client
+            .post(format!("{url}/api/v1/commands"))
+            .bearer_auth(SECRET)
+            .json(&serde_json::json!({ "command": command, "agent": agent }));
+        under_way.spawn(async move {
+            let asked = Instant::now();
+            let answer = request.send().await.expect("an answer");
+            // The first stretch leaves agents paused that the next one pauses again: such a refusal commits nothing, and is none
+            // of the measured ones.
+            answer.status().is_success().then(|| asked.elapsed().as_secs_f64() * 1000.0)
+        });
+    }
+    while let Some(answer) = under_way.join_next().await {
+        answers.extend(answer.expect("no panic"));
+    }
+    let core = (bench::cpu_seconds(pid) - cpu) / begun.elapsed().as_secs_f64();
+    Stretch { core, answers }
+}
+
+/// Opens a page's stream and counts its bytes.
+async fn follow(client: Client, url: String, read: Arc<AtomicUsize>) {
+    let mut stream = client.get(format!("{url}/live")).bearer_auth(SECRET).send().await.expect("a stream");
+    assert!(stream.status().is_success(), "{}", stream.status());
+    while let Ok(Some(chunk)) = stream.chunk().await {
+        read.fetch_add(chunk.len(), Ordering::Relaxed);
+    }
+}
+
+/// Milliseconds until a page was read whole, several times.
+async fn fetched(client: &Client, url: &str, path: &str) -> Vec<f64> {
+    let mut times = Vec::new();
+    for _ in 0..10 {
+        let asked = Instant::now();
+        let page = client.get(format!("{url}{path}")).bearer_auth(SECRET).send().await.expect("a page");
+        page.bytes().await.expect("the whole page");
+        times.push(asked.elapsed().as_secs_f64() * 1000.0);
+    }
+    times
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments = arguments();
+    let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let dir = tempfile::tempdir_in(target).expect("a folder on a real disk");
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+    let mut toml = Toml::new(&dir.path().join("data")).raw(&format!(
+        "[http]\nlisten = \"127.0.0.1:{port}\"\ntoken = [{{ name = \"bench\", role = \"admin\", secret = {{ file = \"secret\" }} }}]"
+    ));
+    std::fs::write(dir.path().join("secret"), SECRET).expect("a secret");
+    for number in 0..arguments.agents {
+        toml = toml.agent(&format!("a{number:04}"), &["cat"], dir.path(), false);
+    }
+    let herder = Herder::start(&toml.write(dir.path()));
+    let url = format!("http://127.0.0.1:{port}");
+    let client = Client::builder().no_proxy().build().expect("a client");
+    let first = format!("{url}/api/v1/agents/a{:04}", arguments.agents - 1);
+    loop {
+        let there = client.get(&first).bearer_auth(SECRET).send().await;
+        if there.is_ok_and(|answer| answer.status().is_success()) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let whole = fetched(&client, &url, "/").await;
+    let filtered = fetched(&client, &url, "/?text=a0042").await;
+    let without = stretch(&client, &url, herder.pid(), &arguments).await;
+    let read = Arc::new(AtomicUsize::new(0));
+    let mut pages = tokio::task::JoinSet::new();
+    for _ in 0..arguments.pages {
+        pages.spawn(follow(client.clone(), url.clone(), Arc::clone(&read)));
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    read.store(0, Ordering::Relaxed);
+    let with = stretch(&client, &url, herder.pid(), &arguments).await;
+    let bytes = read.load(Ordering::Relaxed);
+    pages.abort_all();
+    herder.stop();
+    say(&format!(
+        "{} agents, {} pages, {} events/s; {} of {} commands answered, {} kB to each page",
+        arguments.agents,
+        arguments.pages,
+        arguments.rate,
+        with.answers.len(),
+        without.answers.len(),
+        bytes / arguments.pages.max(1) / 1000
+    ));
+    head();
+    let percent = |core: f64| format!("{:.1} %", core * 100.0);
+    let more = with.core - without.core;
+    row("core for the open pages", &percent(more), &percent(without.core), more / 0.15, "15 %");
+    for (name, q) in [("p50", 0.5), ("p99", 0.99)] {
+        let [with, without] = [&with, &without].map(|stretch| quantile(&stretch.answers, q));
+        let text = |time: f64| format!("{time:.2} ms");
+        row(&format!("command to answer, {name}"), &text(with), &text(without), with / without, "1");
+    }
+    let text = |times: &[f64]| format!("{:.1} ms", median(times));
+    row("the whole page", &text(&whole), "", median(&whole) / 300.0, "300 ms with the browser's part");
+    row("a filter", &text(&filtered), "", median(&filtered) / 50.0, "50 ms");
+}

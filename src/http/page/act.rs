@@ -1,0 +1,138 @@
+//! Logging in and out, and what buttons do.
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use serde::Deserialize;
+
+use super::layout;
+use crate::http::who::{COOKIE, Unknown, cookie};
+use crate::http::{App, Shared};
+
+/// Shows a button: a program that fetches links to preview them uses nothing up.
+pub(in super::super) async fn door(
+    State(app): State<Shared>,
+    Path(code): Path<String>,
+    parts: Parts,
+) -> Response {
+    let locale = app.language(&parts);
+    let title = locale.text("page-door-title", &[]);
+    if !app.setup.logins.is_good(&code) {
+        let text = locale.text("page-door-over", &[]);
+        return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
+            .into_response();
+    }
+    let text = locale.text("page-door-text", &[]);
+    let button = locale.text("page-door-button", &[("name", app.setup.name.as_str().into())]);
+    layout::plain(&app.setup.name, locale, &title, &text, Some((&format!("/login/{code}"), &button)))
+        .into_response()
+}
+
+pub(in super::super) async fn enter(
+    State(app): State<Shared>,
+    Path(code): Path<String>,
+    parts: Parts,
+) -> Response {
+    let locale = app.language(&parts);
+    if !app.failed_logins.allow() {
+        return app.locked(&parts, Unknown::TooMany);
+    }
+    let Some(made) = app.setup.logins.redeem(&code).await else {
+        app.failed_logins.count();
+        let (title, text) = (locale.text("page-door-title", &[]), locale.text("page-door-over", &[]));
+        return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
+            .into_response();
+    };
+    let mut response = Redirect::to("/").into_response();
+    set_cookie(&mut response, &format!("{made}; Max-Age=604800"), &app);
+    response
+}
+
+fn set_cookie(response: &mut Response, value: &str, app: &App) {
+    let is_secure = app.setup.settings.behind_proxy
+        || app.setup.settings.tls.is_some()
+        || app.setup.settings.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
+    if let Ok(text) = HeaderValue::from_str(&text) {
+        response.headers_mut().insert(header::SET_COOKIE, text);
+    }
+}
+
+/// A form of the page.
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct Act {
+    /// Proof that the form is one of this session's.
+    #[serde(default)]
+    form: String,
+    /// The command and its words, as in a shell.
+    #[serde(default)]
+    command: String,
+    /// Whom it is for.
+    #[serde(default)]
+    agent: String,
+    /// Whom it goes to, after the command's words.
+    #[serde(default)]
+    to: String,
+    /// Priority of a task, before the person's words.
+    #[serde(default)]
+    priority: String,
+    /// Words of the person, as the last argument.
+    #[serde(default)]
+    text: String,
+    /// Path to go on to.
+    #[serde(default)]
+    back: String,
+}
+
+pub(in super::super) async fn leave(
+    State(app): State<Shared>,
+    parts: Parts,
+    Form(act): Form<Act>,
+) -> Response {
+    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts))
+        && caller.form == act.form
+    {
+        app.setup.logins.end(cookie).await;
+    }
+    let mut response = Redirect::to("/").into_response();
+    set_cookie(&mut response, "; Max-Age=0", &app);
+    response
+}
+
+/// Carries out what a button says, and shows what it came to on the page it was on.
+pub(in super::super) async fn act(State(app): State<Shared>, parts: Parts, Form(act): Form<Act>) -> Response {
+    let caller = match app.caller(&parts).await {
+        Ok(caller) => caller,
+        Err(unknown) => return app.locked(&parts, unknown),
+    };
+    let locale = app.language(&parts);
+    let Some(cookie) = cookie(&parts).filter(|_| !caller.form.is_empty()) else {
+        return app.locked(&parts, Unknown::Nothing);
+    };
+    let said: Vec<String> = if caller.form == act.form {
+        let (name, args) = words(&act);
+        let asked = (name.as_str(), args.as_slice());
+        let done = app.setup.dispatcher.request_of(&caller.author, asked, Some(locale), true).await;
+        done.map_or_else(|lines| lines, |reply| reply.lines)
+    } else {
+        vec![locale.text("page-form-old", &[])]
+    };
+    app.setup.logins.say(cookie, said);
+    // A path of herder's own, and nothing that a browser takes for another host.
+    let is_own =
+        act.back.starts_with('/') && !act.back.starts_with("//") && !act.back.contains(['\\', '\r', '\n']);
+    Redirect::to(if is_own { &act.back } else { "/" }).into_response()
+}
+
+/// The command of a form, and its arguments: the agent first, the person's words last.
+fn words(act: &Act) -> (String, Vec<String>) {
+    let mut pieces = act.command.split('|').map(str::to_owned);
+    let name = pieces.next().unwrap_or_default();
+    let given = |word: &str| Some(word.trim().to_owned()).filter(|word| !word.is_empty());
+    let priority = given(&act.priority).map(|priority| format!("priority={priority}"));
+    let last = given(&act.to).into_iter().chain(priority).chain(given(&act.text));
+    (name, given(&act.agent).into_iter().chain(pieces).chain(last).collect())
+}

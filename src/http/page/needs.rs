@@ -1,0 +1,204 @@
+//! Cards of things that need a person, with their buttons.
+
+use maud::{Markup, html};
+
+use super::View;
+use super::mood::Mood;
+use crate::commands::say::{WORK_MAX, task};
+use crate::core::ask::{About, Ask};
+use crate::core::time::Timestamp;
+use crate::core::watch::Escalation;
+use crate::outbox::clean::visible;
+use crate::supervisor::View as Seen;
+
+/// The most of somebody's words in one line.
+const LINE_MAX: usize = 200;
+
+/// Cards that are shown at one time, and how many more there are is said: a fleet that stops as one is no reason for a page that
+/// nobody can scroll through.
+const CARDS_MAX: usize = 30;
+
+/// All agents' needs. `back` is the page that a button leads back to.
+pub(super) fn needs(view: &View<'_>, agents: &[Seen], back: &str) -> Markup {
+    let mut all: Vec<Need<'_>> = agents.iter().flat_map(|seen| of(view, seen)).collect();
+    // Who waits longest is first.
+    all.sort_by_key(|need| need.since);
+    let more = all.len().saturating_sub(CARDS_MAX);
+    html! {
+        section #needs.needs-you hx-swap-oob="true" aria-labelledby="needs-title" {
+            h2 #needs-title aria-live="polite" { (view.text("page-needs-you")) @if !all.is_empty() { " " span.count { (all.len()) } } }
+            @if all.is_empty() { p.nobody { (view.text("page-needs-nobody")) } }
+            @for need in all.iter().take(CARDS_MAX) { (need.card(view, back)) }
+            @if more > 0 { p.nobody { (view.voice.text("cmd-more", &[("count", more.into())])) } }
+        }
+    }
+}
+
+/// One agent's needs, on its own page.
+pub(super) fn cards(view: &View<'_>, seen: &Seen, back: &str) -> Markup {
+    html! { @for need in of(view, seen) { (need.card(view, back)) } }
+}
+
+/// Something that waits for a person.
+struct Need<'a> {
+    seen: &'a Seen,
+    since: Timestamp,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Call(&'a Escalation),
+    Ask(&'a Ask),
+    Halt,
+}
+
+fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
+    let agent = &*seen.agent;
+    let call = agent.watch.escalation.iter().map(|call| (call.at, What::Call(call)));
+    let asks = agent.asks.iter().filter(|ask| ask.until > view.voice.now);
+    let asks = asks.map(|ask| (ask.at, What::Ask(ask)));
+    let mut all: Vec<Need<'a>> = call.chain(asks).map(|(since, what)| Need { seen, since, what }).collect();
+    if all.is_empty() && Mood::of(seen) == Mood::Failed {
+        all.push(Need { seen, since: agent.since, what: What::Halt });
+    }
+    all
+}
+
+impl Need<'_> {
+    fn card(&self, view: &View<'_>, back: &str) -> Markup {
+        let voice = view.voice;
+        let (sign, what, more, act) = match self.what {
+            What::Call(call) => {
+                let why = voice.short(&voice.locale.why(&call.why), LINE_MAX);
+                let text = voice.short(&call.text, LINE_MAX);
+                let what = if text.is_empty() { task(call.id) } else { format!("“{text}”") };
+                ("🚨", what, why, self.call_buttons(view, call, back))
+            }
+            What::Ask(ask) => {
+                let words = view.app.setup.redactor.redact(&visible(ask.about.words())).into_owned();
+                let (sign, what, act) = match &ask.about {
+                    About::Permission { tool, danger, .. } => {
+                        let what = voice.short(danger.as_deref().unwrap_or(tool), LINE_MAX);
+                        ("⚙️", what, decisions(view, ask, ask.about.is_exact(), back))
+                    }
+                    About::Plan { .. } => ("📋", String::new(), decisions(view, ask, false, back)),
+                    About::Question { options, .. } => {
+                        let offers: Vec<String> =
+                            options.iter().map(|offer| voice.short(&offer.label, WORK_MAX)).collect();
+                        ("❓", String::new(), answers(view, ask, &offers, back))
+                    }
+                };
+                (sign, what, words, act)
+            }
+            What::Halt => {
+                let agent = &*self.seen.agent;
+                let last = agent.last_outcome.as_ref().map(|outcome| voice.locale.detail(&outcome.detail));
+                let last = voice.short(&last.unwrap_or_default(), LINE_MAX);
+                let act = buttons(view, self.seen, &[RESUME], back);
+                ("🧯", voice.phase(agent, None), last, act)
+            }
+        };
+        let name = &self.seen.name;
+        html! {
+            article.need aria-label=(name) {
+                p {
+                    span.sign aria-hidden="true" { (sign) } " "
+                    a href={ "/agents/" (name) } { (name) } " "
+                    span.what { (what) }
+                    (ago(view, self.since))
+                }
+                @if !more.is_empty() { pre { (more) } }
+                (act)
+            }
+        }
+    }
+
+    fn call_buttons(&self, view: &View<'_>, call: &Escalation, back: &str) -> Markup {
+        let session = self.seen.agent.last_session;
+        html! {
+            div.acts {
+                (buttons(view, self.seen, &[RESUME, ABORT], back))
+                @if view.may_steer() && call.acked.is_none() {
+                    form.act method="post" action="/do" {
+                        (fields(view, "", back))
+                        button name="command" value={ "ack|" (call.id) } { (view.text("page-ack")) }
+                    }
+                }
+                a.button href={ "/agents/" (self.seen.name) "/sessions/" (session) } { (view.text("page-transcript")) }
+            }
+        }
+    }
+}
+
+/// Time since a moment, with the moment on hover.
+pub(super) fn ago(view: &View<'_>, at: Timestamp) -> Markup {
+    let since = view.voice.locale.duration(view.voice.now.since(at));
+    html! { time.since title=(view.voice.locale.time(at)) { (since) } }
+}
+
+/// A button: the sentence on it, and the command that it gives.
+type Button = (&'static str, &'static str);
+
+pub(super) const PAUSE: Button = ("page-pause", "pause");
+pub(super) const PAUSE_NOW: Button = ("page-pause-now", "pause|now");
+pub(super) const RESUME: Button = ("page-resume", "resume");
+pub(super) const ABORT: Button = ("page-abort", "abort");
+pub(super) const RESTART: Button = ("page-restart", "restart");
+
+/// The hidden fields of every form. What proves the form is put in for each session when the page is sent.
+pub(super) fn fields(view: &View<'_>, agent: &str, back: &str) -> Markup {
+    html! {
+        input type="hidden" name="form" value=(view.app.form_mark);
+        @if !agent.is_empty() { input type="hidden" name="agent" value=(agent); }
+        input type="hidden" name="back" value=(back);
+    }
+}
+
+pub(super) fn buttons(view: &View<'_>, seen: &Seen, all: &[Button], back: &str) -> Markup {
+    html! {
+        @if view.may_steer() {
+            form.act method="post" action="/do" {
+                (fields(view, seen.name.as_str(), back))
+                @for (text, command) in all {
+                    button name="command" value=(command) { (view.text(text)) }
+                }
+            }
+        }
+    }
+}
+
+fn decisions(view: &View<'_>, ask: &Ask, can_be_always: bool, back: &str) -> Markup {
+    html! {
+        @if view.may_steer() {
+            form.act method="post" action="/do" {
+                (fields(view, "", back))
+                button.yes name="command" value={ "approve|" (ask.id) } { (view.text("page-approve")) }
+                button name="command" value={ "deny|" (ask.id) } { (view.text("page-deny")) }
+                @if can_be_always {
+                    button name="command" value={ "approve|" (ask.id) "|always" } { (view.text("page-always")) }
+                }
+            }
+        }
+    }
+}
+
+fn answers(view: &View<'_>, ask: &Ask, offers: &[String], back: &str) -> Markup {
+    let other = view.text("page-other-answer");
+    html! {
+        @if view.may_steer() {
+            @if !offers.is_empty() {
+                form.act method="post" action="/do" {
+                    (fields(view, "", back))
+                    @for (at, offer) in offers.iter().enumerate() {
+                        button name="command" value={ "answer|" (ask.id) "|" (at + 1) } { (offer) }
+                    }
+                }
+            }
+            form.act method="post" action="/do" {
+                (fields(view, "", back))
+                input id={ "answer-" (ask.id) } hx-preserve="true" name="text" required maxlength="4000" aria-label=(other) placeholder=(other);
+                button name="command" value={ "answer|" (ask.id) } { (view.text("page-answer")) }
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One task: its text, tries, parts, what it came to and what it cost.
+
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use axum::response::Response;
+use maud::{Markup, html};
+
+use super::View;
+use super::board::{moves, priority_id};
+use super::layout::Page;
+use super::needs::ago;
+use crate::commands::listed::{Listed, all_of};
+use crate::commands::say::{count, task as number};
+use crate::core::board::Board;
+use crate::core::id::WorkId;
+use crate::http::Shared;
+use crate::http::screen::{Kind, Look};
+use crate::http::who::cookie;
+use crate::outbox::clean::visible;
+
+pub(in super::super) async fn task(State(app): State<Shared>, Path(id): Path<u64>, parts: Parts) -> Response {
+    let caller = match app.caller(&parts).await {
+        Ok(caller) => caller,
+        Err(unknown) => return app.locked(&parts, unknown),
+    };
+    let locale = app.language(&parts);
+    let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
+    let view = app.view(caller.role, locale);
+    let (agents, tasks) = (app.setup.fleet.agents(), app.setup.fleet.board());
+    let all = all_of(&agents, Some(&tasks));
+    let title = number(WorkId(id));
+    let body = match all.iter().find(|one| one.work().id == WorkId(id)) {
+        Some(listed) => body(&view, listed, &all, &tasks),
+        None => {
+            // A removed agent's, or one that is long over.
+            let lines = app.lines(&caller, locale, "task show", &[id.to_string()]).await;
+            html! {
+                h1 { (title) }
+                pre.log.whole tabindex="0" { @for line in &lines { (line) "\n" } }
+            }
+        }
+    };
+    let body = html! {
+        (body)
+        p.back { a href="/board" { "← " (view.text("page-title-board")) } }
+    };
+    Page { title: &title, at: None, live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
+}
+
+fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board) -> Markup {
+    let (voice, work) = (view.voice, listed.work());
+    let card = work.card();
+    let text = view.app.setup.redactor.redact(&visible(&work.text)).into_owned();
+    let part_of = board.parts(work.id);
+    html! {
+        h1 { (number(work.id)) }
+        p.phase {
+            @if let Some(agent) = listed.agent() { a href={ "/agents/" (agent) } { (agent) } " · " }
+            (listed.state(voice))
+        }
+        pre.log.whole tabindex="0" { (text) }
+        dl.facts {
+            div { dt { (view.text("page-given-by")) } dd { (voice.short(&work.by.name, 32)) " " (ago(view, work.at)) } }
+            div { dt { (view.text("page-priority")) } dd { (view.text(priority_id(card.priority))) } }
+            @if !card.needs.is_none() { div { dt { (view.text("page-needs")) } dd { (card.needs.words()) } } }
+            @if let Some(parent) = card.parent { div { dt { (view.text("page-part-of")) } dd { a href={ "/tasks/" (parent) } { (number(parent)) } } } }
+            div { dt { (view.text("page-tokens")) } dd { (count(card.spent.tokens)) } }
+            div { dt { (view.text("page-spent")) } dd { (voice.locale.money(card.spent.dollars())) } }
+        }
+        (moves(view, listed, &format!("/tasks/{}", work.id)))
+        @if !part_of.is_empty() {
+            h2 { (view.text("page-parts")) }
+            ul.events {
+                @for part in part_of {
+                    @let known = all.iter().find(|one| one.work().id == part.id);
+                    li {
+                        a href={ "/tasks/" (part.id) } { (number(part.id)) } " "
+                        @match known {
+                            Some(known) => { (known.state(voice)) " · " (voice.short(&known.work().text, 200)) }
+                            None => { @if let Some(end) = part.end { (voice.locale.task_end(end)) } }
+                        }
+                    }
+                }
+            }
+        }
+        @if !card.attempts.is_empty() {
+            h2 { (view.text("page-tries")) }
+            table.sessions {
+                thead { tr {
+                    th scope="col" { (view.text("page-session")) }
+                    th scope="col" { (view.text("page-outcome")) }
+                    th scope="col" { (view.text("page-ended")) }
+                    th scope="col" { (view.text("page-why")) }
+                } }
+                tbody {
+                    @for attempt in &card.attempts {
+                        tr {
+                            th scope="row" { a href={ "/agents/" (attempt.agent) "/sessions/" (attempt.session) } { (attempt.agent) " " (attempt.session) } }
+                            td { (voice.locale.category(attempt.category)) }
+                            td { (ago(view, attempt.at)) }
+                            td { (voice.short(&voice.locale.detail(&attempt.detail), 400)) }
+                        }
+                    }
+                }
+            }
+        }
+        @if let Some(over) = listed.over() {
+            h2 { (view.text("page-came-to")) }
+            pre.log.whole tabindex="0" { (voice.short(&voice.locale.detail(&over.note), 16_000)) }
+        }
+    }
+}

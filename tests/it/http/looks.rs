@@ -1,0 +1,396 @@
+//! The page in a real browser: what a person sees, presses and types, and what comes of it.
+
+use std::path::{Path, PathBuf};
+
+use herder::access::Role;
+use herder::core::spec::AgentSpec;
+use serde_json::{Value, json};
+
+use super::browser::{Browser, Kind};
+use super::{House, json as ask, settings};
+use crate::stage::{Scene, asking, inside, scripted, server, shell};
+
+/// An agent that asks which database to take, and says what it was told.
+pub(super) fn questioning(agent: &str, dir: &Path) -> AgentSpec {
+    let script = r#"
+read -r work
+echo '{"type":"system","subtype":"init","session_id":"s"}'
+echo '{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"SQLite","description":"a file"},{"label":"Postgres","description":"a server"}]}]}}}'
+answer=none
+while [ $answer = none ] && read -r line; do
+  case $line in *'"Which database?":"Postgres"'*) answer=Postgres ;; *'"allow"'*|*'"deny"'*) answer=other ;; esac
+done
+echo '{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"takes '$answer'"}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"takes '$answer'","session_id":"s","terminal_reason":"completed"}'
+while read -r line; do :; done
+"#;
+    let file = dir.join(format!("{agent}.sh"));
+    std::fs::write(&file, script).expect("a file can be written");
+    let mut spec = asking(&format!("{agent}-x"), dir, "true");
+    spec.name = herder::core::id::AgentName::new(agent).expect("a name");
+    spec.command = vec!["sh".to_owned(), file.display().to_string()];
+    spec
+}
+
+pub(super) async fn house(rooms: &[&str], agents: impl FnOnce(&Path) -> Vec<AgentSpec>) -> House {
+    let server = server().await;
+    let options = inside(&server);
+    let scene = Scene::open_configured((server, options), "alice", rooms, agents, |config| {
+        config.http = Some(settings());
+    })
+    .await;
+    House::of(scene)
+}
+
+/// A house with one agent, and a browser that is logged in there.
+async fn seen(script: &str, kind: Kind) -> (House, Browser) {
+    let script = script.to_owned();
+    let mut house = house(&["#spark", "#herder"], |dir| vec![shell("spark", dir, &script)]).await;
+    let browser = enter(&mut house, kind).await;
+    (house, browser)
+}
+
+pub(super) async fn enter(house: &mut House, kind: Kind) -> Browser {
+    let browser = Browser::open(kind).await;
+    let link = house.link().await;
+    browser.log_in(&format!("{}{link}", house.url)).await;
+    browser
+}
+
+/// The verbs that were asked for over the page, the latest first, and by whom.
+async fn audited(house: &House) -> Vec<(String, String)> {
+    let (_, audit) = ask(house.by(Role::Admin, "/audit")).await;
+    let items = audit["items"].as_array().expect("items").clone();
+    let audits = items.iter().map(|item| &item["entry"]["audit"]).filter(|audit| audit["place"] == "http");
+    audits
+        .filter(|audit| audit["by"]["network"] == "demo")
+        .map(|audit| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&audit["verb"]), text(&audit["by"]["name"]))
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_comes_to_the_page_without_a_reload() {
+    let (house, browser) = seen("cat", Kind::default()).await;
+    browser.script("window.sameAsBefore = true").await;
+    browser.until("document.querySelector('#agent-spark .phase').textContent.includes('idle')").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    browser.until("document.querySelector('#agent-spark .phase').textContent.includes('paused')").await;
+    // An agent that is added appears, and one that is removed is gone.
+    let place = house.scene.dir.path().display().to_string();
+    let add = json!({ "command": "agent add", "args": ["nova", "command", place, "command=cat"] });
+    let (status, said) = ask(house.command(Role::Admin, &add)).await;
+    assert_eq!(status, 200, "{said}");
+    browser.until("document.querySelector('#agent-nova') && document.querySelector('#counts').textContent.includes('2')").await;
+    assert_eq!(browser.script("return window.sameAsBefore").await, true, "the page was not loaded anew");
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_is_steered_from_its_page_and_chat_sees_it() {
+    let script =
+        "while read -r line; do [ \"$line\" = wait ] && exec sleep 600; echo \"did $line\"; exit; done";
+    let (mut house, browser) = seen(script, Kind::default()).await;
+    browser.press("#agent-spark a").await;
+    browser.press("#head button[value=pause]").await;
+    browser.until_it_says("is paused").await;
+    house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
+    browser.types("input[aria-label='Work for spark']", "sweep the floor").await;
+    browser.press("button[value='task add']").await;
+    browser.until_it_says("is queued").await;
+    browser.types("input[aria-label='Whisper to spark']", "mind the corners").await;
+    browser.press("button[value=whisper]").await;
+    browser.until("document.querySelector('.said')").await;
+    browser.press("#head button[value=resume]").await;
+    house.scene.person.hears_in_any_order("#spark", "did ").await;
+    browser.until("document.querySelector('#tail').textContent.includes('did ')").await;
+    browser.until("document.querySelector('#timeline rect.ran')").await;
+    browser.types("input[aria-label='Work for spark']", "wait").await;
+    browser.press("button[value='task add']").await;
+    browser.until("document.querySelector('#head .phase').textContent.includes('running')").await;
+    browser.press("#head button[value=abort]").await;
+    browser.until("document.querySelector('#head .phase').textContent.includes('idle')").await;
+    let verbs: Vec<String> = audited(&house).await.into_iter().map(|(verb, _)| verb).collect();
+    assert_eq!(verbs, ["abort", "task add", "resume", "whisper", "task add", "pause"]);
+    browser.press("#timeline tbody tr:last-child a").await;
+    browser.until_it_says("did ").await;
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_agents_ask_is_answered_from_the_page() {
+    let mut house = house(&["#nova", "#ember", "#herder"], |dir| {
+        vec![asking("nova", dir, "git push origin main"), questioning("ember", dir)]
+    })
+    .await;
+    let browser = enter(&mut house, Kind::default()).await;
+    for agent in ["nova", "ember"] {
+        let work = json!({ "command": "task add", "agent": agent, "text": "go on" });
+        assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
+    }
+    browser.until("document.querySelectorAll('#needs .need').length === 2").await;
+    browser.until_it_says("git push origin main").await;
+    browser.press("#needs [aria-label=nova] button.yes").await;
+    browser.until("document.querySelectorAll('#needs .need').length === 1").await;
+    house.scene.person.hears_in_any_order("#nova", "was told yes").await;
+    browser.press("#needs [aria-label=ember] form:first-of-type button:nth-of-type(2)").await;
+    browser.until("document.querySelectorAll('#needs .need').length === 0").await;
+    house.scene.person.hears_in_any_order("#ember", "takes Postgres").await;
+    assert_eq!(
+        audited(&house).await,
+        [("answer".to_owned(), "alice".to_owned()), ("approve".to_owned(), "alice".to_owned())]
+    );
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_half_written_answer_survives_what_happens_meanwhile() {
+    let mut house =
+        house(&["#ember", "#herder"], |dir| vec![questioning("ember", dir), shell("spark", dir, "cat")])
+            .await;
+    let browser = enter(&mut house, Kind::default()).await;
+    let work = json!({ "command": "task add", "agent": "ember", "text": "go on" });
+    assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
+    browser.until("document.querySelector('#needs input[name=text]')").await;
+    browser.types("#needs input[name=text]", "neither of").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    browser.until("document.querySelector('#agent-spark .phase').textContent.includes('paused')").await;
+    browser.keys(" them\u{e007}").await;
+    house.scene.person.hears_in_any_order("#ember", "neither of them").await;
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_are_filtered_while_one_types_and_without_scripts() {
+    for no_scripts in [false, true] {
+        let mut house = house(&["#spark", "#herder"], |dir| {
+            let mut tagged = shell("nova", dir, "cat");
+            tagged.tags = vec!["rust".to_owned()];
+            vec![shell("spark", dir, "cat"), tagged]
+        })
+        .await;
+        let browser = enter(&mut house, Kind { no_scripts, ..Kind::default() }).await;
+        browser.types(".finder input[name=text]", "rust").await;
+        if no_scripts {
+            browser.press(".finder button").await;
+        } else {
+            browser
+                .until("document.querySelector('#agent-nova') && !document.querySelector('#agent-spark')")
+                .await;
+        }
+        assert!(browser.client.find(fantoccini::Locator::Css("#agent-nova")).await.is_ok());
+        assert!(browser.client.find(fantoccini::Locator::Css("#agent-spark")).await.is_err());
+        if !no_scripts {
+            // What is filtered is live as well, and the words are still there.
+            let pause = json!({ "command": "pause", "agent": "nova" });
+            assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+            browser
+                .until("document.querySelector('#agent-nova .phase').textContent.includes('paused')")
+                .await;
+            assert_eq!(browser.script("return document.querySelector('.finder input').value").await, "rust");
+        }
+        browser.go(&format!("{}/?phase=works", house.url)).await;
+        assert!(browser.client.find(fantoccini::Locator::Css("#agents tr")).await.is_err());
+        browser.close().await;
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_works_without_scripts() {
+    let (mut house, browser) = seen("cat", Kind { no_scripts: true, ..Kind::default() }).await;
+    assert!(browser.text().await.contains("reload the page"), "it says that it does not renew itself");
+    browser.press("#agent-spark a").await;
+    browser.press("#head button[value=pause]").await;
+    assert!(browser.text().await.contains("is paused"));
+    house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
+    browser.press("header nav a[href='/board']").await;
+    browser.types(".add input[name=text]", "mend the roof").await;
+    browser.press(".add button").await;
+    assert!(browser.text().await.contains("mend the roof"));
+    browser.press(".card a").await;
+    assert!(browser.text().await.contains("mend the roof"));
+    browser.press("button[value^='task cancel']").await;
+    for path in ["/money", "/history", "/history?kind=audit"] {
+        browser.go(&format!("{}{path}", house.url)).await;
+        assert!(browser.client.find(fantoccini::Locator::Css("main h1")).await.is_ok(), "{path}");
+    }
+    assert!(browser.text().await.contains("task cancel"), "{}", browser.text().await);
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_with_a_keyboard_alone_gets_everywhere() {
+    let (mut house, browser) = seen("cat", Kind::default()).await;
+    let focused = "return document.activeElement.matches(arguments[0])";
+    let tab_to = async |css: &str| {
+        for _ in 0..60 {
+            browser.keys("\u{e004}").await;
+            let there = browser.client.execute(focused, vec![json!(css)]).await.expect("a script runs");
+            if there == true {
+                return;
+            }
+        }
+        panic!("no way to {css} by the Tab key");
+    };
+    // The first stop leads past the menus.
+    tab_to("a.skip").await;
+    browser.keys("\u{e007}").await;
+    tab_to("#agent-spark a").await;
+    browser.keys("\u{e007}").await;
+    browser
+        .client
+        .wait()
+        .at_most(crate::stage::PATIENCE)
+        .for_element(fantoccini::Locator::Css("#head"))
+        .await
+        .expect("spark's page");
+    tab_to("#head button[value=pause]").await;
+    browser.keys("\u{e007}").await;
+    house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
+    browser
+        .client
+        .wait()
+        .at_most(crate::stage::PATIENCE)
+        .for_element(fantoccini::Locator::Css(".said"))
+        .await
+        .expect("the answer");
+    tab_to("input[name=text]").await;
+    browser.keys("sweep the floor\u{e007}").await;
+    house.scene.person.hears_in_any_order("#spark", "sweep the floor").await;
+    browser.close().await;
+    house.close().await;
+}
+
+/// The text of axe-core, which `scripts/test` installs.
+fn axe() -> String {
+    let file: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "target/test-tools/axe/node_modules/axe-core/axe.min.js"]
+            .iter()
+            .collect();
+    std::fs::read_to_string(file).expect("axe-core is installed: scripts/test does that")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_view_has_a_serious_fault_for_people_who_see_or_hear_otherwise() {
+    let mut house = house(&["#nova", "#spark", "#herder"], |dir| {
+        let mut capped = scripted("spark", dir, &["claude-ok"]);
+        capped.caps.usd_per_day = 2.0;
+        vec![asking("nova", dir, "git push origin main"), capped, shell("ember", dir, "exit 3")]
+    })
+    .await;
+    let browser = enter(&mut house, Kind::default()).await;
+    for agent in ["nova", "spark", "ember"] {
+        let work = json!({ "command": "task add", "agent": agent, "text": "build it" });
+        assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
+    }
+    let board = json!({ "command": "task add", "args": ["auto", "needs=full,nobody", "wait for somebody"] });
+    assert_eq!(ask(house.command(Role::Operator, &board)).await.0, 200);
+    browser.until("document.querySelector('#needs .need button.yes')").await;
+    browser.until("document.querySelector('#agent-spark .cost').textContent.includes('$')").await;
+    let axe = axe();
+    let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
+    let task = tasks["items"][0]["work"]["id"].as_u64().expect("a task");
+    let paths = [
+        "/",
+        "/?phase=needs",
+        "/agents/spark",
+        "/agents/nova",
+        "/agents/spark/sessions/1",
+        "/board",
+        &format!("/tasks/{task}"),
+        "/money",
+        "/money?by=account&unit=tokens",
+        "/history",
+        "/history?kind=audit",
+        "/nowhere",
+    ];
+    let mut faults = Vec::new();
+    for (path, scheme) in paths.iter().flat_map(|path| [(path, "light"), (path, "dark")]) {
+        browser.colours(scheme).await;
+        browser.go(&format!("{}{path}", house.url)).await;
+        browser.client.execute(&axe, Vec::new()).await.expect("axe is put in");
+        let run = "const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then(found => done(found.violations), reason => done(String(reason)))";
+        let found = browser.client.execute_async(run, Vec::new()).await.expect("axe runs");
+        let found = found.as_array().unwrap_or_else(|| panic!("axe failed on {path}: {found}")).clone();
+        faults.extend(
+            found
+                .iter()
+                .filter(|one| one["impact"] == "serious" || one["impact"] == "critical")
+                .map(|one| format!("{path} {scheme}: {} {}", one["help"], one["nodes"][0]["html"])),
+        );
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_left_open_over_many_events_does_not_grow() {
+    /// Pauses and resumes; each is an event of the agent and a new row.
+    const CHANGES: usize = 150;
+    let (house, browser) = seen("cat", Kind::default()).await;
+    let size = async || {
+        browser.devtools("HeapProfiler.collectGarbage", json!({})).await;
+        let nodes = browser.script("return document.getElementsByTagName('*').length").await;
+        let heap = browser.devtools("Runtime.getHeapUsage", json!({})).await;
+        (nodes.as_u64().expect("a count"), heap["usedSize"].as_f64().expect("bytes"))
+    };
+    let mut sizes = Vec::new();
+    for round in 0..3 {
+        for change in 0..CHANGES {
+            let command = if change % 2 == 0 { "pause" } else { "resume" };
+            let command = json!({ "command": command, "agent": "spark" });
+            assert_eq!(ask(house.command(Role::Operator, &command)).await.0, 200, "{round} {change}");
+        }
+        // What is shown is the last of them.
+        browser.until("document.querySelector('#agent-spark .phase').textContent.includes('idle')").await;
+        sizes.push(size().await);
+    }
+    let (nodes, heap) = sizes[0];
+    assert!(sizes.iter().all(|(now, _)| *now == nodes), "{sizes:?}");
+    assert!(sizes[2].1 < heap * 1.2 + 500_000.0, "{sizes:?}");
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_left_open_over_a_restart_is_in_step_again() {
+    let (house, browser) = seen("cat", Kind::default()).await;
+    browser.script("window.sameAsBefore = true").await;
+    let house = house.restarted("cat").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    browser.until("document.querySelector('#agent-spark .phase').textContent.includes('paused')").await;
+    assert_eq!(browser.script("return window.sameAsBefore").await, true, "the page was not loaded anew");
+    // Its buttons still work: the session outlived the restart, and so did what proves its forms.
+    browser.press("#agent-spark a").await;
+    browser.press("#head button[value=resume]").await;
+    browser.until("document.querySelector('.said').textContent.includes('spark')").await;
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_fits_a_telephone_and_a_wide_screen() {
+    let (house, browser) = seen("cat", Kind::default()).await;
+    for width in [390, 1920] {
+        browser.window(width, 900).await;
+        for path in ["/", "/agents/spark", "/board", "/money", "/history"] {
+            browser.go(&format!("{}{path}", house.url)).await;
+            let over = browser.script("return document.documentElement.scrollWidth - innerWidth").await;
+            assert!(over.as_i64().is_some_and(|over| over <= 0), "{path} is {over} px too wide at {width}");
+        }
+    }
+    browser.close().await;
+    house.close().await;
+}

@@ -1,0 +1,169 @@
+//! The views of the page as a browser without JavaScript has them: their contents, and who is shown what.
+
+use herder::access::Role;
+use serde_json::json;
+
+use super::page::Browser;
+use super::{House, json as ask, text};
+use crate::stage::{scripted, server_person};
+
+impl House {
+    /// A browser of mallory's, who may only look.
+    async fn log_in_as_viewer(&mut self) -> Browser {
+        let mut mallory = server_person(&self.scene.server, "mallory", &["#herder"]).await;
+        mallory.reaches("herder", "#herder").await;
+        mallory.say("herder", "!page").await;
+        let line = mallory.hears("mallory", "/login/").await;
+        let at = line.find("/login/").expect("a link");
+        let link = line[at..].split_whitespace().next().expect("a path").to_owned();
+        self.enter(&link).await
+    }
+
+    async fn give(&self, agent: &str, words: &str) {
+        let work = json!({ "command": "task add", "agent": agent, "text": words });
+        assert_eq!(ask(self.command(Role::Operator, &work)).await.0, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_of_agents_and_people_are_markup_in_no_view() {
+    let evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\"&";
+    let mut house = House::open(&format!("read -r line; echo '{evil}'")).await;
+    let browser = house.log_in().await;
+    house.give("spark", evil).await;
+    house.scene.person.hears_in_any_order("#spark", "onerror=alert").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    house.give("spark", evil).await;
+    let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
+    let ids: Vec<u64> = tasks["items"]
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .filter_map(|item| item["work"]["id"].as_u64())
+        .collect();
+    assert_eq!(ids.len(), 2, "{tasks}");
+    let mut paths: Vec<String> = ids.iter().map(|id| format!("/tasks/{id}")).collect();
+    let others = [
+        "/",
+        "/agents/spark",
+        "/agents/spark/sessions/1",
+        "/board",
+        "/money",
+        "/history",
+        "/history?kind=audit",
+    ];
+    paths.extend(others.map(str::to_owned));
+    paths.push("/?text=%3Cscript%3Ealert(1)".to_owned());
+    paths.push(
+        "/history?text=%3Cscript%3Ealert(1)&from=%3Cscript%3E&agent=%22%3E%3Cscript%3Ealert(1)".to_owned(),
+    );
+    for path in paths {
+        let (status, page) = house.see(&browser, &path).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(!page.contains("<script>alert") && !page.contains("<img"), "{path}: {page}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stars_in_somebodys_words_stay_and_those_of_chat_do_not() {
+    let mut house = House::open("read -r line; echo \"did $line\"").await;
+    let browser = house.log_in().await;
+    house.give("spark", "compute 2**10 in **bold**").await;
+    house.scene.person.hears_in_any_order("#spark", "did compute").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    let (_, after) = house.press(&browser, "task add", "spark", "2**11").await;
+    assert!(!after.contains("**spark**"), "{after}");
+    for path in ["/agents/spark", "/agents/spark/sessions/1", "/history", "/history?kind=audit"] {
+        let (_, page) = house.see(&browser, path).await;
+        assert!(page.contains("2**10 in **bold**") && !page.contains("**spark**"), "{path}: {page}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_is_shown_as_pictures_sums_and_rows() {
+    let mut house = super::looks::house(&["#spark", "#herder"], |dir| {
+        let mut spark = scripted("spark", dir, &["claude-ok"]);
+        spark.caps.usd_per_day = 2.0;
+        vec![spark]
+    })
+    .await;
+    let browser = house.log_in().await;
+    let (_, nothing) = house.see(&browser, "/money").await;
+    assert!(nothing.contains("Nothing was spent."), "{nothing}");
+    house.give("spark", "write a haiku").await;
+    let name = herder::core::id::AgentName::new("spark").expect("a name");
+    let done =
+        house.scene.stage.herder.fleet().wait_for(&name, |view| view.agent.totals.successes == 1).await;
+    let spent = done.expect("spark").agent.totals.usage;
+    assert!(spent.cost_usd > 0.0);
+    for (query, key) in [("", "spark"), ("?by=account", "default"), ("?unit=tokens", "spark")] {
+        let (_, page) = house.see(&browser, &format!("/money{query}")).await;
+        assert_eq!(page.matches("<svg xmlns").count(), 2, "{query}: {page}");
+        assert!(page.contains(&format!(" · {key} · ")), "{query}: {page}");
+        assert!(page.contains("write a haiku"), "the task and its cost are listed: {page}");
+    }
+    for window in ["hour", "day"] {
+        let (status, csv) = house.see(&browser, &format!("/money.csv?window={window}")).await;
+        let rows: Vec<&str> = csv.lines().collect();
+        assert_eq!((status, rows.len()), (200, 2), "{csv}");
+        let figures = format!(
+            ",\"spark\",\"default\",{},{},{},{},",
+            spent.input_tokens, spent.cached_tokens, spent.output_tokens, spent.cost_usd
+        );
+        assert!(rows[1].contains(&figures), "{csv} {figures}");
+    }
+    assert_eq!(text(house.get("/money.csv")).await.0, 401);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn history_is_searched_and_bounded_in_time() {
+    let mut house = House::open("read -r line; echo \"did $line\"").await;
+    let browser = house.log_in().await;
+    house.give("spark", "sweep the floor").await;
+    house.scene.person.hears_in_any_order("#spark", "did sweep the floor").await;
+    for (query, is_found) in [
+        ("", true),
+        ("?agent=spark", true),
+        ("?text=SWEEP", true),
+        ("?text=mop", false),
+        ("?from=2999-01-01", false),
+        ("?to=2000-01-01", false),
+        ("?from=2000-01-01&to=2999-01-01&text=floor&agent=spark", true),
+        ("?from=no-day&before=no-number", true),
+    ] {
+        let (status, page) = house.see(&browser, &format!("/history{query}")).await;
+        let events = page.split("<ul class=\"events\">").nth(1).unwrap_or_default();
+        assert_eq!((status, events.contains("sweep the floor")), (200, is_found), "{query}: {page}");
+    }
+    let (_, audit) = house.see(&browser, "/history?kind=audit&text=sweep").await;
+    assert!(audit.contains("the-operator"), "{audit}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_only_look_is_shown_no_buttons_no_audit_and_no_private_words() {
+    let mut house = House::open("cat").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    let whisper = json!({ "command": "whisper", "agent": "spark", "text": "mind the corners" });
+    assert_eq!(ask(house.command(Role::Operator, &whisper)).await.0, 200);
+    let (alice, mallory) = (house.log_in().await, house.log_in_as_viewer().await);
+    for path in ["/", "/agents/spark", "/board", "/history", "/history?kind=audit"] {
+        let (status, page) = house.see(&mallory, path).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(!page.contains("action=\"/do\""), "{path}: {page}");
+        assert!(!page.contains("mind the corners"), "{path}: {page}");
+    }
+    let (_, page) = house.see(&mallory, "/history?kind=audit").await;
+    assert!(page.contains("This needs the role operator."), "{page}");
+    // The same moment, for somebody who may read it.
+    let (_, page) = house.see(&alice, "/agents/spark").await;
+    assert!(page.contains("mind the corners") && page.contains("action=\"/do\""), "{page}");
+    assert!(page.contains(&alice.form) && !page.contains(&mallory.form), "each session has its own proof");
+    house.close().await;
+}
