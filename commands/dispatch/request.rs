@@ -28,8 +28,8 @@ impl Dispatcher {
         self.carry_out(asking, (name, args), heard, true).await
     }
 
-    /// Answers a request over HTTP, in the words of `locale` or else in those of a shell. One that only reads is recorded if `is_recorded`:
-    /// an open page repeats it again and again.
+    /// Answers a request over HTTP, in the words of `locale` or else in those of a shell. One that only reads is
+    /// recorded if `is_recorded`: an open page repeats it again and again.
     ///
     /// # Errors
     /// The reply, if the author may not have this done.
@@ -40,7 +40,7 @@ impl Dispatcher {
         locale: Option<&Locale>,
         is_recorded: bool,
     ) -> Result<Reply, Vec<String>> {
-        self.request_with((author, None), (name, args), language, is_recorded).await
+        self.request_with((author, None), (name, args), locale, is_recorded).await
     }
 
     /// As [`Dispatcher::request_of`], under a key: with the decision it is on disk that it was made, and what it came to
@@ -70,7 +70,7 @@ impl Dispatcher {
         &self,
         (author, key): (&Author, Option<String>),
         (name, args): (&str, &[String]),
-        language: Option<&str>,
+        locale: Option<&Locale>,
         is_recorded: bool,
     ) -> Result<Reply, Vec<String>> {
         let inner = &*self.inner;

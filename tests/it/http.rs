@@ -1,20 +1,20 @@
 //! The page and the API of a whole herder, asked over TCP.
 
 mod api;
+mod browser;
 mod events;
 mod follow;
+mod guard;
 mod hammer;
 mod killed;
-mod browser;
-mod guard;
 mod looks;
 mod metrics;
 mod nobody;
 mod once;
 mod page;
+mod picture;
 mod schemathesis;
 mod tls;
-mod picture;
 mod views;
 
 use std::net::SocketAddr;
