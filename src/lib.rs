@@ -23,7 +23,7 @@
 //!
 //! | module | responsibility |
 //! |---|---|
-//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); without I/O, clock and tasks |
+//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); a crate of its own, without I/O, clock and tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root supervisor, one timer for all countdowns |
 //! | [`runtime`] | one child process per session: protocols, timeouts based on evidence of life, the stop ladder, orphans |
 //! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
@@ -88,13 +88,14 @@
 #[path = "../commands/mod.rs"]
 pub mod commands;
 
+pub use herder_core as core;
+
 pub mod access;
 pub mod chart;
 pub mod chat;
 pub mod cli;
 pub mod clock;
 pub mod config;
-pub mod core;
 pub mod demo;
 pub mod evaluator;
 pub mod http;

@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn an_agent_suffices_if_it_may_as_much_and_has_every_tag() {
         let name = AgentName::new("spark").expect("a name");
-        let mut spec = AgentSpec::new(name, crate::core::spec::Runtime::Claude, "/srv".into());
+        let mut spec = AgentSpec::new(name, crate::spec::Runtime::Claude, "/srv".into());
         spec.tags = vec!["rust".to_owned(), "gpu".to_owned()];
         let met = |text: &str| Needs::parse(text).expect("needs").are_met_by(&spec);
         assert!(met("rust") && met("workspace-write,gpu") && met("read-only"));

@@ -215,7 +215,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::usage::Unit;
+    use crate::usage::Unit;
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
     const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };

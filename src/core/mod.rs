@@ -7,7 +7,8 @@
 //! `posts` and `react` get each event with the state right after that event. The supervisor therefore walks through a
 //! decision: it applies one event, calls both, and continues with the next.
 //!
-//! Time, ids and randomness are arguments ([`Context`]). A test in `tests/it/tidy.rs` keeps this folder free of I/O.
+//! Time, ids and randomness are arguments ([`Context`]). The crate depends on no runtime, storage or network, and
+//! `tests/it/tidy.rs` keeps it free of the standard library's I/O.
 
 pub mod agent;
 mod apply;

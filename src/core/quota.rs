@@ -132,7 +132,7 @@ impl QuietHours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::outcome::Category;
+    use crate::outcome::Category;
 
     fn at(text: &str) -> Timestamp {
         Timestamp::from_millis(text.parse::<jiff::Timestamp>().expect("a moment").as_millisecond())
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn nobody_is_asked_in_quiet_hours_that_have_begun_since() {
         let night = QuotaRules { quiet: Some(quiet(23, 8, "UTC")), ..QuotaRules::default() };
-        let agent = crate::core::id::AgentName::new("spark").expect("a name");
+        let agent = crate::id::AgentName::new("spark").expect("a name");
         let due = at("2026-01-15T22:30:00Z");
         let gate = Gate { ask_at: Some(due), ..Gate::closed(Category::Quota, agent, due) };
         for (now, asks) in [
@@ -210,7 +210,7 @@ mod tests {
     fn a_limit_that_was_met_in_vain_and_not_recorded_is_recorded_later_if_it_still_counts() {
         let met = at("2026-01-15T12:00:00Z");
         let seconds = |seconds| met.after(Duration::from_secs(seconds));
-        let agent = crate::core::id::AgentName::new("spark").expect("a name");
+        let agent = crate::id::AgentName::new("spark").expect("a name");
         let gate = |probe_at| Gate {
             probe_at,
             ..Gate::closed(Category::Quota, agent.clone(), met.before(Duration::from_secs(3600)))

@@ -1,12 +1,12 @@
 //! Applies the events about questions to an agent's state.
 
-use crate::core::agent::Agent;
-use crate::core::ask::{
+use crate::agent::Agent;
+use crate::ask::{
     ABOUT_MAX, About, Ask, AskEnd, AskKey, Asker, DecidedBy, Denial, RULES_MAX, Rule, Settled, settle,
 };
-use crate::core::id::{AskId, SessionId};
-use crate::core::recap::bounded;
-use crate::core::time::Timestamp;
+use crate::id::{AskId, SessionId};
+use crate::recap::bounded;
+use crate::time::Timestamp;
 
 pub(super) fn asked(agent: &mut Agent, ask: &Ask) {
     if agent.open_ask(ask.id).is_none() {

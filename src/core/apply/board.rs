@@ -1,11 +1,11 @@
 //! Applies the events about tasks that come from the board or go back to it.
 
 use super::take;
-use crate::core::agent::Agent;
-use crate::core::dealings::{News, Onward};
-use crate::core::id::WorkId;
-use crate::core::time::Timestamp;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::agent::Agent;
+use crate::dealings::{News, Onward};
+use crate::id::WorkId;
+use crate::time::Timestamp;
+use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Inserts work into the queue by priority, but never before work that a session has started.
 pub(super) fn enqueue(agent: &mut Agent, work: Work) {

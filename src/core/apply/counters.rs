@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::agent::Agent;
-use crate::core::breaker::remember;
-use crate::core::id::AccountName;
-use crate::core::outcome::{Category, Outcome, Usage};
-use crate::core::time::Timestamp;
-use crate::core::turn::Step;
-use crate::core::usage::PROVISIONAL;
+use crate::agent::Agent;
+use crate::breaker::remember;
+use crate::id::AccountName;
+use crate::outcome::{Category, Outcome, Usage};
+use crate::time::Timestamp;
+use crate::turn::Step;
+use crate::usage::PROVISIONAL;
 
 /// Books the usage of the session so far. A smaller reading than before comes from another meter and is ignored.
 pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
@@ -90,7 +90,7 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
 }
 
 /// Number of consecutive sessions without progress that are tolerated; each one after them counts for the breaker.
-pub(in crate::core) const STALLS_BELIEVED: u32 = 5;
+pub(crate) const STALLS_BELIEVED: u32 = 5;
 
 /// Counts a session that reached its limit of turns. It is a failure only after [`STALLS_BELIEVED`] sessions without
 /// progress.
@@ -139,7 +139,7 @@ pub(super) fn count_crash(agent: &mut Agent, at: Timestamp) {
 
 /// Number of consecutive limits with a reset in the past that are tolerated; from the next one on the schedule is
 /// used.
-pub(in crate::core) const PAST_RESETS_BELIEVED: u32 = 2;
+pub(crate) const PAST_RESETS_BELIEVED: u32 = 2;
 
 fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     match outcome.resets_at {

@@ -1,10 +1,10 @@
 //! Applies the events about splitting a task to an agent's state.
 
 use super::counters;
-use crate::core::agent::{Agent, Splitting};
-use crate::core::id::WorkId;
-use crate::core::outcome::Usage;
-use crate::core::time::Timestamp;
+use crate::agent::{Agent, Splitting};
+use crate::id::WorkId;
+use crate::outcome::Usage;
+use crate::time::Timestamp;
 
 pub(super) fn begun(agent: &mut Agent, work: WorkId, number: u32, until: Timestamp) {
     agent.watch.number(number);

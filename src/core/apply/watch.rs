@@ -1,14 +1,14 @@
 //! Applies evaluations and calls for a person to an agent's state.
 
 use super::{counters, subject};
-use crate::core::agent::Agent;
-use crate::core::id::WorkId;
-use crate::core::outcome::Usage;
-use crate::core::recap::bounded;
-use crate::core::time::Timestamp;
-use crate::core::watch::{Answer, Answered, Escalation, Heard, Judgement, SAID_TEXT_MAX, Said};
-use crate::core::whisper::Tone;
-use crate::core::work::Actor;
+use crate::agent::Agent;
+use crate::id::WorkId;
+use crate::outcome::Usage;
+use crate::recap::bounded;
+use crate::time::Timestamp;
+use crate::watch::{Answer, Answered, Escalation, Heard, Judgement, SAID_TEXT_MAX, Said};
+use crate::whisper::Tone;
+use crate::work::Actor;
 
 pub(super) fn evaluated(agent: &mut Agent, number: u32, judgement: &Judgement, usage: Usage, at: Timestamp) {
     let untold = agent.watch.open.as_ref().is_some_and(|open| open.untold);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::wish::parts_of;
 use super::{Board, BoardEvent, Boarded, Draft, Place};
-use crate::core::agent::{Agent, Phase};
-use crate::core::dealings::{News, Onward};
-use crate::core::id::{AgentName, WorkId};
-use crate::core::input::{Control, Input};
-use crate::core::spec::Permissions;
-use crate::core::time::Timestamp;
-use crate::core::work::{Actor, TaskEnd, Work};
+use crate::agent::{Agent, Phase};
+use crate::dealings::{News, Onward};
+use crate::id::{AgentName, WorkId};
+use crate::input::{Control, Input};
+use crate::spec::Permissions;
+use crate::time::Timestamp;
+use crate::work::{Actor, TaskEnd, Work};
 
 /// Availability of an agent for hand-overs, as far as the agent's own state does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Posts about the board's events, made from the board's state right after the event was applied.
 
 use super::{Board, BoardEvent};
-use crate::core::id::WorkId;
-use crate::core::notice::{Audience, Notice};
-use crate::core::work::TaskEnd;
-use crate::core::{Owed, OwedBody};
+use crate::id::WorkId;
+use crate::notice::{Audience, Notice};
+use crate::work::TaskEnd;
+use crate::{Owed, OwedBody};
 
 impl Board {
     /// Returns the posts that an event causes.

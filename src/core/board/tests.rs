@@ -5,8 +5,8 @@ mod world;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::card::{Card, Needs, Priority};
-use crate::core::notice::Notice;
+use crate::card::{Card, Needs, Priority};
+use crate::notice::Notice;
 use world::{Op, World, op};
 
 fn board_line(world: &World) -> Vec<String> {
@@ -99,7 +99,7 @@ fn what_waits_on_the_board_can_be_given_other_words_and_nothing_else_can() {
     world.run(&[Op::Pause(0), Op::Pause(1), Op::Pause(2), Op::Add, Op::Settle]);
     let notice = world.reword(1, "do it\nwell").expect("it waits on the board");
     assert_eq!(notice, Notice::BoardReworded { task: WorkId(1), work: "do it well".to_owned() });
-    let long = "x".repeat(crate::core::agent::WORK_TEXT_MAX + 1);
+    let long = "x".repeat(crate::agent::WORK_TEXT_MAX + 1);
     assert!(matches!(world.reword(1, &long), Err(Refusal::WorkTooLong { .. })));
     world.assign(1, Some(0)).expect("it waits");
     // On its way it is unknown whether the agent has it already.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{BOARD_MAX, Board, BoardEvent, Boarded, Draft, Place, splittable};
-use crate::core::agent::WORK_TEXT_MAX;
-use crate::core::card::Card;
-use crate::core::dealings::Cut;
-use crate::core::decide::excerpt;
-use crate::core::id::{AgentName, WorkId};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::time::Timestamp;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::agent::WORK_TEXT_MAX;
+use crate::card::Card;
+use crate::dealings::Cut;
+use crate::decide::excerpt;
+use crate::id::{AgentName, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::time::Timestamp;
+use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// A command of a person to the board.
 #[derive(Debug, Clone, PartialEq, Eq)]

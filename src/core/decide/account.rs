@@ -3,11 +3,11 @@
 
 use super::Draft;
 use super::session::give_up_stopped_work;
-use crate::core::agent::Phase;
-use crate::core::event::{Event, PauseReason, StopReason};
-use crate::core::id::AccountName;
-use crate::core::outcome::Category;
-use crate::core::work::Actor;
+use crate::agent::Phase;
+use crate::event::{Event, PauseReason, StopReason};
+use crate::id::AccountName;
+use crate::outcome::Category;
+use crate::work::Actor;
 
 /// Pauses the agent because another agent of its account failed.
 pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {

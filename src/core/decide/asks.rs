@@ -1,19 +1,19 @@
 //! Questions to people: decisions without a person, answers, expiry, and answers that came while no session waited.
 
 use super::Draft;
-use crate::core::agent::Phase;
-use crate::core::ask::{
+use crate::agent::Phase;
+use crate::ask::{
     ABOUT_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Inquiry, LINES_MAX, OPEN_MAX, Part,
     RULES_MAX, Rule, TOOL_MAX,
 };
-use crate::core::danger;
-use crate::core::event::Event;
-use crate::core::id::{AgentName, AskId, SessionId, WorkId};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::recap::{bounded, one_line};
-use crate::core::spec::Autonomy;
-use crate::core::unseen::hides;
-use crate::core::work::Actor;
+use crate::danger;
+use crate::event::Event;
+use crate::id::{AgentName, AskId, SessionId, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::recap::{bounded, one_line};
+use crate::spec::Autonomy;
+use crate::unseen::hides;
+use crate::work::Actor;
 
 /// A permission request of a runtime.
 pub(super) struct Wish<'a> {
@@ -264,7 +264,7 @@ fn rule(
 }
 
 /// Returns the public notice about an answer.
-pub(in crate::core) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer, by: &Actor) -> Notice {
+pub(crate) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer, by: &Actor) -> Notice {
     let (name, network) = (by.name.clone(), by.network.clone());
     match answer {
         AskAnswer::Allow { always } => {

@@ -2,18 +2,18 @@
 
 use super::control::skip_back_off;
 use super::{Draft, watch};
-use crate::core::agent::{Agent, Phase};
-use crate::core::ask::Denial;
-use crate::core::board::splittable;
-use crate::core::dealings::Onward;
-use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
-use crate::core::id::{AgentName, WorkId};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::policy::Policy;
-use crate::core::time::Timestamp;
-use crate::core::usage;
-use crate::core::watch::Answer;
-use crate::core::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
+use crate::agent::{Agent, Phase};
+use crate::ask::Denial;
+use crate::board::splittable;
+use crate::dealings::Onward;
+use crate::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::id::{AgentName, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::policy::Policy;
+use crate::time::Timestamp;
+use crate::usage;
+use crate::watch::Answer;
+use crate::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
 /// Takes a task that the board hands over. A known number was taken before.
 pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {

@@ -2,22 +2,22 @@
 
 use super::session::discard;
 use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
-use crate::core::agent::{Agent, Breaker, Phase};
-use crate::core::cut;
-use crate::core::detail::Detail;
-use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
-use crate::core::id::{AgentName, SessionId, WorkId};
-use crate::core::input::{Button, Control};
-use crate::core::notice::{Halt, Notice, Refusal};
-use crate::core::promotion::Hold;
-use crate::core::spec::AgentSpec;
-use crate::core::time::Timestamp;
-use crate::core::watch::Answer;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::agent::{Agent, Breaker, Phase};
+use crate::cut;
+use crate::detail::Detail;
+use crate::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::id::{AgentName, SessionId, WorkId};
+use crate::input::{Button, Control};
+use crate::notice::{Halt, Notice, Refusal};
+use crate::promotion::Hold;
+use crate::spec::AgentSpec;
+use crate::time::Timestamp;
+use crate::watch::Answer;
+use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Maximum length of the excerpt of a work's text in an answer or a status post, in bytes: more than is shown, because
 /// the text is redacted before it is cut for display.
-pub(in crate::core) const EXCERPT_MAX: usize = 1024;
+pub(crate) const EXCERPT_MAX: usize = 1024;
 
 pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> Result<Notice, Refusal> {
     let name = draft.name()?;
@@ -456,6 +456,6 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
 }
 
 /// Returns the beginning of a work's text on one line, for an answer.
-pub(in crate::core) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     cut::excerpt(text, EXCERPT_MAX)
 }

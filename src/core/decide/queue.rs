@@ -3,15 +3,15 @@
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
 use super::{Draft, asks, watch};
-use crate::core::agent::{Phase, QUEUE_MAX, WORK_TEXT_MAX};
-use crate::core::ask::AskAnswer;
-use crate::core::card::Card;
-use crate::core::event::{Event, StopReason, WaitReason};
-use crate::core::id::{AgentName, WorkId};
-use crate::core::notice::{Halt, Notice, Refusal};
-use crate::core::react::steers;
-use crate::core::watch::Answer;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::agent::{Phase, QUEUE_MAX, WORK_TEXT_MAX};
+use crate::ask::AskAnswer;
+use crate::card::Card;
+use crate::event::{Event, StopReason, WaitReason};
+use crate::id::{AgentName, WorkId};
+use crate::notice::{Halt, Notice, Refusal};
+use crate::react::steers;
+use crate::watch::Answer;
+use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// New work for the queue.
 pub(super) struct New<'a> {

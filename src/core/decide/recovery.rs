@@ -14,21 +14,21 @@ use std::time::Duration;
 use super::control::skip_back_off;
 use super::session::back_off;
 use super::{Draft, spending, watch};
-use crate::core::agent::{Agent, Phase};
-use crate::core::ask::Denial;
-use crate::core::board::splittable;
-use crate::core::card::DEPTH_MAX;
-use crate::core::context::{FILE, FOLDER};
-use crate::core::cut;
-use crate::core::dealings::{Cut, Onward};
-use crate::core::detail::{Detail, Own};
-use crate::core::event::{Event, WaitReason};
-use crate::core::id::AgentName;
-use crate::core::outcome::{Category, Outcome, Usage};
-use crate::core::policy::Judge;
-use crate::core::time::Timestamp;
-use crate::core::verdict::Lapse;
-use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
+use crate::agent::{Agent, Phase};
+use crate::ask::Denial;
+use crate::board::splittable;
+use crate::card::DEPTH_MAX;
+use crate::context::{FILE, FOLDER};
+use crate::cut;
+use crate::dealings::{Cut, Onward};
+use crate::detail::{Detail, Own};
+use crate::event::{Event, WaitReason};
+use crate::id::AgentName;
+use crate::outcome::{Category, Outcome, Usage};
+use crate::policy::Judge;
+use crate::time::Timestamp;
+use crate::verdict::Lapse;
+use crate::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
 /// Time after which no answer to a request to split is expected: twice the longest time that an evaluator can be
 /// given, and a margin.

@@ -1,16 +1,16 @@
 //! Usage of sessions: it is recorded, priced if the runtime names no price, and compared with the agent's own caps.
 
 use super::Draft;
-use crate::core::agent::Phase;
-use crate::core::event::{Event, PauseReason, StopReason};
-use crate::core::id::SessionId;
-use crate::core::outcome::{Category, Usage};
-use crate::core::recap::{bounded, one_line};
-use crate::core::spec::Runtime;
-use crate::core::usage::{
+use crate::agent::Phase;
+use crate::event::{Event, PauseReason, StopReason};
+use crate::id::SessionId;
+use crate::outcome::{Category, Usage};
+use crate::recap::{bounded, one_line};
+use crate::spec::Runtime;
+use crate::usage::{
     Cap, DEAREST, PROVISIONAL, Price, Reading, Unit, Window, caps_of, hour, next_limit, window,
 };
-use crate::core::work::Actor;
+use crate::work::Actor;
 
 /// Maximum length of a model's name, in bytes.
 const MODEL_MAX: usize = 100;

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use super::control::excerpt;
 use super::{Draft, spending};
-use crate::core::agent::{Agent, Phase};
-use crate::core::apply::subject;
-use crate::core::detail::Detail;
-use crate::core::detector::{self, Finding};
-use crate::core::event::{Event, PauseReason, StopReason};
-use crate::core::id::{AgentName, SessionId, WorkId};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::outcome::{Category, Usage};
-use crate::core::policy::Judge;
-use crate::core::turn::Turn;
-use crate::core::verdict::{Lapse, Verdict};
-use crate::core::watch::{Answer, Escalation, Judgement, Mark, Open, UNHEARD_MAX, Why};
-use crate::core::whisper::{OVERDUE_TURNS, Tone, Whisper};
-use crate::core::work::Actor;
+use crate::agent::{Agent, Phase};
+use crate::apply::subject;
+use crate::detail::Detail;
+use crate::detector::{self, Finding};
+use crate::event::{Event, PauseReason, StopReason};
+use crate::id::{AgentName, SessionId, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::outcome::{Category, Usage};
+use crate::policy::Judge;
+use crate::turn::Turn;
+use crate::verdict::{Lapse, Verdict};
+use crate::watch::{Answer, Escalation, Judgement, Mark, Open, UNHEARD_MAX, Why};
+use crate::whisper::{OVERDUE_TURNS, Tone, Whisper};
+use crate::work::Actor;
 
 /// Time for which an answered call still counts as the target of late answers. A later answer would be by someone who
 /// sees the first one.

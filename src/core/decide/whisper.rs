@@ -1,12 +1,12 @@
 //! Whispers: words for the agent alone, delivered once.
 
 use super::Draft;
-use crate::core::event::Event;
-use crate::core::id::{AgentName, SessionId, WorkId};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::spec::Runtime;
-use crate::core::whisper::{Tone, WHISPER_TEXT_MAX, WHISPERS_MAX, Way, Whisper};
-use crate::core::work::Actor;
+use crate::event::Event;
+use crate::id::{AgentName, SessionId, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::spec::Runtime;
+use crate::whisper::{Tone, WHISPER_TEXT_MAX, WHISPERS_MAX, Way, Whisper};
+use crate::work::Actor;
 
 pub(super) fn whisper(
     draft: &mut Draft<'_>,

@@ -7,7 +7,7 @@ use super::finding::{Finding, evidence};
 use super::seen::Seen;
 use super::shape;
 use super::trouble::Trouble;
-use crate::core::turn::{Kind, Turn};
+use crate::turn::{Kind, Turn};
 
 /// Number of times that a failure must come back in consecutive turns.
 const FAILURES: usize = 3;

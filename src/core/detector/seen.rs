@@ -4,7 +4,7 @@ use super::command::{self, Command, Effect};
 use super::line;
 use super::shape::{self, Hash};
 use super::trouble::Trouble;
-use crate::core::turn::{Kind, Step};
+use crate::turn::{Kind, Step};
 
 /// Length in bytes below which a result only says "ok".
 const TERSE: usize = 16;

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::id::{SessionId, WorkId};
-use crate::core::time::Timestamp;
-use crate::core::turn::{End, Kind, Step};
+use crate::id::{SessionId, WorkId};
+use crate::time::Timestamp;
+use crate::turn::{End, Kind, Step};
 
 fn digest(text: &str) -> u64 {
     let mut hash = shape::Hash::new();

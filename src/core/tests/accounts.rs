@@ -1,11 +1,11 @@
 //! The gate that the agents of one account share.
 
 use super::*;
-use crate::core::event::PauseReason;
-use crate::core::id::AccountName;
-use crate::core::notice::Halt;
-use crate::core::outcome::Usage;
-use crate::core::promotion::Hold;
+use crate::event::PauseReason;
+use crate::id::AccountName;
+use crate::notice::Halt;
+use crate::outcome::Usage;
+use crate::promotion::Hold;
 
 const OF_ACCOUNT: [Category; 3] = [Category::Billing, Category::Auth, Category::Budget];
 

@@ -1,8 +1,8 @@
 //! Tests of questions to people.
 
 use super::*;
-use crate::core::ask::{About, AskAnswer, AskEnd, AskKey, Inquiry, Offer, Part, Told};
-use crate::core::spec::Autonomy;
+use crate::ask::{About, AskAnswer, AskEnd, AskKey, Inquiry, Offer, Part, Told};
+use crate::spec::Autonomy;
 
 #[test]
 fn what_is_known_by_a_name_alone_is_allowed_once_and_by_no_rule() {

@@ -1,7 +1,7 @@
 //! Tests of people's commands in every phase.
 
 use super::*;
-use crate::core::event::{PauseReason, StopReason};
+use crate::event::{PauseReason, StopReason};
 
 fn name() -> AgentName {
     AgentName::new("spark").expect("a good name")

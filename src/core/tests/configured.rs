@@ -1,7 +1,7 @@
 //! Tests of the configuration's changes to an existing agent.
 
 use super::*;
-use crate::core::event::StopReason;
+use crate::event::StopReason;
 
 /// The busy agent's spec with one thing changed.
 fn changed(change: impl FnOnce(&mut AgentSpec)) -> (AgentSpec, AgentSpec) {
@@ -17,11 +17,11 @@ fn what_runs_is_another_thing_only_if_its_own_command_is() {
     let cuts: [(&str, Change); 12] = [
         ("runtime", |spec| spec.runtime = Runtime::Claude),
         ("command", |spec| spec.command.push("--fast".to_owned())),
-        ("prompt", |spec| spec.prompt = crate::core::spec::PromptMode::Arg),
-        ("output", |spec| spec.output = crate::core::spec::Output::Codex),
+        ("prompt", |spec| spec.prompt = crate::spec::PromptMode::Arg),
+        ("output", |spec| spec.output = crate::spec::Output::Codex),
         ("workspace", |spec| spec.workspace.push("sub")),
         ("model", |spec| spec.model = "other".to_owned()),
-        ("permissions", |spec| spec.permissions = crate::core::spec::Permissions::ReadOnly),
+        ("permissions", |spec| spec.permissions = crate::spec::Permissions::ReadOnly),
         ("env", |spec| drop(spec.env.insert("A".to_owned(), "b".to_owned()))),
         ("inherit_env", |spec| spec.inherit_env.push("KEY".to_owned())),
         ("own_home", |spec| spec.own_home = true),
@@ -30,7 +30,7 @@ fn what_runs_is_another_thing_only_if_its_own_command_is() {
     ];
     let leaves: [(&str, Change); 12] = [
         ("account", |spec| spec.account = "other".into()),
-        ("autonomy", |spec| spec.autonomy = crate::core::spec::Autonomy::Full),
+        ("autonomy", |spec| spec.autonomy = crate::spec::Autonomy::Full),
         ("instructions", |spec| spec.instructions.push_str("take care")),
         ("loop", |spec| spec.looping = true),
         ("rest", |spec| spec.rest = Duration::from_secs(9)),
@@ -38,7 +38,7 @@ fn what_runs_is_another_thing_only_if_its_own_command_is() {
         ("max_budget_usd", |spec| spec.max_budget_usd = 9.0),
         ("usd_per_day", |spec| spec.caps.usd_per_day = 9.0),
         ("max_task_duration", |spec| spec.max_task_duration = Some(Duration::from_secs(9))),
-        ("relay", |spec| spec.relay = crate::core::spec::Relay::All),
+        ("relay", |spec| spec.relay = crate::spec::Relay::All),
         ("channels", |spec| spec.channels.push("#dev".to_owned())),
         ("nothing", |_| ()),
     ];

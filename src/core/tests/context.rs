@@ -1,12 +1,12 @@
 //! Tests of `context.md` after unfinished work, and of unusable workspaces.
 
 use super::*;
-use crate::core::context::context;
-use crate::core::detail::Own;
-use crate::core::event::PauseReason;
-use crate::core::policy::{EvaluatorRules, Judge};
-use crate::core::turn::{End, Kind, Step as Did, Turn};
-use crate::core::workspace::{Unfinished, Workspace};
+use crate::context::context;
+use crate::detail::Own;
+use crate::event::PauseReason;
+use crate::policy::{EvaluatorRules, Judge};
+use crate::turn::{End, Kind, Step as Did, Turn};
+use crate::workspace::{Unfinished, Workspace};
 
 impl Step {
     /// Returns the text that is kept in `context.md`; the outer `None`: it is unchanged.

@@ -2,9 +2,9 @@
 
 use super::reassigning::asks;
 use super::*;
-use crate::core::ask::AskAnswer;
-use crate::core::spec::Permissions;
-use crate::core::work::Work;
+use crate::ask::AskAnswer;
+use crate::spec::Permissions;
+use crate::work::Work;
 
 /// A task as the board hands it over.
 fn hands_over(desk: &mut Desk, number: u64, id: u64) {

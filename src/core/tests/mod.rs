@@ -128,7 +128,7 @@ struct Desk {
     jitter: Duration,
     /// Reason why it has no place.
     hold: Option<Hold>,
-    /// See [`Context::broader`](crate::core::Context::broader).
+    /// See [`Context::broader`](crate::Context::broader).
     closed: Option<Timestamp>,
     broader: bool,
     /// Messages that were given to the running session.

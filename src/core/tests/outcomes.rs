@@ -1,11 +1,11 @@
 //! Tests of outcomes and what follows them: the table of categories, the schedules, the windows.
 
 use super::*;
-use crate::core::agent::Breaker;
-use crate::core::event::{PauseReason, StopReason};
-use crate::core::policy::{Exponential, Judge};
-use crate::core::spec::Relay;
-use crate::core::turn::{End, Kind, Step as TurnStep, Turn};
+use crate::agent::Breaker;
+use crate::event::{PauseReason, StopReason};
+use crate::policy::{Exponential, Judge};
+use crate::spec::Relay;
+use crate::turn::{End, Kind, Step as TurnStep, Turn};
 
 pub(super) const EVERY_CATEGORY: [Category; 16] = [
     Category::Success,
@@ -585,7 +585,7 @@ fn a_silent_driver_is_a_hang_and_the_channel_is_told_before_the_kill() {
 fn what_an_agent_reports_about_money_cannot_spoil_the_sums() {
     let mut desk = Desk::busy();
     for cost_usd in [f64::NAN, f64::INFINITY, -1.0] {
-        let usage = crate::core::outcome::Usage { cost_usd, ..Default::default() };
+        let usage = crate::outcome::Usage { cost_usd, ..Default::default() };
         desk.ends(Outcome { usage, ..Outcome::new(Category::MaxTurns, "") });
     }
     assert_eq!(desk.agent.totals.usage.cost_usd, 0.0);

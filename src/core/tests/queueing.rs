@@ -1,10 +1,10 @@
 //! Tests of waiting work: accepted, answered, steered into a turn, taken back.
 
 use super::*;
-use crate::core::agent::{QUEUE_MAX, WORK_TEXT_MAX};
-use crate::core::event::PauseReason;
-use crate::core::notice::Halt;
-use crate::core::work::TaskEnd;
+use crate::agent::{QUEUE_MAX, WORK_TEXT_MAX};
+use crate::event::PauseReason;
+use crate::notice::Halt;
+use crate::work::TaskEnd;
 
 fn name() -> AgentName {
     AgentName::new("spark").expect("a good name")

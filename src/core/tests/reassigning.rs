@@ -1,16 +1,16 @@
 //! Tests of tasks that their agent cannot do as they are: split, or given to an agent with more permissions.
 
 use super::*;
-use crate::core::ask::{AskAnswer, AskKey};
-use crate::core::card::{Card, DEPTH_MAX};
-use crate::core::dealings::{Cut, News, Onward};
-use crate::core::event::{PauseReason, WaitReason};
-use crate::core::outcome::Usage;
-use crate::core::policy::Judge;
-use crate::core::spec::{Autonomy, Permissions};
-use crate::core::verdict::Lapse;
-use crate::core::watch::Why;
-use crate::core::work::{TaskEnd, TaskReport};
+use crate::ask::{AskAnswer, AskKey};
+use crate::card::{Card, DEPTH_MAX};
+use crate::dealings::{Cut, News, Onward};
+use crate::event::{PauseReason, WaitReason};
+use crate::outcome::Usage;
+use crate::policy::Judge;
+use crate::spec::{Autonomy, Permissions};
+use crate::verdict::Lapse;
+use crate::watch::Why;
+use crate::work::{TaskEnd, TaskReport};
 
 /// Returns a desk with a task in progress and a model that splits tasks.
 fn asking() -> Desk {

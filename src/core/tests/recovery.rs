@@ -1,8 +1,8 @@
 //! Tests of recovery after herder was killed, and after a supervisor panicked.
 
 use super::*;
-use crate::core::agent::ProcessRecord;
-use crate::core::event::PauseReason;
+use crate::agent::ProcessRecord;
+use crate::event::PauseReason;
 
 #[test]
 fn a_cut_session_is_tried_again_at_once_and_nobody_is_blamed() {

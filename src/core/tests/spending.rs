@@ -1,10 +1,10 @@
 //! Tests of usage and of caps.
 
 use super::*;
-use crate::core::event::{PauseReason, StopReason};
-use crate::core::outcome::Usage;
-use crate::core::spec::Output;
-use crate::core::usage::{Cap, Caps, Price, Reading, Unit, Window, caps_of};
+use crate::event::{PauseReason, StopReason};
+use crate::outcome::Usage;
+use crate::spec::Output;
+use crate::usage::{Cap, Caps, Price, Reading, Unit, Window, caps_of};
 
 const MILLION: u64 = 1_000_000;
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::core::breaker::within;
-use crate::core::event::PauseReason;
+use crate::breaker::within;
+use crate::event::PauseReason;
 
 #[test]
 fn a_failure_leaves_the_window_when_it_is_as_old_as_the_window_is_long() {

@@ -6,12 +6,12 @@ mod left;
 mod untold;
 
 use super::*;
-use crate::core::event::PauseReason;
-use crate::core::outcome::Usage;
-use crate::core::policy::Judge;
-use crate::core::turn::{End, Kind, Step as Call, Turn};
-use crate::core::verdict::{Lapse, Verdict};
-use crate::core::watch::{Answer, Judgement, Mark};
+use crate::event::PauseReason;
+use crate::outcome::Usage;
+use crate::policy::Judge;
+use crate::turn::{End, Kind, Step as Call, Turn};
+use crate::verdict::{Lapse, Verdict};
+use crate::watch::{Answer, Judgement, Mark};
 
 /// Returns a turn that runs `command`, with the same result each time.
 fn turn(command: &str) -> Turn {

@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::core::agent::{Agent, Phase};
-use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
-use crate::core::card::Card;
-use crate::core::dealings::{Cut, News, Onward};
-use crate::core::event::Event;
-use crate::core::id::{AgentName, WorkId};
-use crate::core::input::{Control, Input, Signal};
-use crate::core::notice::{Notice, Refusal};
-use crate::core::outcome::{Category, Outcome, Usage};
-use crate::core::policy::{Judge, Policy};
-use crate::core::spec::{AgentSpec, Permissions, Runtime};
-use crate::core::time::Timestamp;
-use crate::core::verdict::Lapse;
-use crate::core::work::{Actor, TaskEnd, TaskReport, WorkKind};
-use crate::core::{Context, OwedBody, apply, decide};
+use crate::agent::{Agent, Phase};
+use crate::board::{Board, BoardEvent, Door, Place, Wish};
+use crate::card::Card;
+use crate::dealings::{Cut, News, Onward};
+use crate::event::Event;
+use crate::id::{AgentName, WorkId};
+use crate::input::{Control, Input, Signal};
+use crate::notice::{Notice, Refusal};
+use crate::outcome::{Category, Outcome, Usage};
+use crate::policy::{Judge, Policy};
+use crate::spec::{AgentSpec, Permissions, Runtime};
+use crate::time::Timestamp;
+use crate::verdict::Lapse;
+use crate::work::{Actor, TaskEnd, TaskReport, WorkKind};
+use crate::{Context, OwedBody, apply, decide};
 
 const NAMES: [&str; 3] = ["alpha", "bravo", "charlie"];
 const RELEASE: Duration = Duration::from_secs(600);

@@ -194,7 +194,7 @@ fn a_late_abort_ends_nothing_that_waits_either() {
 
 #[test]
 fn a_button_answers_what_its_post_says_and_nothing_since() {
-    use crate::core::input::Button;
+    use crate::input::Button;
     let press = |by, at, button| Input::Control { by, control: Control::Press { at, button } };
     for button in [Button::Resume, Button::Abort] {
         let mut desk = Desk::escalated();

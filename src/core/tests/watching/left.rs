@@ -1,7 +1,7 @@
 //! Tests of work that leaves an agent with an open finding or call.
 
 use super::*;
-use crate::core::dealings::Onward;
+use crate::dealings::Onward;
 
 /// Returns a desk whose agent has an undelivered whisper about its work.
 fn told(kind: WorkKind) -> Desk {

@@ -1,7 +1,7 @@
 //! Tests of undelivered whispers.
 
 use super::*;
-use crate::core::whisper::Whisper;
+use crate::whisper::Whisper;
 
 #[test]
 fn what_the_agent_has_not_got_is_no_step_and_nobody_waits_for_ever() {
@@ -110,7 +110,7 @@ fn what_was_judged_before_it_was_told_is_no_step() {
 
 #[test]
 fn an_evaluation_of_before_is_read_as_one_of_an_agent_that_had_been_told() {
-    let open: crate::core::watch::Open = serde_json::from_str(r#"{"number":3}"#).expect("it is read");
+    let open: crate::watch::Open = serde_json::from_str(r#"{"number":3}"#).expect("it is read");
     assert!(!open.untold);
 }
 

@@ -17,7 +17,7 @@ impl World {
     }
 
     /// Delivers the messages on their way to an agent, and drops those that it sent.
-    pub(in crate::core::board::tests) fn arrives(&mut self, agent: &str) {
+    pub(in crate::board::tests) fn arrives(&mut self, agent: &str) {
         let (to, others): (VecDeque<Mail>, VecDeque<Mail>) = std::mem::take(&mut self.mail)
             .into_iter()
             .partition(|mail| matches!(mail, Mail::To(to, _) if to.as_str() == agent));
