@@ -39,8 +39,11 @@ fn what_takes_too_long_to_read_is_asked_about() {
 
 #[test]
 fn what_would_crash_the_grammar_is_asked_about() {
-    for command in ["{\u{31860}", "echo {1\u{e0121}}", "echo {1..\u{e0121}}", "sh -c 'echo {2..3\u{31860}'"] {
+    for command in ["{\u{31860}", "sh -c 'echo {2..3\u{31860}'"] {
         assert_eq!(of_command(command, &[]).as_deref(), Some(UNREADABLE), "{command:?}");
+    }
+    for command in ["echo {1\u{e0121}}", "echo {1..\u{e0121}}"] {
+        assert_eq!(of_command(command, &[]).as_deref(), Some(HIDDEN), "{command:?}");
     }
     for command in ["echo \u{31860}{1..3}", "echo '{ \u{31860} }'", "git commit -m 'caf\u{e9} {a}'"] {
         assert_eq!(of_command(command, &[]), None, "{command:?}");
