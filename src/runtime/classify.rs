@@ -73,6 +73,70 @@ pub fn refuses_history(said: &str) -> bool {
     numbered || HISTORY_REFUSED.iter().any(|known| said.contains(known))
 }
 
+/// Words for a conversation that is not there.
+const GONE: [&str; 9] = [
+    "session not found",
+    "conversation not found",
+    "thread not found",
+    "no rollout found",
+    "no conversation found",
+    "no previous sessions found",
+    "no such session",
+    "unknown session",
+    "session does not exist",
+];
+
+/// Words of a refusal whose reason is the machine, the network or the settings, without a row in any table.
+const ELSEWHERE: [&str; 23] = [
+    "econnrefused",
+    "econnreset",
+    "etimedout",
+    "getaddrinfo",
+    "enetunreach",
+    "ehostunreach",
+    "fetch failed",
+    "socket hang up",
+    "connection refused",
+    "connection reset",
+    "connection error",
+    "network error",
+    "timed out",
+    "overloaded",
+    "temporarily unavailable",
+    "service unavailable",
+    "configuration",
+    "config.toml",
+    "configinvaliderror",
+    "configjsonerror",
+    "no space left on device",
+    "too many open files",
+    "database is locked",
+];
+
+/// True if the words of a refusal to resume a conversation say that it is not there; `words` is the category of the
+/// words alone, without any code beside them. A login or a limit that is "not found" is none.
+#[must_use]
+pub fn is_gone(said: &str, words: Option<Category>) -> bool {
+    let other = matches!(
+        words,
+        Some(Category::Auth | Category::Billing | Category::RateLimit | Category::Quota | Category::Budget)
+    );
+    let said = small(said);
+    !other && GONE.iter().any(|known| said.contains(known))
+}
+
+/// True if a refusal to resume a conversation is about that conversation: it is too long, or nothing else is known that
+/// would explain the refusal. `said` is everything that the refusal says.
+#[must_use]
+pub fn is_about_the_conversation(said: &str, category: Option<Category>) -> bool {
+    let said = small(said);
+    match category {
+        Some(Category::ContextOverflow) => true,
+        Some(_) => false,
+        None => !ELSEWHERE.iter().any(|known| said.contains(known)),
+    }
+}
+
 /// Returns the last line with a known category, of standard error, else of plain text on standard output.
 pub fn last_known(tail: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
     last_of(tail.iter(), &category).or_else(|| last_of(tail.printed(), &category))

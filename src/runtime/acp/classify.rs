@@ -102,6 +102,9 @@ pub const TABLE: &[Row<Field>] = {
     ]
 };
 
+/// The protocol's own code for a resource that is not there.
+const NOT_FOUND: &str = "-32002";
+
 /// Words before an HTTP status: "(HTTP 401)", "status=401", "status code 401", "Error 401".
 const BEFORE_STATUS: [&str; 5] = ["http", "status", "statuscode", "code", "error"];
 
@@ -179,6 +182,16 @@ impl Failure {
     pub fn whole(&self) -> String {
         let fields = [("code", &self.code), ("kind", &self.kind), ("codexErrorInfo", &self.codex_info)];
         classify::whole(&fields, &self.text)
+    }
+
+    /// True if a refusal to load a conversation is about the conversation; else another attempt may load it.
+    #[must_use]
+    pub fn loses_conversation(&self) -> bool {
+        let missing =
+            self.code == NOT_FOUND || self.code == "404" && !classify::small(&self.text).contains("model");
+        missing
+            || classify::is_gone(&self.text, Self::said(&self.text).category())
+            || classify::is_about_the_conversation(&self.whole(), self.category())
     }
 
     /// Returns the category, or `None` if no row matches.

@@ -300,7 +300,7 @@ impl Acp {
     fn refused(&mut self, asked: Asked, failure: &Failure, happened: &mut Vec<Happening>) {
         let said = raw_line(&failure.text);
         match asked {
-            Asked::Load => {
+            Asked::Load if failure.loses_conversation() => {
                 happened.push(Happening::ConversationLost { why: said });
                 happened.push(Happening::Reply(self.open_anew()));
             }
@@ -320,7 +320,7 @@ impl Acp {
             Asked::Prompt if self.circles => self.circled(happened),
             Asked::Prompt if self.telling.was_cut() && !self.cancelled => self.go_on(happened),
             Asked::Prompt if self.goes_on_planning(happened) => {}
-            Asked::Initialize | Asked::New | Asked::Prompt => self.failed(failure, happened),
+            Asked::Initialize | Asked::New | Asked::Load | Asked::Prompt => self.failed(failure, happened),
         }
     }
 

@@ -133,6 +133,13 @@ impl Failure {
         }
     }
 
+    /// True if a refusal to resume a conversation is about the conversation; else another attempt may resume it.
+    #[must_use]
+    pub fn loses_conversation(&self) -> bool {
+        classify::is_gone(&self.text, Self::said(&self.text).category())
+            || classify::is_about_the_conversation(&self.text, self.category())
+    }
+
     /// Returns the category, or `None` if no row matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {

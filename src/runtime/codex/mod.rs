@@ -264,17 +264,15 @@ impl Codex {
 
     fn refused(&mut self, asked: Asked, failed: &wire::Failed<'_>, happened: &mut Vec<Happening>) {
         let said = raw_line(failed.message.text_or_empty());
+        let mut failure = failed.data.0.as_ref().map(|data| self.failure(data)).unwrap_or_default();
+        failure.text.clone_from(&said);
         match asked {
-            Asked::Thread { resuming: true } => {
+            Asked::Thread { resuming: true } if failure.loses_conversation() => {
                 happened.push(Happening::ConversationLost { why: said });
                 self.prompt = anew(self.past.take().as_deref(), &self.prompt);
                 happened.push(Happening::Reply(self.open_thread()));
             }
-            Asked::Initialize | Asked::Thread { resuming: false } | Asked::Turn => {
-                let mut failure = failed.data.0.as_ref().map(|data| self.failure(data)).unwrap_or_default();
-                failure.text = said;
-                self.fail(&failure, None, happened);
-            }
+            Asked::Initialize | Asked::Thread { .. } | Asked::Turn => self.fail(&failure, None, happened),
             // The message stays queued.
             Asked::Steer(work) => {
                 happened.push(Happening::Note(format!("the running turn does not take a message: {said}")));

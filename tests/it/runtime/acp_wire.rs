@@ -269,6 +269,60 @@ fn a_conversation_is_loaded_where_the_agent_can_and_begun_anew_where_it_is_gone(
     assert_eq!(replay(cannot, conversation).methods(), ["initialize", "session/new"]);
 }
 
+/// An expired login, a limit, a broken configuration or a network that is away says nothing of the conversation.
+#[test]
+fn a_conversation_is_given_up_only_when_the_refusal_is_about_it() {
+    let refused = |error: &str| {
+        let lines = format!("{INITIALIZED}\n< {{\"id\":2,\"error\":{error}}}");
+        replay(&lines, |launch, _| launch.conversation = Some("c-0".to_owned()))
+    };
+    for (error, category) in [
+        (r#"{"code":-32000,"message":"Authentication required"}"#, Category::Auth),
+        (r#"{"code":-32000,"message":"Authentication required: login session not found"}"#, Category::Auth),
+        (r#"{"code":401,"message":"Unauthorized"}"#, Category::Auth),
+        (r#"{"code":-32603,"message":"Internal error","data":{"details":"not logged in"}}"#, Category::Auth),
+        (r#"{"code":402,"message":"No."}"#, Category::Billing),
+        (r#"{"code":-32603,"message":"Credit balance is too low"}"#, Category::Billing),
+        (r#"{"code":429,"message":"Slow down."}"#, Category::RateLimit),
+        (r#"{"code":-32603,"message":"You've hit your usage limit."}"#, Category::Quota),
+        (r#"{"code":-32603,"message":"x","data":{"codexErrorInfo":"usageLimitExceeded"}}"#, Category::Quota),
+        (
+            r#"{"code":-32603,"message":"x","data":{"codexErrorInfo":"serverOverloaded"}}"#,
+            Category::Transient,
+        ),
+        (r#"{"code":503,"message":"x"}"#, Category::Transient),
+        (r#"{"code":-32603,"message":"connect ECONNREFUSED 127.0.0.1:1"}"#, Category::Transient),
+        (
+            r#"{"code":-32603,"message":"Internal error","data":{"details":"TypeError: fetch failed"}}"#,
+            Category::Transient,
+        ),
+        (r#"{"code":-32603,"message":"x","data":{"errorName":"ConfigInvalidError"}}"#, Category::Transient),
+        (
+            r#"{"code":404,"message":"the model `x` does not exist or you do not have access to it"}"#,
+            Category::Permanent,
+        ),
+    ] {
+        let Replayed { happened, outcome, .. } = refused(error);
+        assert_eq!(outcome.category, category, "{error}");
+        assert!(happened.contains(&Happening::TurnEnded), "{error}: {happened:?}");
+        let lost = |happening: &Happening| matches!(happening, Happening::ConversationLost { .. });
+        assert!(!happened.iter().any(lost), "{error}: {happened:?}");
+        assert_eq!(refused(error).methods(), ["initialize", "session/load"], "{error}");
+    }
+    for error in [
+        r#"{"code":-32603,"message":"Internal error"}"#,
+        r#"{"code":-32603,"message":"Internal error","data":{"details":"No previous sessions found for this project."}}"#,
+        r#"{"code":-32002,"message":"Resource not found"}"#,
+        r#"{"code":-32000,"message":"Session not found: c-0"}"#,
+        r#"{"code":404,"message":"Not Found"}"#,
+        r#"{"code":500,"message":"Session not found"}"#,
+        r#"{"code":-32602,"message":"Invalid params"}"#,
+        r#"{"code":-32603,"message":"Prompt is too long"}"#,
+    ] {
+        assert_eq!(refused(error).methods(), ["initialize", "session/load", "session/new"], "{error}");
+    }
+}
+
 #[test]
 fn permissions_become_modes_where_the_agent_is_known_to_have_them() {
     let modes = |name: &str, permissions: Permissions| {

@@ -155,6 +155,47 @@ fn a_conversation_that_is_gone_is_begun_anew_by_the_same_process() {
     assert!(!replayed.happened.contains(&Happening::Ready { conversation: Some("c-0".to_owned()) }));
 }
 
+/// An expired login, a limit, a broken configuration or a network that is away says nothing of the conversation.
+#[test]
+fn a_conversation_is_given_up_only_when_the_refusal_is_about_it() {
+    let refused = |error: &str| {
+        let lines = format!("< {{\"id\":1,\"result\":{{}}}}\n< {{\"id\":2,\"error\":{error}}}");
+        replay(&lines, |launch, _| launch.conversation = Some("c-0".to_owned()))
+    };
+    for (error, category) in [
+        (
+            r#"{"code":-32603,"message":"401 Unauthorized: run codex login; session not found"}"#,
+            Category::Auth,
+        ),
+        (r#"{"code":-32600,"message":"x","data":{"codexErrorInfo":"unauthorized"}}"#, Category::Auth),
+        (r#"{"code":-32603,"message":"402 Payment Required"}"#, Category::Billing),
+        (r#"{"code":-32603,"message":"429 Too Many Requests"}"#, Category::RateLimit),
+        (r#"{"code":-32603,"message":"You've hit your usage limit."}"#, Category::Quota),
+        (r#"{"code":-32603,"message":"Error loading config.toml: bad value"}"#, Category::Permanent),
+        (r#"{"code":-32600,"message":"failed to load configuration: bad value"}"#, Category::Transient),
+        (r#"{"code":-32600,"message":"Model provider `x` not found"}"#, Category::Permanent),
+        (
+            r#"{"code":-32603,"message":"x","data":{"codexErrorInfo":"serverOverloaded"}}"#,
+            Category::Transient,
+        ),
+        (r#"{"code":-32603,"message":"Connection refused (os error 111)"}"#, Category::Transient),
+    ] {
+        let Replayed { happened, outcome, .. } = refused(error);
+        assert_eq!(outcome.category, category, "{error}");
+        let lost = |happening: &Happening| matches!(happening, Happening::ConversationLost { .. });
+        assert!(!happened.iter().any(lost), "{error}: {happened:?}");
+        assert!(!refused(error).methods().contains(&"thread/start"), "{error}");
+    }
+    for error in [
+        r#"{"code":-32600,"message":"no rollout found for thread id c-0"}"#,
+        r#"{"code":-32600,"message":"thread not found: c-0"}"#,
+        r#"{"code":-32600,"message":"invalid thread id: c-0"}"#,
+        r#"{"code":-32603,"message":"failed to read thread: unexpected end of file"}"#,
+    ] {
+        assert!(refused(error).methods().contains(&"thread/start"), "{error}");
+    }
+}
+
 #[test]
 fn tools_are_open_from_their_start_to_their_end() {
     let table = [
