@@ -45,7 +45,12 @@ impl Agent {
         self.failure_times.iter_mut().for_each(moves);
         self.crash_times.iter_mut().for_each(moves);
         self.exhausted.iter_mut().for_each(moves);
-        self.queue.iter_mut().for_each(|work| moves(&mut work.at));
+        for work in self.queue.iter_mut().chain(&mut self.current) {
+            moves(&mut work.at);
+            if let Some(card) = &mut work.card {
+                card.came.iter_mut().for_each(moves);
+            }
+        }
         self.whispers.iter_mut().for_each(|whisper| moves(&mut whisper.at));
         if let Some(split) = &mut self.splitting {
             moves(&mut split.until);
@@ -53,6 +58,7 @@ impl Agent {
         for ask in &mut self.asks {
             moves(&mut ask.at);
             moves(&mut ask.until);
+            ask.remind_at.iter_mut().for_each(moves);
         }
         if let Some(call) = &mut self.watch.escalation {
             moves(&mut call.at);

@@ -100,7 +100,8 @@ pub(super) struct Session {
 
 #[derive(Debug, Default)]
 struct Memory {
-    codes: HashMap<String, (Person, Timestamp)>,
+    /// Each with its end, by the time since boot, which cannot be set.
+    codes: HashMap<String, (Person, Duration)>,
     sessions: HashMap<String, Kept>,
     /// What was said by a session's last command, until it was shown.
     said: HashMap<String, Vec<String>>,
@@ -148,20 +149,20 @@ impl Logins {
     /// A link that logs `author` in, once within `good_for`. `None`: there is no randomness, or too many codes wait.
     pub(crate) fn offer(&self, author: &Author, good_for: Duration) -> Option<String> {
         let code = random()?;
-        let now = clock::now();
+        let now = clock::since_boot();
         let mut memory = self.memory();
         memory.codes.retain(|_, (_, until)| *until > now);
         if memory.codes.len() >= CODES_MAX {
             return None;
         }
-        memory.codes.insert(code.clone(), (Person::of(author), now.after(good_for)));
+        memory.codes.insert(code.clone(), (Person::of(author), now + good_for));
         drop(memory);
         Some(format!("{}/login/{code}", self.url))
     }
 
     /// Whether a code waits to be used.
     pub(super) fn is_good(&self, code: &str) -> bool {
-        let now = clock::now();
+        let now = clock::since_boot();
         self.memory().codes.get(code).is_some_and(|(_, until)| *until > now)
     }
 
@@ -172,7 +173,7 @@ impl Logins {
         let (digest, kept, ended) = {
             let mut memory = self.memory();
             let (person, until) = memory.codes.remove(code)?;
-            if until <= now {
+            if until <= clock::since_boot() {
                 return None;
             }
             let ended = (memory.sessions.len() >= SESSIONS_MAX)
@@ -202,7 +203,9 @@ impl Logins {
         let (kept, is_due) = {
             let mut memory = self.memory();
             let kept = memory.sessions.get_mut(&digest)?;
-            let is_due = now.since(kept.used) >= NOTED_EVERY;
+            // After the clock was set back the session lasts its length from now on, and no longer.
+            let is_due = now.since(kept.used) >= NOTED_EVERY || kept.used > now;
+            kept.begun = kept.begun.min(now);
             let over = kept.is_over(now);
             if is_due && !over {
                 kept.used = now;

@@ -14,7 +14,6 @@ use crate::chat::{Author, Origin};
 use crate::clock;
 use crate::config::Http;
 use crate::core::id::NetworkName;
-use crate::core::time::Timestamp;
 
 /// What programs' commands come from, in the audit trail.
 pub(crate) const NETWORK: &str = "http";
@@ -71,21 +70,21 @@ pub(super) enum Unknown {
     TooMany,
 }
 
-/// When logins failed lately.
+/// Failed logins of the last minute, each by the time since boot, which cannot be set.
 #[derive(Debug, Default)]
-pub(super) struct FailedLogins(Mutex<Vec<Timestamp>>);
+pub(super) struct FailedLogins(Mutex<Vec<Duration>>);
 
 impl FailedLogins {
     /// Whether another try is looked at.
     pub(super) fn allow(&self) -> bool {
-        let now = clock::now();
+        let now = clock::since_boot();
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.retain(|at| now.since(*at) < Duration::from_secs(60));
+        failures.retain(|at| now.saturating_sub(*at) < Duration::from_secs(60));
         failures.len() < FAILURES_MAX
     }
 
     pub(super) fn count(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(clock::now());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(clock::since_boot());
     }
 }
 
@@ -142,4 +141,24 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::time::Timestamp;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_set_locks_nobody_out_and_lets_nobody_try_more() {
+        clock::simulate(Timestamp::from_seconds(1_772_360_430));
+        let failed = FailedLogins::default();
+        (0..FAILURES_MAX).for_each(|_| failed.count());
+        for by in [-3 * 3_600_000, 6 * 3_600_000] {
+            clock::set(by);
+            assert!(!failed.allow(), "set by {by} ms");
+        }
+        clock::set(-6 * 3_600_000);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert!(failed.allow(), "a minute has passed");
+    }
 }

@@ -33,7 +33,7 @@ pub struct Pulse {
 impl Pulse {
     /// Returns true if a problem has to be logged `now`: once an hour, and at once after a healthy time.
     pub fn complains(&mut self, now: Timestamp) -> bool {
-        let due = self.complained.is_none_or(|at| now.since(at) >= COMPLAIN_EVERY);
+        let due = self.complained.is_none_or(|at| now.since(at) >= COMPLAIN_EVERY || at > now);
         if due {
             self.complained = Some(now);
         }

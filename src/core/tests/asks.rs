@@ -261,6 +261,23 @@ fn people_are_reminded_of_what_is_open_before_its_time_is_over() {
     );
 }
 
+#[test]
+fn every_wait_of_an_agent_keeps_its_length_when_the_clock_is_set() {
+    const THREE_HOURS: i64 = 3 * 3_600_000;
+    for by in [-THREE_HOURS, THREE_HOURS] {
+        let mut desk = Desk::busy();
+        inquires(&mut desk, 1, which(false), None);
+        desk.give(WorkKind::Task, 2, "count");
+        desk.agent.queue[0].card_mut().came = Some(desk.now);
+        let (due, came) = (desk.agent.deadline().expect("people are reminded"), desk.now);
+        desk.now = desk.now.moved(by);
+        assert_eq!(desk.tell(&Input::ClockSet { by }).told(), "ClockSet");
+        assert_eq!(desk.agent.asks[0].remind_at, Some(due.moved(by)));
+        assert_eq!(desk.agent.deadline(), Some(due.moved(by)), "set by {by} ms");
+        assert_eq!(desk.agent.queue[0].card().came, Some(came.moved(by)));
+    }
+}
+
 /// The answers that a call had before its session was gone are kept for the next one.
 #[test]
 fn a_call_of_several_questions_goes_on_where_its_session_was_cut() {

@@ -187,6 +187,8 @@ async fn begin(app: &Shared, keys: &Mutex<Keys>, name: &str, of: &str) -> Result
     let now = clock::now();
     let (is_known, over) = {
         let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+        // After the clock was set back a key lasts its length from now on, and no longer.
+        keys.known.values_mut().for_each(|(_, at)| *at = (*at).min(now));
         let is_over = |at: Timestamp| now.since(at) >= KNOWN_FOR;
         let known = keys.known.get(name).cloned().filter(|(_, at)| !is_over(*at));
         if known.as_ref().is_some_and(|(known, _)| known != of) {
