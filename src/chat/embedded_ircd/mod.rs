@@ -249,8 +249,6 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                // Lines should be sent at once; a socket without the option works too.
-                let _ = stream.set_nodelay(true);
                 let id = ClientId(next.fetch_add(1, Ordering::Relaxed));
                 // Lines should be sent at once; without the option the client is accepted too.
                 drop(stream.set_nodelay(true));

@@ -167,7 +167,8 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
         (known, Some(name)) if known != Some(name) && !stale => {
             draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
         }
-        (Some(_), None) => draft.record(Event::ConversationLost { session, why: Detail::default() }),
+        // The runtime began another conversation, and gave no reason.
+        (Some(_), None) => lost(draft, session, Own::ConversationGone.into()),
         (Some(_) | None, Some(_)) | (None, None) => {}
     }
 }

@@ -86,8 +86,6 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
         RestError::Unreadable { foreign: true, .. } => Verdict::Later,
         RestError::Unreadable { foreign: false, .. } => Verdict::Sent,
         RestError::Unaskable { .. } => Verdict::Simpler,
-        // Without its file the message may be small enough for the proxy that refused it.
-        RestError::Foreign { status: 413, .. } if form == Form::Whole => Verdict::Simpler,
         RestError::Refused { status: 401, .. } => Verdict::Later,
         RestError::Refused { code: code::CANNOT_MESSAGE_USER | UNKNOWN_USER, .. } => Verdict::Closed,
         RestError::Refused { code: code::UNKNOWN_CHANNEL, .. } if private => Verdict::Closed,
@@ -251,12 +249,11 @@ mod tests {
             (refused(400, 50035), Form::Shortened, true, Verdict::Simpler),
             (refused(400, 200_000), Form::Told, true, Verdict::Simpler),
             (refused(413, 40005), Form::Whole, false, Verdict::Simpler),
-            (foreign(413), Form::Whole, false, Verdict::Simpler),
             // From Cloudflare or a proxy, or a disabled function: not about the message.
             (foreign(403), Form::Whole, false, Verdict::Odd),
             (foreign(404), Form::Whole, true, Verdict::Odd),
             (foreign(400), Form::Bare, false, Verdict::Odd),
-            (foreign(413), Form::Bare, false, Verdict::Odd),
+            (foreign(413), Form::Whole, false, Verdict::Odd),
             (refused(400, 0), Form::Bare, false, Verdict::Odd),
             (refused(403, 40_004), Form::Whole, false, Verdict::Odd),
             (refused(403, 40_333), Form::Whole, false, Verdict::Odd),
