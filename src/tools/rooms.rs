@@ -151,6 +151,14 @@ impl Rooms {
         (room.members.iter().cloned().collect(), true)
     }
 
+    /// Returns true if somebody is in one of herder's channels on a network.
+    #[must_use]
+    pub fn has(&self, network: &NetworkName, nick: &str) -> bool {
+        let known = self.known();
+        let mut rooms = known.rooms.iter().filter(|((of, _), room)| of == network && room.inside);
+        rooms.any(|(_, room)| room.members.contains(nick))
+    }
+
     /// Returns true if herder is in a channel.
     #[must_use]
     pub fn is_inside(&self, place: &Place) -> bool {

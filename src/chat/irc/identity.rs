@@ -71,12 +71,23 @@ pub(crate) struct Answer {
     pub(crate) bot: bool,
 }
 
+/// The turn of a line's author, lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// Nothing is known of them.
+    Stranger,
+    /// They are in one of herder's channels.
+    Present,
+    /// They probably may give commands.
+    Expected,
+}
+
 #[derive(Debug)]
 struct Waiting {
     heard: Heard,
     deadline: Instant,
-    /// True if the author probably may give commands; such lines come first.
-    expected: bool,
+    /// Lines of a higher one come first.
+    rank: Rank,
     /// True if the server's answer came after this line, so that it refers to its author.
     covered: bool,
 }
@@ -108,22 +119,16 @@ pub(crate) struct Lookups {
 }
 
 impl Lookups {
-    /// Queues a line until its author's account is known. `expected` is true if the author has commanded before or
-    /// bears the name of an account that may; strangers never displace such lines. Returns a line that cannot wait
-    /// any longer, to be treated as said by nobody.
-    pub(crate) fn ask(
-        &mut self,
-        heard: Heard,
-        expected: bool,
-        server: &ISupport,
-        now: Instant,
-    ) -> Option<Heard> {
+    /// Queues a line until its author's account is known. Lines of a lower rank never displace those of a higher one.
+    /// Returns a line that cannot wait any longer, to be treated as said by nobody.
+    pub(crate) fn ask(&mut self, heard: Heard, rank: Rank, server: &ISupport, now: Instant) -> Option<Heard> {
         let of_nick = |waiting: &&Waiting| server.case.same(&waiting.heard.source.name, &heard.source.name);
         let of_host = |waiting: &&Waiting| {
-            !waiting.expected && waiting.heard.source.host.eq_ignore_ascii_case(&heard.source.host)
+            waiting.rank < Rank::Expected
+                && waiting.heard.source.host.eq_ignore_ascii_case(&heard.source.host)
         };
         let from_nick = self.waiting.iter().filter(of_nick).count();
-        let too_many = if expected {
+        let too_many = if rank == Rank::Expected {
             from_nick >= EXPECTED_MAX
         } else {
             from_nick >= STRANGER_MAX || self.waiting.iter().filter(of_host).count() >= HOST_MAX
@@ -131,13 +136,13 @@ impl Lookups {
         if too_many {
             return Some(heard);
         }
-        self.waiting.push_back(Waiting { heard, deadline: now + LOOKUP_TIMEOUT, expected, covered: false });
+        self.waiting.push_back(Waiting { heard, deadline: now + LOOKUP_TIMEOUT, rank, covered: false });
         if self.waiting.len() <= WAITING_MAX {
             return None;
         }
-        let last = self.waiting.len() - 1;
-        let strangers = self.waiting.iter().rposition(|waiting| !waiting.expected);
-        self.waiting.remove(strangers.unwrap_or(last)).map(|waiting| waiting.heard)
+        let lowest = self.waiting.iter().map(|waiting| waiting.rank).min()?;
+        let last = self.waiting.iter().rposition(|waiting| waiting.rank == lowest)?;
+        self.waiting.remove(last).map(|waiting| waiting.heard)
     }
 
     /// Returns true if a line of this nick waits: its next line must not overtake it.
@@ -156,8 +161,8 @@ impl Lookups {
             return None;
         }
         self.not_before = None;
-        let expected = self.waiting.iter().find(|waiting| waiting.expected);
-        let nick = expected.or_else(|| self.waiting.front())?.heard.source.name.clone();
+        let highest = self.waiting.iter().map(|waiting| waiting.rank).max()?;
+        let nick = self.waiting.iter().find(|waiting| waiting.rank == highest)?.heard.source.name.clone();
         let (token, line) = if server.whox {
             self.tokens = self.tokens % TOKENS + 1;
             let token = self.tokens.to_string();
@@ -383,10 +388,10 @@ mod tests {
     #[test]
     fn an_answer_speaks_of_what_was_said_before_it_alone() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("before"), false, &server, now), None);
+        assert_eq!(lookups.ask(heard("before"), Rank::Stranger, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
-        assert_eq!(lookups.ask(heard("after"), false, &server, now), None);
+        assert_eq!(lookups.ask(heard("after"), Rank::Stranger, &server, now), None);
         let decided = lookups.receive(&line(":s 315 me alice :End"), &server, now);
         assert_eq!(texts(&decided), [("before", Some("acct"))]);
         assert!(ask(&mut lookups, now).is_some(), "what came later is asked about anew");
@@ -395,11 +400,11 @@ mod tests {
     #[test]
     fn an_answer_that_comes_too_late_is_not_taken_for_the_next_one() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("first"), false, &server, now), None);
+        assert_eq!(lookups.ask(heard("first"), Rank::Stranger, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         let late = now + LOOKUP_TIMEOUT;
         assert_eq!(texts(&lookups.expired(late, &server)), [("first", None)]);
-        assert_eq!(lookups.ask(heard("second"), false, &server, late), None);
+        assert_eq!(lookups.ask(heard("second"), Rank::Stranger, &server, late), None);
         assert!(ask(&mut lookups, now).is_none(), "one question at a time");
         assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
         assert_eq!(lookups.receive(&line(":s 315 me alice :End"), &server, now), []);
@@ -410,7 +415,7 @@ mod tests {
     fn a_question_without_an_end_ends_with_its_fence_and_in_any_case() {
         for (fence, until) in [(Some(7), FENCE_GRACE), (Some(8), QUERY_MAX), (None, QUERY_MAX)] {
             let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-            assert_eq!(lookups.ask(heard("first"), false, &server, now), None);
+            assert_eq!(lookups.ask(heard("first"), Rank::Stranger, &server, now), None);
             assert!(ask(&mut lookups, now).is_some());
             if let Some(fence) = fence {
                 lookups.fenced(fence, now);
@@ -418,7 +423,7 @@ mod tests {
             let soonest = until.min(LOOKUP_TIMEOUT);
             assert_eq!(lookups.deadline(), Some(now + soonest), "{fence:?}");
             assert_eq!(texts(&lookups.expired(now + soonest, &server)), [("first", None)]);
-            assert_eq!(lookups.ask(heard("second"), false, &server, now + until), None);
+            assert_eq!(lookups.ask(heard("second"), Rank::Stranger, &server, now + until), None);
             lookups.expired(now + until, &server);
             assert!(ask(&mut lookups, now + until).is_some(), "{fence:?}");
         }
@@ -427,7 +432,7 @@ mod tests {
     #[test]
     fn a_bouncer_that_answers_the_fence_itself_is_waited_for() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("one"), false, &server, now), None);
+        assert_eq!(lookups.ask(heard("one"), Rank::Stranger, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         lookups.fenced(7, now);
         let then = now + FENCE_GRACE / 2;
@@ -441,7 +446,7 @@ mod tests {
     fn a_server_that_is_too_busy_is_asked_again_for_as_long_as_the_line_waits() {
         for busy in [":s 263 me WHO :Try again", ":s 263 me who :Try again", ":s 263 me :Try again"] {
             let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-            assert_eq!(lookups.ask(heard("one"), false, &server, now), None);
+            assert_eq!(lookups.ask(heard("one"), Rank::Stranger, &server, now), None);
             assert!(ask(&mut lookups, now).is_some());
             assert_eq!(lookups.receive(&line(":s 263 me LIST :Try again"), &server, now), []);
             assert_eq!(lookups.deadline(), Some(now + LOOKUP_TIMEOUT), "that was about something else");
@@ -465,26 +470,40 @@ mod tests {
             heard
         };
         for number in 0..200 {
-            let _ = lookups.ask(from(&format!("s{number}"), &format!("h{number}")), false, &server, now);
+            let _ =
+                lookups.ask(from(&format!("s{number}"), &format!("h{number}")), Rank::Stranger, &server, now);
         }
         assert_eq!(lookups.waiting.len(), WAITING_MAX);
         assert!(ask(&mut lookups, now).is_some_and(|line| line.starts_with("WHO s0 ")));
-        let given_up = lookups.ask(from("alice", "h"), true, &server, now).expect("one stranger's");
+        let given_up = lookups.ask(from("alice", "h"), Rank::Expected, &server, now).expect("one stranger's");
         assert_eq!(given_up.source.name, format!("s{}", WAITING_MAX - 1));
         assert_eq!(lookups.receive(&line(":s 315 me s0 :End"), &server, now).len(), 1);
         assert!(ask(&mut lookups, now).is_some_and(|line| line.starts_with("WHO alice ")));
         // The strangers' timeout passes while alice's account is requested.
         let late = now + LOOKUP_TIMEOUT - Duration::from_millis(1);
-        assert_eq!(lookups.ask(from("alice", "h"), true, &server, late), None);
+        assert_eq!(lookups.ask(from("alice", "h"), Rank::Expected, &server, late), None);
         assert!(!lookups.expired(now + LOOKUP_TIMEOUT, &server).is_empty());
 
+        // Whoever is in a channel comes before strangers, and after those who probably may give commands.
         let mut lookups = Lookups::default();
-        let taken = |lookups: &mut Lookups, nick: &str, host: &str, expected| {
-            (0..100).filter(|_| lookups.ask(from(nick, host), expected, &server, now).is_none()).count()
+        for (nick, rank) in [("s", Rank::Stranger), ("bob", Rank::Present), ("alice", Rank::Expected)] {
+            assert_eq!(lookups.ask(from(nick, nick), rank, &server, now), None);
+        }
+        for nick in ["alice", "bob", "s"] {
+            assert!(
+                ask(&mut lookups, now).is_some_and(|line| line.starts_with(&format!("WHO {nick} "))),
+                "{nick}"
+            );
+            assert_eq!(lookups.receive(&line(&format!(":s 315 me {nick} :End")), &server, now).len(), 1);
+        }
+        let mut lookups = Lookups::default();
+        let taken = |lookups: &mut Lookups, nick: &str, host: &str, rank| {
+            (0..100).filter(|_| lookups.ask(from(nick, host), rank, &server, now).is_none()).count()
         };
-        assert_eq!(taken(&mut lookups, "one", "gateway", false), STRANGER_MAX);
-        let of_host: usize = (0..50).map(|n| taken(&mut lookups, &format!("n{n}"), "gateway", false)).sum();
+        assert_eq!(taken(&mut lookups, "one", "gateway", Rank::Stranger), STRANGER_MAX);
+        let of_host: usize =
+            (0..50).map(|n| taken(&mut lookups, &format!("n{n}"), "gateway", Rank::Stranger)).sum();
         assert_eq!(of_host + STRANGER_MAX, HOST_MAX);
-        assert_eq!(taken(&mut lookups, "alice", "gateway", true), EXPECTED_MAX);
+        assert_eq!(taken(&mut lookups, "alice", "gateway", Rank::Expected), EXPECTED_MAX);
     }
 }

@@ -1,6 +1,6 @@
 //! Speech addressed to us: whether it is live, its place, and its author.
 
-use super::super::identity::{Answer, Heard};
+use super::super::identity::{Answer, Heard, Rank};
 use super::super::text;
 use super::super::wire::{Received, Source};
 use super::{Effect, Now, Session};
@@ -34,8 +34,8 @@ impl Session<'_> {
         if self.caps.has("account-tag") {
             self.speak_in_order(heard, tagged(line));
         } else if (self.settings.needs_account)() && self.must_be_known(&heard) {
-            let expected = self.is_expected(&heard.source);
-            if let Some(heard) = self.lookups.ask(heard, expected, &self.server, now.mono) {
+            let rank = self.rank(&heard.source);
+            if let Some(heard) = self.lookups.ask(heard, rank, &self.server, now.mono) {
                 self.speak(heard, &Answer::default());
             }
         } else {
@@ -83,11 +83,17 @@ impl Session<'_> {
         first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
     }
 
-    /// Returns true if somebody probably may give commands: they did before, or their nick equals the account of an
-    /// operator.
-    fn is_expected(&self, source: &Source) -> bool {
-        self.lasting.netsplits.knows(source)
-            || (self.settings.is_operator)(&self.author(source, Some(source.name.clone())))
+    /// Returns the rank of an author. Somebody probably may give commands if they did before, or if their nick equals
+    /// the account of an operator.
+    fn rank(&self, source: &Source) -> Rank {
+        let named = || (self.settings.is_operator)(&self.author(source, Some(source.name.clone())));
+        if self.lasting.netsplits.knows(source) || named() {
+            Rank::Expected
+        } else if self.settings.rooms.has(&self.settings.network.name, &source.name) {
+            Rank::Present
+        } else {
+            Rank::Stranger
+        }
     }
 
     pub(super) fn author(&self, source: &Source, account: Option<String>) -> Author {
