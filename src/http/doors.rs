@@ -156,7 +156,11 @@ impl Bound {
             let accepted = tokio::select! {
                 () = shutdown.cancelled() => break,
                 accepted = async { match &self.listener {
-                    Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| door.answer(stream)),
+                    Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                        // An event of a stream is sent at once; without the option it is sent, too.
+                        drop(stream.set_nodelay(true));
+                        door.answer(stream);
+                    }),
                     Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| door.answer(stream)),
                 } } => accepted,
             };
