@@ -1,9 +1,12 @@
-//! Duration of the time in which no message reached Discord, across adapters and restarts.
+//! Duration of the time in which no message reached a network, across adapters and restarts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+/// Minimum absence after which backlogs are shortened.
+pub(super) const ABSENCE: Duration = Duration::from_secs(60);
 
 /// The silence since the last delivered message; holds `None` while there is none. Clones share the same state.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +24,12 @@ impl Silence {
     #[must_use]
     pub fn after(away: Duration) -> Self {
         Self(Arc::new(Mutex::new(Some(Since { noticed: Instant::now(), before: away }))))
+    }
+
+    /// Creates the silence of a new process; `away` is `None` if there was no process before.
+    #[must_use]
+    pub fn of(away: Option<Duration>) -> Self {
+        away.map(Self::after).unwrap_or_default()
     }
 
     /// Starts a silence, unless one has begun before.

@@ -4,11 +4,14 @@
 //! outbox queue. The network establishes the identity of a speaker ([`Author`]); `crate::access` alone decides the
 //! permissions of that person.
 
+mod absence;
 pub mod console;
 pub mod discord;
 pub mod embedded_ircd;
 pub mod irc;
 mod reconnect;
+
+pub use absence::Silence;
 
 use crate::access::Role;
 use crate::config::DISCORD_NETWORK;

@@ -34,7 +34,7 @@ use tracing::{error, info, warn};
 use crate::access::Access;
 use crate::chat::embedded_ircd::home::{Home, HomeError};
 use crate::chat::irc::{Connector, Patience};
-use crate::chat::{discord, irc};
+use crate::chat::{Silence, discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::commands::slash;
@@ -156,8 +156,8 @@ pub struct Herder {
     home: Option<Home>,
     /// Set if the only network refuses herder for good: no person can reach it then.
     refused: watch::Sender<Option<Detail>>,
-    /// Time for which nothing was sent to Discord.
-    silence: discord::Silence,
+    /// Time for which herder was away before this start.
+    away: Option<Duration>,
     /// Maximum time of the shutdown.
     drain: Duration,
     /// Prefix of links to the page, and the logins, if the page is enabled.
@@ -303,11 +303,7 @@ impl Herder {
             trees,
             home,
             refused: watch::Sender::default(),
-            // A herder without a last sign of life has nothing to wait for.
-            silence: opening
-                .last_commit
-                .map(|last| discord::Silence::after(clock::now().since(last)))
-                .unwrap_or_default(),
+            away: opening.last_commit.map(|last| clock::now().since(last)),
             drain: config.drain_timeout,
             page: http.as_ref().map(|opened| (opened.url.clone(), opened.logins.clone())),
         };
@@ -356,7 +352,11 @@ impl Herder {
             let settings =
                 networks::settings(network, config, &doors.access, options.patience, &around.rooms);
             let irc = networks::Irc {
-                settings: irc::Settings { marks: marks.clone(), ..settings },
+                settings: irc::Settings {
+                    marks: marks.clone(),
+                    memory: irc::Memory::after(self.away),
+                    ..settings
+                },
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
@@ -380,7 +380,7 @@ impl Herder {
                 rooms: around.rooms.clone(),
                 longest_wait: config.networks.longest_wait(),
                 memory: discord::Memory::default(),
-                silence: self.silence.clone(),
+                silence: Silence::of(self.away),
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), anew, attempts);
         }
@@ -456,8 +456,8 @@ impl Herder {
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration, attempts: u32) {
         let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
-        // An IRC network lets herder in again after a ban; a final refusal of Discord needs a change of its settings.
-        let is_only = self.queues.len() == 1 && matches!(adapter, networks::Adapter::Discord(_));
+        // A final refusal needs a change of the settings; a ban is none, and is waited for.
+        let is_only = self.queues.len() == 1;
         self.tasks.spawn(networks::keep(networks::Link {
             refused: is_only.then(|| self.refused.clone()),
             network,

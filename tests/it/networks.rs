@@ -12,6 +12,8 @@ use herder::core::id::NetworkName;
 use herder::run::Options;
 
 use crate::irc::script::{Listener, listen};
+use crate::kill::{Running, reap};
+use crate::servers::ngircd::Ngircd;
 use crate::stage::{self, Person, Stage};
 
 const ROOMS: [&str; 3] = ["#spark", "#alerts", "#herder"];
@@ -76,6 +78,28 @@ async fn a_network_that_refuses_herder_is_given_up_and_that_is_said_on_the_other
     two.works().await;
     assert_eq!(two.alice.heard_in("#alerts").len(), 1, "it is said once");
     two.stage.close().await;
+}
+
+/// Without another network no person can reach it: it ends with the exit code of a mistake in its settings, and says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_herder_that_its_only_network_refuses_for_good_ends_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Ngircd::start_with("Password = secret", "");
+    let config = dir.path().join("bot.toml");
+    let text = format!(
+        "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\n\
+         tls = false\nserver_password = {{ env = \"SERVER_PASSWORD\" }}\n[[agent]]\nname = \"spark\"\n\
+         runtime = \"command\"\nworkspace = \"{}\"\ncommand = [\"cat\"]\n",
+        server.port,
+        dir.path().display()
+    );
+    std::fs::write(&config, text).unwrap();
+    let herder = Running::start(dir.path(), &config, &[("SERVER_PASSWORD", "wrong")]);
+    let ended = tokio::time::timeout(stage::PATIENCE, reap(herder)).await.expect("it ends");
+    let said = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    assert_eq!(ended.code(), Some(78), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.starts_with("herder: ") && last.contains("assword"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

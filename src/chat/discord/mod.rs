@@ -58,7 +58,6 @@
 //! Permissions, the meaning of a line, and the wording of posts are decided elsewhere: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
-mod absence;
 mod asks;
 mod buttons;
 mod channels;
@@ -94,6 +93,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error};
 
+use crate::chat::Silence;
 use crate::chat::{ChannelWanted, LinkReport, LinkState};
 use crate::commands::Dispatcher;
 use crate::config::{self, DISCORD_NETWORK};
@@ -105,7 +105,6 @@ use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
 use crate::tools::Rooms;
-pub use absence::Silence;
 use directory::Directory;
 pub use examine::{Finding, examine};
 pub use gateway::Memory;

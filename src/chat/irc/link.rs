@@ -293,7 +293,11 @@ impl Link<'_> {
 
     async fn up(&mut self) {
         (self.up_since, self.up_at) = (Some(Instant::now()), Some(clock::now()));
-        self.queue.link_restored();
+        if self.session.absence_ends(Instant::now()) >= self.settings.patience.absence {
+            self.queue.link_restored();
+        } else {
+            self.queue.grounded();
+        }
         self.report().await;
     }
 

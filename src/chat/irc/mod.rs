@@ -62,7 +62,7 @@ pub use patience::Patience;
 pub use probe::{Login, log_in};
 
 use crate::chat::reconnect::Why;
-use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
+use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState, Silence};
 use crate::config::IrcNetwork;
 use crate::core::detail::{Detail, LinkReason};
 use crate::outbox::NetworkQueue;
@@ -97,6 +97,13 @@ pub struct Settings {
 pub struct Memory(Arc<Mutex<Lasting>>);
 
 impl Memory {
+    /// Creates the state of a new process; `away` is the time since the previous process was last alive.
+    #[must_use]
+    pub fn after(away: Option<Duration>) -> Self {
+        let silence = Silence::of(away);
+        Self(Arc::new(Mutex::new(Lasting { silence, ..Lasting::default() })))
+    }
+
     fn borrow(&self) -> Borrowed {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Borrowed { memory: self.clone(), lasting: std::mem::take(&mut *kept) }
@@ -189,6 +196,7 @@ pub async fn run(
     let mut memory = settings.memory.borrow();
     memory.lasting.backoff.begin_with(settings.patience.retry, settings.patience.most);
     memory.lasting.backoff.begin_bans_with(settings.patience.barred);
+    memory.lasting.silence.begins(Instant::now());
     // Index of the address to try: a restarted adapter continues with the next address of the name.
     let mut attempt = memory.lasting.backoff.attempts();
     // A restarted adapter counts its own failures anew; only the backoff continues.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::chat::absence::ABSENCE;
 use crate::chat::reconnect::{BARRED, FIRST, MOST};
 
 /// Timeouts and retry intervals. The default is for production; tests use shorter ones.
@@ -19,6 +20,8 @@ pub struct Patience {
     pub most: u32,
     /// The first wait after a ban whose duration is unknown; it doubles up to an hour.
     pub barred: Duration,
+    /// Minimum absence after which backlogs are shortened.
+    pub absence: Duration,
     /// The wait before an adapter that failed too often, or died, is started again. The configured maximum between
     /// attempts counts if it is shorter.
     pub anew: Duration,
@@ -33,6 +36,7 @@ impl Default for Patience {
             retry: FIRST,
             most: MOST,
             barred: BARRED,
+            absence: ABSENCE,
             anew: Duration::from_secs(30),
         }
     }

@@ -32,7 +32,7 @@ use super::replay::{Replay, SeenIds};
 use super::wire::Outgoing;
 use super::{Closing, Settings};
 use crate::chat::reconnect::Backoff;
-use crate::chat::{ChannelWanted, Inbound};
+use crate::chat::{self, ChannelWanted, Inbound};
 use crate::core::detail::{Detail, LinkReason};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
@@ -76,6 +76,8 @@ pub(crate) struct Lasting {
     pub(crate) netsplits: Netsplits,
     /// Inbound lines that the command task has not taken yet.
     pub(crate) unheard: VecDeque<Inbound>,
+    /// The time in which no line could be sent.
+    pub(crate) silence: chat::Silence,
     /// Reconnect backoff; a restarted adapter waits as long as one that continues.
     pub(crate) backoff: Backoff,
 }
@@ -286,7 +288,14 @@ impl<'a> Session<'a> {
         if self.phase == Phase::Up {
             let since = now.wall.before(self.idle.silent_for(now.mono));
             self.lasting.lost_at.get_or_insert(since);
+            let heard = now.mono.checked_sub(self.idle.silent_for(now.mono));
+            self.lasting.silence.begins(heard.unwrap_or(now.mono));
         }
+    }
+
+    /// Ends the time in which no line could be sent, and returns its duration.
+    pub(crate) fn absence_ends(&mut self, now: Instant) -> Duration {
+        self.lasting.silence.ends(now)
     }
 
     /// Keeps inbound lines that the command task has not taken, for the next link.

@@ -2,6 +2,7 @@
 
 use herder::chat::ChannelWanted;
 use herder::chat::LinkState;
+use herder::chat::irc::Memory;
 use herder::outbox::{Lane, Target};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -297,6 +298,45 @@ async fn after_an_absence_it_is_said_how_long_before_the_backlog() {
     assert!(server.posted("#control").await.contains("away"));
     assert!(server.posted("#spark").await.contains("away"));
     assert_eq!(server.posted("#spark").await, "in between");
+}
+
+/// A backlog of a moment is said whole: nobody was away.
+#[tokio::test(start_paused = true)]
+async fn a_backlog_is_shortened_after_an_absence_of_a_minute_alone() {
+    for (seconds, before, shortened) in
+        [(10, None, false), (10, Some(2), false), (10, Some(300), true), (300, None, true)]
+    {
+        let (connector, mut listener) = listen();
+        let mut settings = settings(network(0));
+        settings.patience.retry = std::time::Duration::from_secs(seconds);
+        let mut rig = match before {
+            // The lines are left from the process before.
+            Some(before) => {
+                settings.memory = Memory::after(Some(std::time::Duration::from_secs(before)));
+                Rig::start(settings, connector, &["spark"])
+            }
+            None => {
+                let mut rig = Rig::start(settings, connector, &["spark"]);
+                let server = listener.up("").await;
+                rig.until_up().await;
+                drop(server);
+                while !matches!(rig.report().await, LinkState::Connecting { reason: Some(_), .. }) {}
+                rig
+            }
+        };
+        (0..100).for_each(|n| rig.say(&agent("spark"), Lane::Normal, &format!("line {n}")));
+        let mut server = listener.accept("").await;
+        let (mut said, mut told) = (0, false);
+        loop {
+            let line = server.posted("#spark").await;
+            told |= line.contains("lines while away");
+            said += u32::from(line.contains("line "));
+            if line.ends_with("line 99") {
+                break;
+            }
+        }
+        assert_eq!((told, said < 100), (shortened, shortened), "{seconds} s, {before:?}: {said} lines");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serenity::all::{ChannelId, UserId};
 use tokio::time::Instant;
 
-use super::super::absence::Silence;
+use crate::chat::absence::{ABSENCE, Silence};
 
 /// Maximum number of concurrent messages. A server has 500 channels, each with one at a time; the rest is for private messages.
 pub(super) const PARALLEL: usize = 600;
@@ -17,8 +17,6 @@ const LATER: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs
 const DENIED: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(300));
 /// The wait for a channel that is gone; its replacement is another channel.
 const GONE: Duration = Duration::from_secs(60);
-/// Minimum absence after which backlogs are shortened.
-const ABSENCE: Duration = Duration::from_secs(60);
 /// Maximum number of held places remembered; others are tried and held again.
 const HELD_MAX: usize = 4096;
 

@@ -270,6 +270,7 @@ impl Session<'_> {
     pub(crate) fn lost(&mut self, now: Now) {
         if self.phase == Phase::Up {
             self.lasting.lost_at.get_or_insert(now.wall);
+            self.lasting.silence.begins(now.mono);
         }
         if let Some(flight) = self.flight.take() {
             let landed = flight.lost(&self.server);
