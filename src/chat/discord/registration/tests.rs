@@ -69,7 +69,7 @@ fn the_whole_table_is_registered() {
     /stop-all (32)
     /resume-all (32)
     /status [agent:completed]
-    /usage [agent:completed]
+    /usage [agent:completed] [chart:flag]
     /approve [id:completed] [always:flag] (32)
     /deny [id:completed] (32)
     /answer [text:text] [id:completed] (32)
