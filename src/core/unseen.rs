@@ -55,12 +55,14 @@ pub fn is_joiner(c: char) -> bool {
 }
 
 /// Returns true if the joiner `c` has a visible effect between its neighbours: after a character beyond ASCII and, unless
-/// it is a variation selector, before one; or before the frame of a keycap.
+/// it is a variation selector, before one; or before the frame of a keycap. Of two selectors the second has none: a
+/// row of them can hide any text.
 #[must_use]
 pub fn joins(before: Option<char>, c: char, next: Option<char>) -> bool {
     let is_letter = |c: char| !c.is_ascii() && !is_hidden(c);
     if is_selector(c) {
-        return next == Some('\u{20e3}') || before.is_some_and(is_letter);
+        return next == Some('\u{20e3}')
+            || before.is_some_and(|before| is_letter(before) && !is_joiner(before));
     }
     before.is_some_and(is_letter) && next.is_some_and(|next| is_letter(next) && !is_joiner(next))
 }
@@ -101,6 +103,9 @@ mod tests {
             ("a\u{fe0f}b", true),
             ("\u{200d}", true),
             ("ä\u{200d}", true),
+            ("漢\u{e0121}", false),
+            ("漢\u{e0121}\u{e0122}\u{e0123}", true),
+            ("ä\u{200d}\u{fe0f}b", true),
             ("git commit -m '❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3} می\u{200c}خواهم'", false),
         ];
         for (text, expected) in table {

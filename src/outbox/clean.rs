@@ -148,6 +148,7 @@ mod tests {
             ("a\r\nb\rc\td", "a\nb\\x0dc\td"),
             ("👨\u{200d}👩 e\u{301}", "👨\u{200d}👩 e\u{301}"),
             ("rm\u{3164}-rf\u{34f} x\u{115f}", "rm<U+3164>-rf<U+034F> x<U+115F>"),
+            ("漢\u{e0121}\u{e0122}\u{e0123}", "漢\u{e0121}<U+E0122><U+E0123>"),
             ("r\u{200d}m \u{fe0f}x 漢\u{200d}\u{200c}y", "r<U+200D>m <U+FE0F>x 漢<U+200D><U+200C>y"),
         ];
         for (text, expected) in table {
@@ -201,6 +202,13 @@ mod tests {
             prop_assert_eq!(clean(&shown), shown.replace('\t', "    "));
             prop_assert!(!hides(&shown));
             prop_assert_eq!(clean(&clean(&text)), clean(&text));
+        }
+
+        #[test]
+        fn a_command_is_shown_as_it_is_unless_it_hides_something(
+            text in r"(?s)([a漢👩❤ \t\r\n\x1b\x03\u{9b}\u{ad}\u{34f}\u{115f}\u{3164}\u{200b}-\u{200f}\u{fe0f}\u{20e3}\u{e0101}\u{202e}]|.){0,40}",
+        ) {
+            prop_assert_eq!(visible(&text) == text.replace("\r\n", "\n"), !hides(&text));
         }
 
         #[test]

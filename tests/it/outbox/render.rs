@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use herder::core::notice::{Notice, Refusal};
 use herder::l10n::Locale;
+use herder::outbox::clean::visible;
 use herder::outbox::render::UNIT;
 use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
 use proptest::prelude::*;
@@ -100,6 +101,30 @@ fn what_is_asked_for_is_shown_whole_whatever_it_is_made_of() {
         for markup in [Markup::Irc, Markup::Discord, Markup::Plain] {
             let lines = renderer(markup).lines(&post).join("\n");
             assert!(lines.contains(shown) && !lines.contains("always"), "{markup:?}: {lines}");
+        }
+    }
+}
+
+proptest! {
+    /// A person who allows a command has seen all of it, and nothing of it acts on their client.
+    #[test]
+    fn what_runs_is_what_was_shown(
+        command in r"[a-z0-9*_`~|<>\\$'#{}.\x1b\x03\x07\u{9b}\u{200b}\u{200d}\u{202e}\u{fe0f}\u{e0101}\u{3164}漢❤]{1,60}",
+    ) {
+        let asked = Notice::PermissionAsked {
+            agent: spark(),
+            ask: herder::core::id::AskId(12),
+            tool: "Bash".to_owned(),
+            command: command.clone(),
+            cut: false,
+            vague: false,
+            secret: false,
+            danger: None,
+            within: Duration::from_secs(1800),
+        };
+        for markup in [Markup::Irc, Markup::Plain] {
+            let lines = renderer(markup).lines(&post(Body::Notice(asked.clone()))).join("\n");
+            prop_assert!(lines.contains(&visible(&command)), "{:?}: {}", markup, lines);
         }
     }
 }
@@ -219,8 +244,9 @@ fn a_secret_is_taken_out_before_a_sentence_is_cut() {
             detail: said.clone().into(),
             restart_in: Duration::from_secs(10),
         };
+        let denied = Notice::PermissionDenied { agent: spark(), what: said.clone() };
         let started = Notice::Started { agent: spark(), work: said };
-        for notice in [crashed, started] {
+        for notice in [crashed, denied, started] {
             let lines =
                 Renderer::new(locale.clone(), redactor.clone(), markup).lines(&post(Body::Notice(notice)));
             assert!(!lines.is_empty() && !lines.concat().contains("hunt"), "{lines:?}");

@@ -39,9 +39,10 @@ fn what_takes_too_long_to_read_is_asked_about() {
 
 #[test]
 fn what_would_crash_the_grammar_is_asked_about() {
-    for command in ["{\u{31860}", "sh -c 'echo {2..3\u{31860}'"] {
+    for command in ["{\u{31860}", "echo {1\u{31860}}", "echo {1..\u{31860}}", "sh -c 'echo {2..3\u{31860}'"] {
         assert_eq!(of_command(command, &[]).as_deref(), Some(UNREADABLE), "{command:?}");
     }
+    // Of two reasons, the one that a person can see nothing of is told.
     for command in ["echo {1\u{e0121}}", "echo {1..\u{e0121}}"] {
         assert_eq!(of_command(command, &[]).as_deref(), Some(HIDDEN), "{command:?}");
     }
