@@ -6,6 +6,8 @@
 
 use unicode_segmentation::GraphemeCursor;
 
+use super::unseen::{is_hidden, is_joiner};
+
 /// Maximum length of such a line with the line breaks around it, in bytes.
 const MARK_MAX: usize = 48;
 
@@ -176,18 +178,19 @@ pub fn bounded(text: &str, max: usize) -> &str {
     &text[..floor(text, max)]
 }
 
-/// Returns the beginning of `text` as one line of about `max` bytes that ends with no part of a word, and so with no part
-/// of a secret that is redacted later. A word is a run of visible ASCII characters; other scripts are cut between
-/// characters.
+/// Returns the beginning of `text` as one line of at most `max` bytes that ends with no part of a word, and so with no
+/// part of a secret that is redacted later. A word is a run of ASCII characters, with what is invisible among them;
+/// other scripts are cut between characters.
 #[must_use]
 pub fn excerpt(text: &str, max: usize) -> String {
     let line = one_line(text, text.len());
-    let head = bounded(&line, max);
-    if head.len() == line.len() {
+    if line.len() <= max {
         return line;
     }
-    let is_inside = line[head.len()..].starts_with(|c: char| c.is_ascii_graphic());
-    let whole = if is_inside { head.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { head };
+    let is_of_a_word = |c: char| c.is_ascii_graphic() || is_hidden(c) || is_joiner(c);
+    let head = bounded(&line, max.saturating_sub('…'.len_utf8()));
+    let is_inside = line[head.len()..].starts_with(is_of_a_word);
+    let whole = if is_inside { head.trim_end_matches(is_of_a_word) } else { head };
     format!("{}…", whole.trim_end())
 }
 
@@ -231,11 +234,16 @@ mod tests {
     #[test]
     fn an_excerpt_ends_with_no_part_of_a_secret() {
         let key = "sk-abcdefghijklmnopqrstuvwxyz";
-        for before in 100..=130 {
-            let text = format!("{} {key} and more", "x".repeat(before));
-            let shown = excerpt(&text, 120);
-            assert!(shown.contains(key) || !shown.contains("sk-"), "{shown}");
+        let parted: String = key.chars().flat_map(|c| [c, '\u{200b}']).collect();
+        for before in 0..=130 {
+            for key in [key, &parted] {
+                let text = format!("{} {key} and more", "x".repeat(before));
+                let shown = excerpt(&text, 120);
+                assert!(shown.len() <= 120, "{shown}");
+                assert!(shown.contains(key) || !shown.contains('s'), "{shown}");
+            }
         }
+        assert_eq!(excerpt("日本語の文", 10), "日本…");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cut::one_line;
+use super::cut::excerpt;
 use super::watch::LAPSES_SAID_AT;
 
 /// Maximum length of a verdict's message, in bytes: a few sentences. It is whispered to the agent unchanged, and
@@ -35,19 +35,19 @@ impl Verdict {
     /// Returns [`Verdict::Correction`] with a bounded message.
     #[must_use]
     pub fn correction(message: &str) -> Self {
-        Self::Correction(one_line(message, MESSAGE_MAX))
+        Self::Correction(excerpt(message, MESSAGE_MAX))
     }
 
     /// Returns [`Verdict::ThinkDeeper`] with a bounded message.
     #[must_use]
     pub fn think_deeper(message: &str) -> Self {
-        Self::ThinkDeeper(one_line(message, MESSAGE_MAX))
+        Self::ThinkDeeper(excerpt(message, MESSAGE_MAX))
     }
 
     /// Returns [`Verdict::Escalation`] with a bounded message.
     #[must_use]
     pub fn escalation(message: &str) -> Self {
-        Self::Escalation(one_line(message, MESSAGE_MAX))
+        Self::Escalation(excerpt(message, MESSAGE_MAX))
     }
 
     /// Returns the verdict's word: the first one of the evaluator's answer, and the one in brackets before a whisper.
@@ -124,31 +124,31 @@ impl Lapse {
     /// Returns [`Lapse::Failed`] with a bounded reason.
     #[must_use]
     pub fn failed(why: &str) -> Self {
-        Self::Failed { why: one_line(why, REASON_MAX) }
+        Self::Failed { why: excerpt(why, REASON_MAX) }
     }
 
     /// Returns [`Lapse::LoggedOut`] with a bounded reason.
     #[must_use]
     pub fn logged_out(why: &str) -> Self {
-        Self::LoggedOut { why: one_line(why, REASON_MAX) }
+        Self::LoggedOut { why: excerpt(why, REASON_MAX) }
     }
 
     /// Returns [`Lapse::Limited`] with a bounded reason.
     #[must_use]
     pub fn limited(why: &str) -> Self {
-        Self::Limited { why: one_line(why, REASON_MAX) }
+        Self::Limited { why: excerpt(why, REASON_MAX) }
     }
 
     /// Returns [`Lapse::Missing`] with a bounded name.
     #[must_use]
     pub fn missing(program: &str) -> Self {
-        Self::Missing { program: one_line(program, REASON_MAX) }
+        Self::Missing { program: excerpt(program, REASON_MAX) }
     }
 
     /// Returns [`Lapse::Unparsable`] with a bounded answer.
     #[must_use]
     pub fn unparsable(said: &str) -> Self {
-        Self::Unparsable { said: one_line(said, REASON_MAX) }
+        Self::Unparsable { said: excerpt(said, REASON_MAX) }
     }
 
     /// Returns true if it counts as an OK. An unreadable answer does (contract, section 7); if no evaluator can be

@@ -104,7 +104,8 @@ impl Outgoing {
     }
 
     /// Adds a tool name for the log.
-    pub(super) fn tool(&mut self, name: String, now: Instant) {
+    pub(super) fn tool(&mut self, name: &str, now: Instant) {
+        let name = self.redactor.redact(name).into_owned();
         let turn = self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE));
         if turn.tools.len() < TOOLS_MAX {
             turn.tools.push(name);
@@ -270,6 +271,7 @@ mod tests {
         let now = Instant::now();
         let mut outgoing = Outgoing::new(Redactor::new(&["canary-server-password".into()]));
         outgoing.logged("the key is canary-server-password", now);
+        outgoing.tool("mcp__canary-server-password", now);
         outgoing.words("canary-server\n-password", now);
         let ends = |text: &str| {
             let outcome = Outcome { text: Some(text.to_owned()), ..Outcome::new(Category::Crash, text) };
@@ -293,7 +295,8 @@ mod tests {
         };
         let redacted = Some("login [redacted]".to_owned());
         let asked = Signal::Asked { key, tool, command, redacted, shell, vague };
-        let turn = Signal::Turn { text: "the key is [redacted]".to_owned(), tools: Vec::new() };
+        let tools = vec!["mcp__[redacted]".to_owned()];
+        let turn = Signal::Turn { text: "the key is [redacted]".to_owned(), tools };
         let reports: Vec<Report> = std::iter::from_fn(|| outgoing.pop()).collect();
         let expected = [
             Report::Signal(turn),

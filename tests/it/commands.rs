@@ -2,6 +2,7 @@
 
 mod any_line;
 mod dispatch;
+mod excerpts;
 mod interact;
 mod late;
 mod lines;

@@ -1,7 +1,8 @@
 //! Content of an answer that is not text, rendered as one line for people: images, audio, files, links, plans.
 
 use super::wire::{Piece, Step};
-use crate::runtime::text::{LINE_MAX, one_line};
+use crate::core::cut::excerpt;
+use crate::runtime::text::LINE_MAX;
 
 /// Maximum number of steps of a plan that are shown; the longest plans of agents have a dozen.
 const STEPS_MAX: usize = 50;
@@ -26,7 +27,7 @@ pub(super) fn text(piece: &Piece<'_>) -> String {
             let Some(resource) = &piece.resource.0 else { return String::new() };
             match resource.text.text() {
                 Some(text) => {
-                    return format!("\n{}\n{text}\n", one_line(resource.uri.text_or_empty(), LINE_MAX));
+                    return format!("\n{}\n{text}\n", excerpt(resource.uri.text_or_empty(), LINE_MAX));
                 }
                 None => format!(
                     "[{}: {}]",
@@ -37,7 +38,7 @@ pub(super) fn text(piece: &Piece<'_>) -> String {
         }
         _ => return piece.text.text_or_empty().to_owned(),
     };
-    let line = one_line(&line, LINE_MAX);
+    let line = excerpt(&line, LINE_MAX);
     if line.is_empty() { line } else { format!("\n{line}\n") }
 }
 
@@ -49,7 +50,7 @@ pub(super) fn plan(steps: &[Step<'_>]) -> Option<String> {
             "in_progress" => "▸",
             _ => "·",
         };
-        format!("{mark} {}", one_line(step.content.text_or_empty(), LINE_MAX))
+        format!("{mark} {}", excerpt(step.content.text_or_empty(), LINE_MAX))
     };
     let lines: Vec<String> = steps.iter().take(STEPS_MAX).map(line).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

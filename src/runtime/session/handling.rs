@@ -243,7 +243,7 @@ impl Session {
             Happening::ToolStarted { id, name, call } => {
                 let over = self.observer.started(&id, &name, *call, moment(now), self.launch.session);
                 self.observed(over);
-                self.outgoing.tool(name.clone(), now);
+                self.outgoing.tool(&name, now);
                 self.vitals.tool_started(id, name, self.elapsed());
             }
             Happening::ToolDescribed { id, call } => self.observer.described(&id, *call),

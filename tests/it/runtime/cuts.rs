@@ -136,3 +136,26 @@ async fn of_long_answers() {
         }
     }
 }
+
+/// A line of what stands where an answer is due ends with no part of a key.
+#[tokio::test]
+async fn of_links_and_plans() {
+    for before in BEFORE {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!("'x' * {before} + ' {KEY} ' + 'y' * 5000");
+        for piece in [
+            format!("news('plan', entries=[dict(content={text}, status='pending')])"),
+            format!(
+                "news('agent_message_chunk', content=dict(type='resource_link', name={text}, uri='file:///a'))"
+            ),
+            format!(
+                "news('agent_message_chunk', content=dict(type='resource', resource=dict(uri={text}, text='all')))"
+            ),
+        ] {
+            let what = super::acp::acp("x", &format!("{piece}; end(); read()"), folder.path());
+            let (outcome, signals, words) = run(what).await;
+            let told = format!("{outcome:?} {signals:?} {words:?}");
+            assert!(told.contains("xxx") && is_whole_or_gone(&told), "{piece}: {told}");
+        }
+    }
+}
