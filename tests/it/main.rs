@@ -7,6 +7,7 @@
 
 mod acp_cli;
 mod agent_rig;
+mod as_said;
 mod asked_once_cli;
 mod board;
 mod claude_cli;

@@ -1,7 +1,7 @@
 //! The process log tells an agent's life to an operator who reads `journalctl` and nothing else.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ command = ["sh", "-c", "cat > /dev/null; echo 'no such table: users' >&2; exit 3
 workspace = "WORKSPACE"
 "#;
 
-fn herder(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn herder(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_herder"));
     command
         .args(arguments)
@@ -37,7 +37,7 @@ fn herder(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn start(folder: &Path, format: &str) -> (Child, BufReader<ChildStderr>) {
+pub(crate) fn start(folder: &Path, format: &str) -> (Child, BufReader<ChildStderr>) {
     let mut command = herder(folder, &["run", "--log-format", format]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
     let log = BufReader::new(child.stderr.take().expect("it is piped"));
@@ -45,7 +45,7 @@ fn start(folder: &Path, format: &str) -> (Child, BufReader<ChildStderr>) {
 }
 
 /// Reads the log up to the line that contains `end`.
-fn read_until(log: &mut BufReader<ChildStderr>, end: &str) -> Vec<String> {
+pub(crate) fn read_until(log: &mut impl BufRead, end: &str) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -71,7 +71,7 @@ fn until(what: &str, is_there: impl Fn() -> bool) {
     }
 }
 
-fn stop(mut child: Child) {
+pub(crate) fn stop(mut child: Child) {
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
     let status = child.wait().expect("it ends");

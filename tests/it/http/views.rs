@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::page::Browser;
 use super::{House, json as ask, text};
-use crate::stage::{scripted, server_person};
+use crate::stage::{Scene, inside, scripted, server, server_person, shell};
 
 impl House {
     /// A browser of mallory's, who may only look.
@@ -80,6 +80,52 @@ async fn stars_in_somebodys_words_stay_and_those_of_chat_do_not() {
         let (_, page) = house.see(&browser, path).await;
         assert!(page.contains("2**10 in **bold**") && !page.contains("**spark**"), "{path}: {page}");
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_is_on_no_page_and_a_broken_one_is_not_made_whole() {
+    let broken = "hunt**er**2-canary 2**10 src/**/*.rs";
+    let server = server().await;
+    let options = inside(&server);
+    let words = format!("said {broken}\nkey hunter2-canary\nhunter2\n-canary\n");
+    let agents = |dir: &std::path::Path| {
+        std::fs::write(dir.join("words"), words).expect("the words are written");
+        vec![shell("spark", dir, "cat; echo; cat words")]
+    };
+    let rooms = ["#spark", "#herder"];
+    let scene = Scene::open_configured((server, options), "alice", &rooms, agents, |config| {
+        config.http = Some(super::settings());
+        config.redactor.learn(&["hunter2-canary".into()]);
+    })
+    .await;
+    let mut house = House::of(scene);
+    let browser = house.log_in().await;
+    house.give("spark", &format!("given {broken}")).await;
+    house.scene.person.hears_in_any_order("#spark", "completed").await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    house.give("spark", &format!("waits {broken}")).await;
+    let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
+    let task = tasks["items"].as_array().into_iter().flatten().find(|item| !item["work"]["id"].is_null());
+    let task = format!("/tasks/{}", task.expect("a task")["work"]["id"]);
+    for (path, said) in [
+        ("/agents/spark", "said"),
+        ("/agents/spark", "waits"),
+        ("/agents/spark/sessions/1", "said"),
+        ("/history", "given"),
+        ("/history?kind=audit", "waits"),
+        ("/board", "waits"),
+        ("/", ""),
+        (&task, ""),
+    ] {
+        let (status, page) = house.see(&browser, path).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(!page.contains("hunter2"), "{path}: {page}");
+        assert!(said.is_empty() || page.contains(&format!("{said} {broken}")), "{path}: {page}");
+    }
+    let (_, page) = house.see(&browser, "/agents/spark/sessions/1").await;
+    assert!(page.contains("key [redacted]"), "{page}");
     house.close().await;
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Client, at_work};
-use crate::stage::{Scene, inside, number_of, server, shell};
+use crate::stage::{Scene, asking, inside, number_of, server, shell};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_asks_and_is_answered() {
@@ -129,5 +129,95 @@ async fn a_call_that_is_too_long_is_answered() {
     assert!(!done && text.contains("longer than 1024 KiB"), "{text}");
     client.does("irc_channels", json!({})).await;
     drop(client);
+    scene.close().await;
+}
+
+/// Returns the texts of a journal, as an export has them.
+async fn exported(scene: Scene) -> String {
+    let file = scene.dir.path().join("all.jsonl");
+    let journal = scene.stage.herder.fleet().journal().clone();
+    herder::journal::export(&journal, &file, herder::clock::now()).await.expect("it is exported");
+    drop(journal);
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    scene.close().await;
+    text
+}
+
+/// Of a secret that a tool is given nothing is posted or stored, nor a part of it where a text is cut.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_agents_write_by_their_tools_is_stored_without_secrets() {
+    let secret = "hunter2-canary-of-the-tools";
+    let server = server().await;
+    let options = inside(&server);
+    let rooms = ["#spark", "#work", "#alerts"];
+    let agents = |dir: &Path| vec![super::agent("spark", dir)];
+    let mut scene = Scene::open_configured((server, options), "alice", &rooms, agents, |config| {
+        config.redactor.learn(&[secret.into()]);
+    })
+    .await;
+    scene.person.say("#spark", "!task add look around").await;
+    let mut client = Client::meet(scene.dir.path(), "spark").await;
+    let (before, after) = secret.split_at(10);
+    client.does("irc_send", json!({ "text": format!("sends {secret}, {before}\u{200b}{after}") })).await;
+    assert_eq!(scene.person.hears("#spark", "<spark> sends").await, "<spark> sends [redacted], [redacted]");
+    // A note is cut after 500 bytes.
+    for length in (475..=500).step_by(5) {
+        let text = format!("calls {} {secret} and more", "x".repeat(length - 7));
+        client.does("notify", json!({ "text": text })).await;
+        scene.person.hears("#alerts", "spark says: calls").await;
+    }
+    let options = json!([{ "label": format!("with {secret}"), "description": secret }, { "label": "Blue" }]);
+    let arguments = json!({ "question": format!("With {secret}?"), "options": options });
+    let waits = client.ask("tools/call", &json!({ "name": "irc_ask", "arguments": arguments }));
+    scene.person.hears("#spark", "With [redacted]?").await;
+    scene.person.hears("#spark", "1. with [redacted] — [redacted]").await;
+    scene.person.say("#spark", "1").await;
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(done && text.ends_with("with [redacted]"), "{text}");
+    let note = format!("{} {secret}", "y".repeat(485));
+    client.does("task_blocked", json!({ "reason": note })).await;
+    drop(client);
+    scene.person.hears("#spark", "blocked").await;
+    for room in rooms {
+        let heard = scene.person.heard_in(room).concat();
+        assert!(!heard.contains("hunt"), "{room}: {heard}");
+    }
+    let stored = exported(scene).await;
+    assert!(stored.contains("With [redacted]?") && stored.contains("yyy [redacted]"), "{stored}");
+    assert!(!stored.contains("hunt"), "{stored}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approve_alone_answers_the_only_open_request_and_is_told_which_there_are() {
+    let agents = |dir: &Path| {
+        vec![
+            asking("spark", dir, "git push"),
+            asking("flint", dir, "git push"),
+            asking("nova", dir, "git push"),
+        ]
+    };
+    let rooms = ["#spark", "#flint", "#nova", "#herder"];
+    let mut scene = Scene::open("alice", &rooms, agents).await;
+    scene.person.say("#spark", "publish it").await;
+    scene.person.hears("#spark", "asks for permission").await;
+    scene.person.say("#herder", "!approve").await;
+    scene.person.hears("#spark", "was told yes").await;
+    let mut open = Vec::new();
+    for room in ["#flint", "#nova"] {
+        scene.person.say(room, "publish it").await;
+        open.push(number_of(&scene.person.hears(room, "asks for permission").await));
+    }
+    for word in ["!approve", "!deny"] {
+        scene.person.say("#herder", word).await;
+        let told = scene.person.hears("#herder", "Several are open").await;
+        assert!(open.iter().all(|number| told.contains(number)), "{told}");
+    }
+    // In the channel of an agent it is that one's.
+    scene.person.say("#nova", "!approve").await;
+    scene.person.hears("#nova", "was told yes").await;
+    scene.person.say("#herder", "!deny").await;
+    scene.person.hears("#flint", "was told no").await;
+    scene.person.say("#herder", "!approve").await;
+    scene.person.hears("#herder", "Nothing is asked").await;
     scene.close().await;
 }
