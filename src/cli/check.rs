@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
 use crate::http::Certificate;
+use crate::journal::OpenError;
 use crate::runtime::folder::ask;
 use crate::runtime::isolation::PUSH;
 use crate::runtime::{codex, environment};
@@ -89,7 +90,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     let agents = counted(config.agents.len(), "agent");
     say(format_args!("ok    {file}: {agents}, {networks}"));
     let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
-    let mut findings = vec![folder("data folder", data_dir)];
+    let mut findings = vec![data_folder(data_dir)];
     if !config.agents.is_empty() {
         findings.push(super::contained::contained(&global.config));
         findings.extend(super::contained::exposed_data(data_dir, &config.agents).map(Finding::note));
@@ -184,6 +185,15 @@ fn folder(what: &str, path: &Path) -> Finding {
             place.display(),
             std::io::Error::from(error)
         )),
+    }
+}
+
+/// Checks the data folder: herder starts in none that belongs to another user.
+fn data_folder(path: &Path) -> Finding {
+    let owner = fs::metadata(path).ok().map(|found| found.uid());
+    match owner.filter(|owner| *owner != rustix::process::geteuid().as_raw()) {
+        Some(owner) => Finding::bad(OpenError::Stranger { dir: path.to_owned(), owner }.to_string()),
+        None => folder("data folder", path),
     }
 }
 

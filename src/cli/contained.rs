@@ -1,6 +1,7 @@
 //! Containment of agents: whether they run separately from people, as a service with a user of its own.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::Access;
@@ -56,9 +57,12 @@ pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<Stri
     ))
 }
 
-/// Returns the files among the configuration and the program that this user may write or replace.
+/// Returns the files among the configuration and the program that this user may write or replace. Whoever owns a file
+/// or a folder may make it writable.
 pub(super) fn writable(config: &Path) -> Vec<String> {
-    let can = |path: &Path| rustix::fs::access(path, Access::WRITE_OK).is_ok();
+    let user = rustix::process::geteuid().as_raw();
+    let owns = |path: &Path| fs::metadata(path).is_ok_and(|found| found.uid() == user);
+    let can = |path: &Path| owns(path) || rustix::fs::access(path, Access::WRITE_OK).is_ok();
     let replaceable = |path: &Path| can(path) || path.parent().is_some_and(can);
     let program = std::env::current_exe().ok();
     let config = fs::canonicalize(config).ok();

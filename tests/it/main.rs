@@ -58,6 +58,7 @@ mod missing;
 mod networks;
 mod on;
 mod outbox;
+mod owners;
 mod packaging;
 mod process_log;
 mod read_only;
