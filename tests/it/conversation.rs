@@ -324,3 +324,26 @@ async fn what_nobody_answers_in_time_is_a_no_and_whoever_comes_later_is_told() {
     alice.hears("#herder", "Nothing is allowed for good").await;
     scene.close().await;
 }
+
+/// Another bot is told once that it had its share, under its name, which stands there once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bot_that_had_its_share_is_named_once() {
+    let server = stage::server().await;
+    let options = stage::inside(&server);
+    let agents = |dir: &Path| vec![stage::shell("spark", dir, "cat")];
+    let scene = Scene::open_configured((server, options), "alice", &ROOMS, agents, |config| {
+        config.irc[0].bots = vec!["mallory".to_owned()];
+        config.networks.bot_exchanges = 2;
+    })
+    .await;
+    let mut bot = stage::server_person(&scene.server, "mallory", &ROOMS).await;
+    for _ in 0..2 {
+        bot.say("#spark", "!status").await;
+        bot.hears("#spark", "mallory: ").await;
+    }
+    bot.say("#spark", "!status").await;
+    let told = bot.hears("#spark", "is answered").await;
+    assert!(told.starts_with("mallory: A bot is answered 2 times an hour here."), "{told}");
+    assert_eq!(told.matches("mallory").count(), 1, "{told}");
+    scene.close().await;
+}

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach, Subject};
 use herder::core::id::AgentName;
@@ -11,7 +12,7 @@ use herder::core::spec::AgentSpec;
 use herder::run::Options;
 
 use crate::from_within::asked;
-use crate::simulated_discord::{Discord, Effect, Fault, Gate, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, permission};
 use crate::stage::{self, ALICE, Person, Stage};
 
 /// The channels of a herder with one agent.
@@ -239,6 +240,26 @@ async fn lost_answers_and_refusals_make_no_channel_twice() {
     let stage = open(dir.path(), &sim).await;
     rooms_stand(&sim).await;
     assert_eq!(count(&sim), before + 5);
+    stage.close().await;
+}
+
+/// Discord makes a channel at once and says so only after fourteen seconds: it is not made a second time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_is_made_once_although_discord_takes_long() {
+    const CREATE: &str = "POST /guilds/{guild_id}/channels";
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let before = count(&sim);
+    // The category, and a channel in it.
+    let slow = sim.inject(Fault::slow(Duration::from_secs(14)).on(CREATE).times(2));
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    assert_eq!(slow.struck(), 2);
+    let answered = |state: &State| {
+        let of_creates = state.requests.iter().filter(|it| it.route == CREATE);
+        of_creates.filter(|it| it.status.is_some()).count() == 5
+    };
+    sim.until("all answers of Discord", answered).await;
+    assert_eq!((count(&sim), sim.requests(CREATE).len()), (before + 5, 5));
     stage.close().await;
 }
 

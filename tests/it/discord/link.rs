@@ -24,6 +24,12 @@ fn refused(state: &LinkState) -> Option<String> {
     }
 }
 
+/// Returns the processor's time that this process has used.
+fn cpu_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(spent.tv_sec.try_into().unwrap_or_default(), spent.tv_nsec.try_into().unwrap_or_default())
+}
+
 /// Breaks the link in its own way.
 type Break = fn(&Discord);
 
@@ -241,11 +247,15 @@ async fn codes_that_are_for_good_end_the_adapter() {
     {
         let mut rig = Rig::open(Discord::start().await).await;
         rig.link("the link", is_up).await;
+        let (connections, cpu) = (rig.sim.gateway().connections(), cpu_time());
         rig.sim.gateway().closes_at_connect(u32::MAX, code);
         rig.sim.gateway().closes(code);
         let state = rig.link("a refusal", |state| refused(state).is_some()).await;
         assert!(refused(&state).is_some_and(|reason| reason.contains(part)), "{code}: {state:?}");
         rig.stop().await;
+        // serenity polls a link that was closed with 4010 or 4011 without end, and once did for six seconds.
+        let (tries, spent) = (rig.sim.gateway().connections() - connections, cpu_time() - cpu);
+        assert!(tries <= 6 && spent < Duration::from_secs(3), "{code}: {tries} tries, {spent:?}");
     }
 }
 
@@ -259,6 +269,28 @@ async fn a_link_over_which_serenity_hangs_is_begun_anew() {
     assert_eq!(rig.has_done(1).await, ["while it hangs"]);
     assert!(rig.sim.gateway().identifies() > identifies);
     rig.stop().await;
+}
+
+/// Discord answers a login within five seconds of the last one with an invalid session, and counts it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_login_follows_another_within_five_seconds() {
+    let breaks: [(&str, Break); 4] = [
+        ("4003", |sim| sim.gateway().closes(4003)),
+        ("4007", |sim| sim.gateway().closes(4007)),
+        ("4009", |sim| sim.gateway().closes(4009)),
+        ("op 9", |sim| sim.gateway().invalidates(false)),
+    ];
+    for (fault, breaks) in breaks {
+        let mut rig = Rig::open(Discord::start().await).await;
+        rig.link("the link", is_up).await;
+        breaks(&rig.sim);
+        rig.sim.until("another login", |state| state.gateway.identified_at.len() > 1).await;
+        let logins = rig.sim.gateway().identified_at();
+        // herder counts from before a login, the simulator from its arrival.
+        let apart = logins[1].duration_since(logins[0]) + Duration::from_millis(200);
+        assert!(apart >= Duration::from_secs(5), "{fault}: {apart:?}");
+        rig.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -439,6 +439,11 @@ impl GatewayControl {
         self.shared.look(|state| state.gateway.connected_at.clone())
     }
 
+    /// Returns when each login was asked for.
+    pub(crate) fn identified_at(&self) -> Vec<std::time::Instant> {
+        self.shared.look(|state| state.gateway.identified_at.clone())
+    }
+
     /// Sends the next events of this name twice; an empty name means any event.
     pub(crate) fn duplicates(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.duplicate = (event.to_owned(), count));

@@ -57,6 +57,8 @@ pub(crate) struct Gateway {
     pub(crate) invalid: (u32, bool),
     /// Times of accepted connections.
     pub(crate) connected_at: Vec<Instant>,
+    /// The times of all identifies, the refused ones among them.
+    pub(crate) identified_at: Vec<Instant>,
     /// Connections stay open, but nothing is acknowledged, answered or dispatched.
     pub(crate) zombie: bool,
     /// Logins and resumes that stay unanswered because of that.
@@ -92,6 +94,7 @@ impl Default for Gateway {
             forget: 0,
             invalid: (0, false),
             connected_at: Vec::new(),
+            identified_at: Vec::new(),
             zombie: false,
             swallowed: 0,
             duplicate: (String::new(), 0),

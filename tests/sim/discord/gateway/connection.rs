@@ -169,6 +169,7 @@ impl Connection {
     }
 
     fn identify(&mut self, state: &mut State, data: &Value) -> Next {
+        state.gateway.identified_at.push(Instant::now());
         if let Some(code) = state.identify_refusal(data) {
             return Next::Close(code);
         }
