@@ -1,7 +1,9 @@
 //! A real browser, by its own driver: Debian's chromium, started for one test and gone with it.
+//!
+//! Both run in a process namespace whose first process reads a pipe that the test holds. The pipe closes when the test passes,
+//! fails or is killed; then that process exits, and the kernel ends everything in the namespace.
 
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
@@ -9,7 +11,7 @@ use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::ChildStdout;
 use url::{ParseError, Url};
 
 use crate::stage::PATIENCE;
@@ -24,9 +26,39 @@ pub(super) struct Kind {
 /// A browser with one window.
 pub(super) struct Browser {
     pub(super) client: Client,
-    /// Ends the browser when it is dropped.
-    _driver: Child,
-    _profile: tempfile::TempDir,
+    processes: Processes,
+    profile: tempfile::TempDir,
+}
+
+/// The driver and the browser.
+struct Processes {
+    /// The first process of the namespace, by the program that made it.
+    outer: Child,
+    /// The pipe that keeps them alive. `None`: closed.
+    alive: Option<ChildStdin>,
+}
+
+impl Processes {
+    fn start() -> (Self, std::process::ChildStdout) {
+        let words = "--user --map-root-user --pid --fork --kill-child --mount-proc sh -c";
+        let mut outer = Command::new("unshare")
+            .args(words.split(' '))
+            .arg("chromedriver --port=0 & read -r end; exit 0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare and chromedriver are installed: scripts/test does that");
+        let (alive, said) = (outer.stdin.take(), outer.stdout.take());
+        (Self { outer, alive }, said.expect("piped"))
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.alive = None;
+        // The namespace's first process is gone when all the others are.
+        let _ = self.outer.wait();
+    }
 }
 
 /// A command of chromium's own protocol.
@@ -48,13 +80,9 @@ impl WebDriverCompatibleCommand for Devtools {
 
 impl Browser {
     pub(super) async fn open(kind: Kind) -> Self {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("chromedriver is installed: scripts/test does that");
-        let mut lines = BufReader::new(driver.stdout.take().expect("piped")).lines();
+        let (processes, said) = Processes::start();
+        let said = ChildStdout::from_std(said).expect("a pipe");
+        let mut lines = BufReader::new(said).lines();
         let port = loop {
             let line = lines.next_line().await.expect("readable").expect("chromedriver says its port");
             if let Some((_, port)) = line.split_once("started successfully on port ") {
@@ -82,7 +110,7 @@ impl Browser {
         .collect();
         let mut builder = ClientBuilder::new(HttpConnector::new());
         let client = builder.capabilities(capabilities).connect(&format!("http://127.0.0.1:{port}")).await;
-        Self { client: client.expect("a browser starts"), _driver: driver, _profile: profile }
+        Self { client: client.expect("a browser starts"), processes, profile }
     }
 
     /// A command of chromium's own.
@@ -126,7 +154,7 @@ impl Browser {
         self.client.execute(script, Vec::new()).await.expect("the script runs")
     }
 
-    /// Waits until a condition, in JavaScript, holds on this very page: a reload ends the wait with an error.
+    /// Waits until a condition, in JavaScript, holds; also on the page that a button leads to.
     pub(super) async fn until(&self, condition: &str) {
         let script = format!(
             "const done = arguments[arguments.length - 1];
@@ -137,13 +165,15 @@ impl Browser {
              }});
              observer.observe(document, {{ subtree: true, childList: true, attributes: true, characterData: true }});"
         );
-        let waiting = self.client.execute_async(&script, Vec::new());
-        match tokio::time::timeout(PATIENCE + Duration::from_secs(5), waiting).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(reason)) => {
-                panic!("{condition} never held: {reason}; the page says {}", self.text().await)
+        let mut failed = None;
+        let waiting = async {
+            // A script ends with an error when another page takes the place of its own.
+            while let Err(reason) = self.client.execute_async(&script, Vec::new()).await {
+                failed = Some(reason);
             }
-            Err(_) => panic!("{condition} never held"),
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("{condition} never held ({failed:?}); the page says {}", self.text().await);
         }
     }
 
@@ -159,7 +189,7 @@ impl Browser {
             match body.text().await {
                 Ok(text) => return text,
                 // The page that a button led to has just taken its place.
-                Err(reason) if reason.to_string().contains("stale element") => {}
+                Err(reason) if reason.is_stale_element_reference() => {}
                 Err(reason) => panic!("the page cannot be read: {reason}"),
             }
         }
@@ -181,4 +211,29 @@ impl Browser {
     pub(super) async fn close(self) {
         self.client.close().await.expect("the browser ends");
     }
+}
+
+/// Whether a process of this profile lives.
+fn lives(profile: &std::path::Path) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("the processes").flatten();
+    let profile = profile.to_str().expect("text").as_bytes();
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .any(|words| words.windows(profile.len()).any(|part| part == profile))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_is_gone_with_its_test() {
+    let mut browser = Browser::open(Kind::default()).await;
+    let profile = browser.profile.path().to_owned();
+    assert!(lives(&profile), "it was started with its profile");
+    // As the kernel does when the test is killed.
+    browser.processes.alive = None;
+    let ended = tokio::task::spawn_blocking(move || browser.processes.outer.wait());
+    let ended = tokio::time::timeout(PATIENCE, ended).await.expect("it ends");
+    assert!(ended.expect("no panic").is_ok() && !lives(&profile));
+    let browser = Browser::open(Kind::default()).await;
+    let profile = browser.profile.path().to_owned();
+    drop(browser);
+    assert!(!lives(&profile));
 }
