@@ -216,6 +216,32 @@ async fn a_person_joins_with_the_printed_password_and_steers_an_agent() {
 }
 
 #[tokio::test]
+async fn the_printed_link_opens_the_page_once() {
+    let mut demo = Demo::start(&["--no-tour"]).await;
+    let link = demo.first.iter().find(|line| line.contains("/login/")).expect("a link").trim().to_owned();
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
+    let client = client.build().expect("a client");
+    // A preview uses nothing up.
+    for _ in 0..2 {
+        let door = client.get(&link).send().await.expect("it listens");
+        assert_eq!(door.status(), 200);
+        assert!(door.text().await.expect("text").contains("<button"));
+    }
+    let entered = client.post(&link).send().await.expect("an answer");
+    assert_eq!(entered.status(), 303);
+    let cookie = entered.headers()["set-cookie"].to_str().expect("text").to_owned();
+    let page = link.split("/login/").next().expect("the page");
+    let page = client.get(page).header("cookie", cookie.split(';').next().expect("a pair"));
+    let page = page.send().await.expect("an answer").text().await.expect("text");
+    for agent in ["spark", "nova", "ember"] {
+        assert!(page.contains(&format!("agent-{agent}")), "{page}");
+    }
+    assert_eq!(client.post(&link).send().await.expect("an answer").status(), 410);
+    demo.signal(Signal::INT);
+    assert_eq!(demo.ended().await.1, Some(0));
+}
+
+#[tokio::test]
 async fn whoever_has_no_password_is_not_let_in() {
     let demo = Demo::start(&["--no-tour"]).await;
     let stream = TcpStream::connect(("127.0.0.1", demo.port)).await.expect("it listens");
@@ -292,6 +318,7 @@ async fn the_console_goes_on_without_standard_input_and_quit_ends_the_demo() {
 #[tokio::test]
 async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     let mut demo = Demo::start(&[]).await;
+    demo.until("The same is on a page in a browser").await;
     demo.until("🐜 spark started").await;
     demo.until("❌ nova crashed").await;
     demo.until("⏳ ember has reached the usage limit").await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use herder::access::Role;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -113,10 +114,13 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
     let pause = json!({ "command": "pause", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Admin, &pause)).await.0, 200);
     // More than the buffers of a connection take.
-    for n in 0..350 {
+    let adding = (0..350).map(|n| {
         let text = format!("{n} {}", "y".repeat(30_000));
         let long = json!({ "command": "task add", "agent": "spark", "text": text });
-        assert_eq!(ask(house.command(Role::Admin, &long)).await.0, 200);
+        ask(house.command(Role::Admin, &long))
+    });
+    for (status, answer) in futures_util::stream::iter(adding).buffered(16).collect::<Vec<_>>().await {
+        assert_eq!(status, 200, "{answer}");
     }
     let events = super::events::all(&house, Role::Admin, 500, "").await;
     let bytes: usize = events.iter().map(|event| event.to_string().len()).sum();
@@ -160,6 +164,46 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
     house.close().await;
 }
 
+/// Every route, and addresses beside them.
+const PATHS: [&str; 36] = [
+    "/",
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/live",
+    "/do",
+    "/logout",
+    "/login/x",
+    "/agents/spark",
+    "/agents/%00",
+    "/agents/spark/sessions/1",
+    "/agents/spark/sessions/-1",
+    "/assets/style.css",
+    "/board",
+    "/tasks/1",
+    "/money",
+    "/money.csv",
+    "/history",
+    "/api/v1",
+    "/api/v1/agents",
+    "/api/v1/agents/spark",
+    "/api/v1/agents/spark/log",
+    "/api/v1/agents/%ff",
+    "/api/v1/tasks",
+    "/api/v1/tasks/1",
+    "/api/v1/tasks/-1",
+    "/api/v1/asks",
+    "/api/v1/calls",
+    "/api/v1/usage",
+    "/api/v1/history",
+    "/api/v1/audit",
+    "/api/v1/networks",
+    "/api/v1/events",
+    "/api/v1/commands",
+    "/api/v1/openapi.json",
+    "/api/v1/nothing",
+];
+
 /// A request that nobody means.
 #[derive(Debug, Clone)]
 struct Nonsense {
@@ -175,41 +219,6 @@ struct Nonsense {
 fn nonsense() -> impl Strategy<Value = Nonsense> {
     let methods =
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get"];
-    let paths = [
-        "/",
-        "/livez",
-        "/readyz",
-        "/metrics",
-        "/live",
-        "/do",
-        "/logout",
-        "/login/x",
-        "/agents/spark",
-        "/agents/%00",
-        "/assets/style.css",
-        "/board",
-        "/tasks/1",
-        "/money",
-        "/history",
-        "/api/v1",
-        "/api/v1/agents",
-        "/api/v1/agents/spark",
-        "/api/v1/agents/spark/log",
-        "/api/v1/agents/%ff",
-        "/api/v1/tasks",
-        "/api/v1/tasks/1",
-        "/api/v1/tasks/-1",
-        "/api/v1/asks",
-        "/api/v1/calls",
-        "/api/v1/usage",
-        "/api/v1/history",
-        "/api/v1/audit",
-        "/api/v1/networks",
-        "/api/v1/events",
-        "/api/v1/commands",
-        "/api/v1/openapi.json",
-        "/api/v1/nothing",
-    ];
     let kinds = [
         "application/json",
         "application/x-www-form-urlencoded",
@@ -255,7 +264,7 @@ fn nonsense() -> impl Strategy<Value = Nonsense> {
     ];
     (
         prop::sample::select(methods.to_vec()),
-        prop::sample::select(paths.to_vec()),
+        prop::sample::select(PATHS.to_vec()),
         queries,
         prop::sample::select(kinds.to_vec()),
         (prop::sample::select(headers.to_vec()), values),
@@ -271,6 +280,28 @@ fn nonsense() -> impl Strategy<Value = Nonsense> {
             body,
             has_token,
         })
+}
+
+#[test]
+fn no_route_is_left_out_of_the_nonsense() {
+    let of = |text: &'static str, before: &'static str, root: &'static str| {
+        let routes = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+        routes
+            .map(move |route| format!("{root}{}", if route == "/" { "" } else { route }))
+            .collect::<Vec<_>>()
+    };
+    let mut routes = of(include_str!("../../../src/http/mod.rs"), ".route(\"", "");
+    routes.extend(of(include_str!("../../../src/http/api/routes.rs"), "path: \"", "/api/v1"));
+    assert!(routes.len() > 25, "{routes:?}");
+    for route in routes {
+        let parts: Vec<&str> = route.split('/').collect();
+        let is_hit = PATHS.iter().map(|path| path.trim_end_matches('/')).any(|path| {
+            let path: Vec<&str> = path.split('/').collect();
+            path.len() == parts.len()
+                && path.iter().zip(&parts).all(|(given, part)| part.starts_with('{') || given == part)
+        });
+        assert!(is_hit, "{route} is not in PATHS");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
