@@ -1,22 +1,41 @@
-//! The page: open pages on a large fleet in which much happens, against the same without a page; a page's first bytes and a
-//! filter's answer.
+//! The page: open pages on a large fleet in which much happens, against the same without a page; in a real browser the first
+//! paint, a filter, and the way of a change from its command to the screen.
 //!
 //! ```text
 //! cargo bench --bench page -- [--agents 1000] [--pages 64] [--rate 100] [--seconds 20]
 //! ```
 //!
-//! Events are pauses and resumes over the API, each one commit. Pages are event streams that are read to their end.
+//! Events are pauses and resumes over the API, each one commit. Pages are event streams that are read to their end. The browser
+//! is chromium with chromedriver, as in the tests.
 #![expect(clippy::disallowed_methods, reason = "real time is measured")]
 
 mod bench;
+#[path = "../tests/it/http/browser.rs"]
+#[expect(dead_code, reason = "the tests use the rest of it")]
+mod browser;
+
+/// What the browser's file takes from the tests.
+mod stage {
+    use std::time::Duration;
+
+    /// Patience with the browser.
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+}
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bench::{Herder, Toml, head, median, quantile, row, say};
+use browser::{Browser, Kind};
+use herder::local::{self, Request};
 use reqwest::Client;
+use serde_json::json;
+
+/// Repetitions of each measurement in the browser.
+const TIMES: usize = 10;
 
 const SECRET: &str = "token-of-the-measurement";
 
@@ -64,7 +83,7 @@ async fn stretch(client: &Client, url: &str, pid: u32, arguments: &Arguments) ->
         let request = client
             .post(format!("{url}/api/v1/commands"))
             .bearer_auth(SECRET)
-            .json(&serde_json::json!({ "command": command, "agent": agent }));
+            .json(&json!({ "command": command, "agent": agent }));
         under_way.spawn(async move {
             let asked = Instant::now();
             let answer = request.send().await.expect("an answer");
@@ -89,16 +108,86 @@ async fn follow(client: Client, url: String, read: Arc<AtomicUsize>) {
     }
 }
 
-/// Milliseconds until a page was read whole, several times.
-async fn fetched(client: &Client, url: &str, path: &str) -> Vec<f64> {
-    let mut times = Vec::new();
-    for _ in 0..10 {
-        let asked = Instant::now();
-        let page = client.get(format!("{url}{path}")).bearer_auth(SECRET).send().await.expect("a page");
-        page.bytes().await.expect("the whole page");
-        times.push(asked.elapsed().as_secs_f64() * 1000.0);
+/// Milliseconds in the browser.
+struct Looked {
+    /// From the click on a link to the first letters on the screen.
+    painted: Vec<f64>,
+    /// From a letter in the filter's field to the rows that fit.
+    filtered: Vec<f64>,
+    /// From a command's first byte to its change on the screen.
+    changed: Vec<f64>,
+}
+
+/// A link that logs in to the page.
+async fn link(socket: &Path) -> String {
+    let request = Request { command: "page".to_owned(), args: Vec::new() };
+    let said = local::ask(socket, &request).await.expect("herder answers").lines.join(" ");
+    let link = said.split_whitespace().find(|word| word.contains("/login/"));
+    link.unwrap_or_else(|| panic!("no link: {said}")).to_owned()
+}
+
+/// Runs a script that calls `done` with a number.
+async fn number(browser: &Browser, script: &str) -> f64 {
+    let script = format!("const done = arguments[arguments.length - 1]; {script}");
+    let number = browser.client.execute_async(&script, Vec::new()).await.expect("the script ends");
+    number.as_f64().unwrap_or_else(|| panic!("no number: {number}"))
+}
+
+fn milliseconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64() * 1000.0
+}
+
+async fn look(client: &Client, url: &str, socket: &Path, agents: usize) -> Looked {
+    let browser = Browser::open(Kind::default()).await;
+    browser.log_in(&link(socket).await).await;
+    let mut looked = Looked { painted: Vec::new(), filtered: Vec::new(), changed: Vec::new() };
+    for _ in 0..TIMES {
+        browser.go(url).await;
+        let script = "new PerformanceObserver((list, observer) => { observer.disconnect(); \
+            done(list.getEntriesByName('first-contentful-paint')[0].startTime); \
+            }).observe({ type: 'paint', buffered: true });";
+        looked.painted.push(number(&browser, script).await);
     }
-    times
+    // Typed by a script, so that the driver's own time does not count.
+    let rows = "document.querySelectorAll('#agents tr').length";
+    let typed = |text: &str, until: &str| {
+        format!(
+            "const field = document.querySelector('.finder input[type=search]'); const began = performance.now();
+             const observer = new MutationObserver(() => {{
+                 if ({rows} {until}) {{ observer.disconnect(); requestAnimationFrame(() => done(performance.now() - began)); }}
+             }});
+             observer.observe(document.body, {{ subtree: true, childList: true }});
+             field.value = '{text}'; field.dispatchEvent(new Event('input', {{ bubbles: true }}));"
+        )
+    };
+    for n in 0..TIMES {
+        looked.filtered.push(number(&browser, &typed(&format!("a{n:04}"), "=== 1")).await);
+        number(&browser, &typed("", &format!("=== {agents}"))).await;
+    }
+    for n in 0..TIMES {
+        let agent = format!("a{n:04}");
+        let phase =
+            format!("document.querySelector('#agent-{agent} .phase')?.textContent.includes('paused')");
+        let script = format!(
+            "window.seen = new Promise(seen => {{
+                 const observer = new MutationObserver(() => {{
+                     if ({phase}) {{ observer.disconnect(); seen(Date.now()); }}
+                 }});
+                 observer.observe(document.body, {{ subtree: true, childList: true, characterData: true }});
+             }});"
+        );
+        browser.script(&script).await;
+        let began = milliseconds();
+        let command = json!({ "command": "pause", "agent": agent });
+        let asked = client.post(format!("{url}/api/v1/commands")).bearer_auth(SECRET).json(&command);
+        assert!(asked.send().await.expect("an answer").status().is_success());
+        looked.changed.push(number(&browser, "window.seen.then(done)").await - began);
+        let command = json!({ "command": "resume", "agent": agent });
+        let asked = client.post(format!("{url}/api/v1/commands")).bearer_auth(SECRET).json(&command);
+        assert!(asked.send().await.expect("an answer").status().is_success());
+    }
+    browser.close().await;
+    looked
 }
 
 #[tokio::main]
@@ -126,8 +215,8 @@ async fn main() {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let whole = fetched(&client, &url, "/").await;
-    let filtered = fetched(&client, &url, "/?text=a0042").await;
+    let socket = dir.path().join("data").join(local::FILE_NAME);
+    let looked = look(&client, &url, &socket, arguments.agents).await;
     let without = stretch(&client, &url, herder.pid(), &arguments).await;
     let read = Arc::new(AtomicUsize::new(0));
     let mut pages = tokio::task::JoinSet::new();
@@ -159,6 +248,13 @@ async fn main() {
         row(&format!("command to answer, {name}"), &text(with), &text(without), with / without, "1");
     }
     let text = |times: &[f64]| format!("{:.1} ms", median(times));
-    row("the whole page", &text(&whole), "", median(&whole) / 300.0, "300 ms with the browser's part");
-    row("a filter", &text(&filtered), "", median(&filtered) / 50.0, "50 ms");
+    row("first paint", &text(&looked.painted), "", median(&looked.painted) / 300.0, "300 ms");
+    row("a filter, while one types", &text(&looked.filtered), "", median(&looked.filtered) / 50.0, "50 ms");
+    row(
+        "a command to its change on the page",
+        &text(&looked.changed),
+        "",
+        median(&looked.changed) / 300.0,
+        "300 ms",
+    );
 }
