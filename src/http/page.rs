@@ -34,7 +34,7 @@ pub(super) use act::{act, door, enter, leave};
 pub(super) use fleet::{Filter, changed, row, table_body};
 pub(super) use history::history;
 pub(super) use money::{money, money_csv};
-pub(super) use story::Story;
+pub(super) use story::{LastWords, Story};
 pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
@@ -73,7 +73,7 @@ pub(super) async fn pieces(
     look: &Look,
     (view, still): (&View<'_>, &View<'_>),
     agents: &[Seen],
-    story: &mut Story,
+    (story, words): (&mut Story, &mut LastWords),
 ) -> Vec<Piece> {
     let plain = |id, html: Markup| {
         let html = html.into_string();
@@ -83,7 +83,8 @@ pub(super) async fn pieces(
     let mut pieces = vec![("summary", summary(still), summary(view))];
     match look {
         Look::Fleet(filter) => {
-            let needs = |view: &View<'_>| needs::needs(view, agents, &filter.path()).into_string();
+            words.go_on(view.app, &needs::first(view, agents)).await;
+            let needs = |view: &View<'_>| needs::needs(view, agents, &filter.path(), words).into_string();
             pieces.push(("needs", needs(still), needs(view)));
             pieces.push(plain("counts", fleet::counts(view, agents, filter)));
             pieces.push(plain("spend", fleet::spend(view, agents)));

@@ -93,6 +93,7 @@ struct State {
     /// When rows were last rendered because time had passed.
     aged: Option<Timestamp>,
     story: page::Story,
+    words: page::LastWords,
     /// Whether a task renders it.
     is_followed: bool,
 }
@@ -262,7 +263,8 @@ impl Screen {
         // What has only become older for less than a minute is no change, and takes nobody's half-written answer away.
         let still = page::View { voice: page::Voice { now: minute(view.voice.now), ..view.voice }, ..view };
         let agents = app.setup.fleet.agents();
-        let pieces = page::pieces(&self.kind.look, (&view, &still), &agents, &mut state.story).await;
+        let past = (&mut state.story, &mut state.words);
+        let pieces = page::pieces(&self.kind.look, (&view, &still), &agents, past).await;
         let mut changed = false;
         for (id, compared, html) in pieces {
             if state.pieces.get(id).is_none_or(|(before, _)| *before != compared) {

@@ -53,7 +53,7 @@ pub(super) fn head(view: &View<'_>, seen: &Seen) -> Markup {
     let works = agent.session().is_some();
     let totals = &agent.totals;
     html! {
-        section #head.agent class=(mood.class()) hx-swap-oob="true" {
+        section #head.agent.(mood.class()) hx-swap-oob="true" {
             h1 { span.sign aria-hidden="true" { (mood.sign()) } " " (seen.name) }
             p.phase { (voice.phase(agent, seen.hold.as_ref())) " " (ago(view, agent.since)) }
             dl.facts {
@@ -78,7 +78,7 @@ pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
     let said: Vec<String> = story.said.iter().filter_map(|turn| log_line(voice, turn)).collect();
     html! {
-        div #tail hx-swap-oob="true" {
+        div #tail.pair hx-swap-oob="true" {
             section {
                 h2 { (view.text("page-said")) }
                 @if said.is_empty() { p.quiet { (view.text("page-said-nothing")) } } @else {
@@ -86,8 +86,8 @@ pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
                     pre.log.live tabindex="0" { @for line in &said { (line) "\n" } }
                 }
             }
-            @if !agent.queue.is_empty() {
-                section {
+            section {
+                @if !agent.queue.is_empty() {
                     h2 { (view.text("page-waiting")) }
                     ol.queue { @for work in agent.queue.iter().take(QUEUE_MAX) {
                         li {
@@ -95,8 +95,6 @@ pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
                         }
                     } }
                 }
-            }
-            section {
                 h2 { (view.text("page-happened")) }
                 ul.events {
                     @for recorded in story.happened(view.role >= Role::Operator) {

@@ -136,16 +136,18 @@ pub(super) fn moves(view: &View<'_>, listed: &Listed<'_>, back: &str) -> Markup 
     let is_queued = listed.key() == "queued";
     html! {
         @if view.may_steer() && !is_over {
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
+            div.acts {
                 @if is_queued {
-                    (agent_choice(view, &view.app.setup.fleet.agents(), "to"))
-                    button name="command" value={ "task assign|" (id) } { (view.text("page-assign")) }
+                    form.act method="post" action="/do" {
+                        (fields(view, "", back))
+                        (agent_choice(view, &view.app.setup.fleet.agents(), "to"))
+                        button name="command" value={ "task assign|" (id) } { (view.text("page-assign")) }
+                    }
                 }
-            }
-            form.act method="post" action="/do" {
-                (fields(view, "", back))
-                button name="command" value={ "task cancel|" (id) } { (view.text("page-cancel-task")) }
+                form.act method="post" action="/do" {
+                    (fields(view, "", back))
+                    button name="command" value={ "task cancel|" (id) } { (view.text("page-cancel-task")) }
+                }
             }
         }
     }

@@ -297,8 +297,11 @@ pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
             td.number data-label=[label("page-turns", works)] { @if works { (seen.live.turns) } }
             td.number data-label=[label("page-tokens", today.tokens() > 0)] { @if today.tokens() > 0 { (count(today.tokens())) } }
             td.number.cost {
-                @if today.cost_usd > 0.0 || cap.is_some() { (voice.locale.money(today.cost_usd)) }
-                @if let Some(cap) = cap { " " (bar(view, cap.used, cap.limit)) }
+                // An agent that has spent nothing is quiet, whatever its cap.
+                @if today.cost_usd > 0.0 {
+                    (voice.locale.money(today.cost_usd))
+                    @if let Some(cap) = cap { " " (bar(view, cap.used, cap.limit)) }
+                }
             }
             td.number data-label=[label("page-crashes", agent.totals.crashes > 0)] { @if agent.totals.crashes > 0 { (agent.totals.crashes) } }
             td.number data-label=[label("page-queue", !agent.queue.is_empty())] { @if !agent.queue.is_empty() { (agent.queue.len()) } }

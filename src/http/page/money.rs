@@ -124,15 +124,17 @@ fn body(view: &View<'_>, wanted: &Wanted) -> Markup {
                 a href=(link(by, one)) aria-current=[current(one == unit)] { (view.text(text)) }
             }
         }
-        @for (window, title, file) in [(Window::Hour, "page-money-hours", "hour"), (Window::Day, "page-money-days", "day")] {
-            section.money {
-                h2 { (view.text(title)) }
-                (picture(view, &chart(view, &books, wanted, window), unit))
-                p { a href={ "/money.csv?window=" (file) } { (view.text("page-csv")) } }
+        div.pair {
+            @for (window, title, file) in [(Window::Hour, "page-money-hours", "hour"), (Window::Day, "page-money-days", "day")] {
+                section.money {
+                    h2 { (view.text(title)) }
+                    (picture(view, &chart(view, &books, wanted, window), unit))
+                    p { a href={ "/money.csv?window=" (file) } { (view.text("page-csv")) } }
+                }
             }
+            section { (by_task(view)) }
+            section { (by_month(view, &books)) }
         }
-        (by_month(view, &books))
-        (by_task(view))
     }
 }
 

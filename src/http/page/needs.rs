@@ -4,10 +4,13 @@ use maud::{Markup, html};
 
 use super::View;
 use super::mood::Mood;
+use super::story::LastWords;
+use crate::commands::log_line;
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::ask::{About, Ask};
 use crate::core::time::Timestamp;
 use crate::core::watch::Escalation;
+use crate::journal::Recorded;
 use crate::outbox::clean::visible;
 use crate::supervisor::View as Seen;
 
@@ -18,25 +21,35 @@ const LINE_MAX: usize = 200;
 /// nobody can scroll through.
 const CARDS_MAX: usize = 30;
 
-/// All agents' needs. `back` is the page that a button leads back to.
-pub(super) fn needs(view: &View<'_>, agents: &[Seen], back: &str) -> Markup {
+/// All needs, the oldest first.
+fn all<'a>(view: &View<'_>, agents: &'a [Seen]) -> Vec<Need<'a>> {
     let mut all: Vec<Need<'_>> = agents.iter().flat_map(|seen| of(view, seen)).collect();
-    // Who waits longest is first.
     all.sort_by_key(|need| need.since);
+    all
+}
+
+/// The agents whose needs are shown.
+pub(super) fn first<'a>(view: &View<'_>, agents: &'a [Seen]) -> Vec<&'a Seen> {
+    all(view, agents).iter().take(CARDS_MAX).map(|need| need.seen).collect()
+}
+
+/// All agents' needs. `back` is the page that a button leads back to.
+pub(super) fn needs(view: &View<'_>, agents: &[Seen], back: &str, words: &LastWords) -> Markup {
+    let all = all(view, agents);
     let more = all.len().saturating_sub(CARDS_MAX);
     html! {
         section #needs.needs-you hx-swap-oob="true" aria-labelledby="needs-title" {
             h2 #needs-title aria-live="polite" { (view.text("page-needs-you")) @if !all.is_empty() { " " span.count { (all.len()) } } }
             @if all.is_empty() { p.nobody { (view.text("page-needs-nobody")) } }
-            @for need in all.iter().take(CARDS_MAX) { (need.card(view, back)) }
+            @for need in all.iter().take(CARDS_MAX) { (need.card(view, back, words.of(&need.seen.name))) }
             @if more > 0 { p.nobody { (view.voice.text("cmd-more", &[("count", more.into())])) } }
         }
     }
 }
 
-/// One agent's needs, on its own page.
+/// One agent's needs, on its own page, which has its last words below.
 pub(super) fn cards(view: &View<'_>, seen: &Seen, back: &str) -> Markup {
-    html! { @for need in of(view, seen) { (need.card(view, back)) } }
+    html! { @for need in of(view, seen) { (need.card(view, back, &[])) } }
 }
 
 /// Something that waits for a person.
@@ -65,8 +78,9 @@ fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
 }
 
 impl Need<'_> {
-    fn card(&self, view: &View<'_>, back: &str) -> Markup {
+    fn card(&self, view: &View<'_>, back: &str, words: &[Recorded]) -> Markup {
         let voice = view.voice;
+        let words: Vec<String> = words.iter().filter_map(|turn| log_line(voice, turn)).collect();
         let (sign, what, more, act) = match self.what {
             What::Call(call) => {
                 let why = voice.short(&voice.locale.why(&call.why), LINE_MAX);
@@ -107,8 +121,17 @@ impl Need<'_> {
                     span.what { (what) }
                     (ago(view, self.since))
                 }
-                @if !more.is_empty() { pre { (more) } }
-                (act)
+                div.beside {
+                    div {
+                        @if !more.is_empty() { pre { (more) } }
+                        (act)
+                    }
+                    @if !words.is_empty() {
+                        pre.words tabindex="0" aria-label=(view.voice.text("page-said-by", &[("agent", name.into())])) role="region" {
+                            @for line in &words { (line) "\n" }
+                        }
+                    }
+                }
             }
         }
     }

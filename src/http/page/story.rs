@@ -1,17 +1,20 @@
 //! Recent events of an agent: read back once, and from then on only new ones.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
 use crate::commands::{hide_whisper, is_told};
+use crate::core::agent::Agent;
 use crate::core::event::{Event, WaitReason};
 use crate::core::id::{AgentName, SessionId};
 use crate::core::outcome::{Category, Usage};
 use crate::core::time::Timestamp;
 use crate::http::App;
 use crate::journal::{Entry, Recorded, Stream};
+use crate::supervisor::View as Seen;
 
 /// Length of a timeline.
 pub(super) const SPAN: Duration = Duration::from_secs(24 * 3600);
@@ -24,6 +27,53 @@ const MARKS_MAX: usize = 500;
 
 /// Events that are looked at when a page is opened first: a busy agent's day.
 const SCAN_MAX: usize = 5_000;
+
+/// Last turns that stand beside what needs a person, and events that are looked at for them.
+const WORDS_MAX: usize = 3;
+const WORDS_SCAN_MAX: usize = 200;
+
+/// Last turns of agents that need a person, read back once for each state of an agent.
+#[derive(Debug, Default)]
+pub(in super::super) struct LastWords(BTreeMap<AgentName, (Arc<Agent>, Vec<Recorded>)>);
+
+impl LastWords {
+    /// Reads back the last turns of these agents, where the agent has changed; forgets all others.
+    pub(super) async fn go_on(&mut self, app: &App, agents: &[&Seen]) {
+        let mut before = std::mem::take(&mut self.0);
+        for seen in agents {
+            let known = before.remove(&seen.name).filter(|(agent, _)| Arc::ptr_eq(agent, &seen.agent));
+            let known = match known {
+                Some(known) => known,
+                None => (Arc::clone(&seen.agent), last_words(app, &seen.name).await),
+            };
+            self.0.insert(seen.name.clone(), known);
+        }
+    }
+
+    /// Turns of an agent, the oldest first.
+    pub(super) fn of(&self, agent: &AgentName) -> &[Recorded] {
+        self.0.get(agent).map_or(&[], |(_, words)| words)
+    }
+}
+
+async fn last_words(app: &App, agent: &AgentName) -> Vec<Recorded> {
+    let mut looked_at = 0;
+    let take = move |found: &mut Vec<Recorded>, recorded: Recorded| {
+        looked_at += 1;
+        if matches!(recorded.entry, Entry::Agent(Event::TurnEnded { .. } | Event::SessionEnded { .. })) {
+            found.push(recorded);
+        }
+        let is_enough = found.len() >= WORDS_MAX || looked_at >= WORDS_SCAN_MAX;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    match app.setup.journal.look_back(Stream::Agent(agent.clone()), Vec::new(), take).await {
+        Ok(looked) => looked.gathered.into_iter().rev().collect(),
+        Err(reason) => {
+            tracing::error!(%reason, %agent, "history could not be read");
+            Vec::new()
+        }
+    }
+}
 
 /// A session that is over.
 #[derive(Debug, Clone)]
