@@ -66,6 +66,45 @@ async fn words_of_agents_and_people_are_markup_in_no_view() {
     house.close().await;
 }
 
+/// The first element of a page that has an attribute twice: a browser ignores the second one.
+fn attribute_twice(page: &str) -> Option<String> {
+    let tags = page.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(tag, _)| tag);
+    tags.into_iter().find_map(|tag| {
+        let outside: String = tag.split('"').step_by(2).collect();
+        let mut names: Vec<&str> = outside.split_whitespace().skip(1).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        (names.len() < count).then(|| tag.to_owned())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_comes_with_the_last_words_of_its_agent() {
+    let mut house = super::looks::house(&["#nova", "#herder"], |dir| {
+        vec![crate::stage::asking("nova", dir, "git push origin main")]
+    })
+    .await;
+    let browser = house.log_in().await;
+    let name = herder::core::id::AgentName::new("nova").expect("a name");
+    let fleet = house.scene.stage.herder.fleet().clone();
+    for round in 0..2 {
+        house.give("nova", "go on").await;
+        let asks = fleet.wait_for(&name, |view| !view.agent.asks.is_empty()).await.expect("nova");
+        let (_, page) = house.see(&browser, "/").await;
+        let card = page.split("<article").nth(1).and_then(|rest| rest.split("</article>").next());
+        let card = card.unwrap_or_else(|| panic!("no card: {page}"));
+        assert!(card.contains("git push origin main"), "{card}");
+        assert_eq!(card.contains("was told yes"), round == 1, "{card}");
+        for path in ["/", "/agents/nova", "/board", "/money", "/history", "/history?kind=audit"] {
+            assert_eq!(attribute_twice(&house.see(&browser, path).await.1), None, "{path}");
+        }
+        house.press(&browser, &format!("approve|{}", asks.agent.asks[0].id), "", "").await;
+        fleet.wait_for(&name, |view| view.agent.totals.successes == round + 1).await.expect("nova");
+    }
+    house.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stars_in_somebodys_words_stay_and_those_of_chat_do_not() {
     let mut house = House::open("read -r line; echo \"did $line\"").await;
