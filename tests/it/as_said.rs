@@ -93,8 +93,8 @@ fn words_are_printed_as_they_were_said_and_secrets_are_not() {
         (&["queue", "spark"], vec!["waits"]),
         (&["task", "show", &number], vec!["waits"]),
         (&["status", "spark"], vec![]),
-        (&["history", "spark"], vec!["given", "waits"]),
-        (&["audit", "spark"], vec!["given", "waits"]),
+        (&["history", "spark", "50"], vec!["given", "waits"]),
+        (&["audit", "spark", "50"], vec!["given", "waits"]),
     ] {
         let shown = printed(path, arguments);
         for before in said {

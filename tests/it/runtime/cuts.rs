@@ -142,7 +142,7 @@ async fn of_long_answers() {
 async fn of_links_and_plans() {
     for before in BEFORE {
         let folder = tempfile::tempdir().expect("a folder");
-        let text = format!("'x' * {before} + ' {KEY} ' + 'y' * 5000");
+        let text = format!("'xxx ' * {} + '{KEY} ' + 'y' * 5000", before / 4);
         for piece in [
             format!("news('plan', entries=[dict(content={text}, status='pending')])"),
             format!(
