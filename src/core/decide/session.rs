@@ -167,7 +167,6 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
         (known, Some(name)) if known != Some(name) && !stale => {
             draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
         }
-        // The runtime began another conversation, and gave no reason.
         (Some(_), None) => lost(draft, session, Own::ConversationGone.into()),
         (Some(_) | None, Some(_)) | (None, None) => {}
     }
