@@ -10,11 +10,12 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Button, Control};
 use crate::core::notice::Refusal;
 
-/// Time for which a late `abort` is remembered: a repeated one is meant.
+/// Time in which a second `abort` by a person is carried out after the first was refused, because another person had
+/// just answered the call.
 const SAID_AGAIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// Maximum number of people with a late `abort`; one of further people is not remembered, and works once the call is
-/// older.
+/// Maximum number of people whose refused `abort` is remembered. That of a further person is not, and works only once
+/// the call is older.
 const LATE_MAX: usize = 64;
 
 pub(super) const COMMAND: Command = Command {
@@ -44,7 +45,8 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 impl Desk<'_> {
-    /// Returns the call that another person answered a moment ago and that this person has read about.
+    /// Returns the call that another person answered a moment ago and that the author of this `abort` has read about;
+    /// `None` if there is none.
     fn late_abort(&self, agent: &AgentName) -> Option<WorkId> {
         let key = (self.who.clone(), agent.clone());
         let (call, at) = self.inner.memory().late_aborts.remove(&key)?;

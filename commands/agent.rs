@@ -22,7 +22,7 @@ use crate::runtime::folder;
 /// Maximum wait for the check that a folder exists; one on a server that is gone never answers.
 const ANSWERS: Duration = Duration::from_secs(6);
 
-/// Maximum number of tries of an edit if the configuration is read meanwhile.
+/// Maximum number of attempts of an edit while the configuration is being reloaded.
 const TRIES: u32 = 5;
 
 pub(super) const ADD: Command = Command {
@@ -156,7 +156,7 @@ pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
     try_edit(desk, call, voice).await
 }
 
-/// Edits the agent as it is now. It is refused if the agent was changed meanwhile.
+/// Makes one attempt to edit an agent. It is refused if the agent was changed meanwhile.
 async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     let view = desk.view(call)?;
     let Some(spec) = view.agent.spec.clone() else {
@@ -173,8 +173,8 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Applies the settings and checks the result, including the folder on disk if it differs from `before`'s. An
-/// unchanged folder that is gone concerns only the next session.
+/// Applies `key=value` settings to an agent's configuration and returns all problems. The folder on disk is checked
+/// only if it differs from that in `before`, the present configuration.
 async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentSpec>) -> Vec<Problem> {
     let mut problems = settings::apply(spec, pairs);
     let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
@@ -290,7 +290,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// Returns a spec as it may be shown.
+/// Returns an agent's configuration as it may be shown, without secrets.
 fn shown(spec: &AgentSpec) -> serde_json::Value {
     serde_json::Value::Object(settings::shown(spec))
 }

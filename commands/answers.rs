@@ -1,4 +1,4 @@
-//! Replies to lines that cannot be carried out, and reading back the journal.
+//! Replies to lines that cannot be carried out, and searches in the journal for `log`, `history` and `audit`.
 
 use std::ops::ControlFlow;
 
@@ -75,7 +75,8 @@ fn no_such_agent(
     text
 }
 
-/// Returns the reason why a command does not fit, its usage line, and the form that gives the line as work.
+/// Returns the reply to a command with wrong arguments: the reason, the usage line, and with `or_work` the form that
+/// gives the line to that agent as work.
 fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&AgentName>) -> Vec<String> {
     let reason = match why {
         Misfit::Missing(what) => voice.text("cmd-misfit-missing", &[("what", (*what).into())]),
@@ -96,34 +97,35 @@ fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&Age
     vec![line]
 }
 
-/// Maximum number of entries that are examined: a filter that matches nothing must not read archives for minutes.
+/// Maximum number of journal entries that one reply searches: a filter that matches nothing must not read archives for
+/// minutes.
 const SCAN_MAX: usize = 20_000;
 
 /// Maximum size of the entries for one reply, in bytes of JSON: more than anyone reads, and well below the longest
 /// reply that a shell accepts from herder.
 const FOUND_MAX: usize = 16 * 1024 * 1024;
 
-/// Extent of a search that stopped before the beginning of the history.
+/// Extent of a search in the journal that stopped before the beginning of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Short {
-    /// Number of entries that were examined.
+    /// Number of journal entries that were searched.
     pub(super) seen: usize,
-    /// Time of the oldest of them.
+    /// Time of the oldest entry that was searched.
     pub(super) since: Timestamp,
 }
 
-/// Entries found in the history, oldest first.
+/// Journal entries that a search found, oldest first.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) entries: Vec<Recorded>,
-    /// Set if more may be found further back.
+    /// The extent of the search if it stopped early, so that more may be found further back; else `None`.
     pub(super) short: Option<Short>,
-    /// Number of unreadable entries among those examined.
+    /// Number of entries among the searched ones that cannot be read.
     pub(super) unreadable: u64,
 }
 
 impl Found {
-    /// Returns the remarks about entries that are missing in the reply.
+    /// Returns lines for the reply about entries that were not searched or cannot be read.
     pub(super) fn remarks(&self, voice: Voice<'_>) -> Vec<String> {
         let short = self.short.map(|short| short.line(voice, self.entries.len()));
         let left_out = ("count", self.unreadable.into());
@@ -132,7 +134,7 @@ impl Found {
     }
 }
 
-/// Collects the last matching entries, from the newest back.
+/// Search that collects the last journal entries that match a filter, from the newest back.
 pub(super) struct Last<F> {
     wanted: usize,
     fits: F,
@@ -142,12 +144,12 @@ pub(super) struct Last<F> {
 }
 
 impl<F: Fn(&Recorded) -> bool> Last<F> {
-    /// Collects at most `wanted` entries that match `fits`.
+    /// Creates a search for at most `wanted` entries for which `fits` returns true.
     pub(super) fn new(wanted: usize, fits: F) -> Self {
         Self { wanted, fits, looked: Short::default(), size: 0, found: Vec::new() }
     }
 
-    /// Takes the next older entry; returns whether more are wanted.
+    /// Examines the next older entry; returns `Continue` if more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
         if self.found.len() < self.wanted && (self.fits)(&recorded) {
             self.size += size(&recorded);
@@ -166,7 +168,7 @@ impl<F: Fn(&Recorded) -> bool> Last<F> {
         }
     }
 
-    /// Returns the result; `whole`: there are no older entries.
+    /// Returns the found entries. `whole` is true if the search reached the oldest entry.
     pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && self.found.len() < self.wanted;
@@ -196,13 +198,13 @@ fn size(recorded: &Recorded) -> usize {
 /// memory.
 const SESSION_MAX: usize = 4 * 1024 * 1024;
 
-/// Collects the turns and the end of a session, from the newest back; only the last ones if they are too long
-/// together.
+/// Search that collects the turns and the end of one session, from the newest back; only the last ones if they are
+/// longer than `SESSION_MAX` together.
 pub(super) struct WholeSession {
     session: SessionId,
     looked: Short,
     size: usize,
-    /// True if its beginning was seen, or that of an earlier session.
+    /// True if the search has reached the beginning of the session, or of an earlier one.
     begun: bool,
     found: Vec<Recorded>,
 }
@@ -212,7 +214,7 @@ impl WholeSession {
         Self { session, looked: Short::default(), size: 0, begun: false, found: Vec::new() }
     }
 
-    /// Takes the next older entry; returns whether more are wanted.
+    /// Examines the next older entry; returns `Continue` if more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
         let more = |looked: Short| {
             if looked.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -241,7 +243,7 @@ impl WholeSession {
         more(self.looked)
     }
 
-    /// Returns the result; `whole`: there are no older entries.
+    /// Returns the found entries. `whole` is true if the search reached the oldest entry of the agent.
     pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && !self.begun;
@@ -255,7 +257,7 @@ impl Short {
         self.since = recorded.at;
     }
 
-    /// Returns the remark beside `found` entries.
+    /// Returns the line that tells how far back the search went, given the number of `found` entries.
     fn line(self, voice: Voice<'_>, found: usize) -> String {
         let seen = voice.locale.number(u64::try_from(self.seen).unwrap_or(u64::MAX));
         let since = voice.locale.time(self.since);
@@ -272,7 +274,7 @@ mod tests {
     use crate::core::work::{Actor, Work, WorkKind};
     use crate::journal::Stream;
 
-    /// Returns a stream of `count` entries, newest first.
+    /// Returns `count` journal entries for a test, newest first.
     fn stream(count: u64) -> impl Iterator<Item = Recorded> {
         (1..=count).rev().map(|rev| Recorded {
             seq: rev,

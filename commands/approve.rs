@@ -89,7 +89,8 @@ pub(super) async fn answer(desk: &Desk<'_>, call: &Call) -> Done {
     settle(desk, call, AskAnswer::Text { text: call.text.trim().to_owned() }).await
 }
 
-/// Answers a question. The first answer counts; a later one is told who gave that.
+/// Answers an agent's question or request for permission. Only the first answer counts; the author of a later one is
+/// told who gave it.
 async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     let ask = match call.ask {
         Some(ask) => ask,
@@ -114,7 +115,8 @@ fn is_sent_back_mute(agent: &Agent, ask: AskId) -> bool {
     is_plan && agent.spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Acp)
 }
 
-/// Returns the only open question that such an answer can be for: of the addressed agent, else of any.
+/// Returns the only open question to which `answer` fits: of the addressed agent, else of any agent. The error says
+/// that there is none, or several.
 fn only_one(desk: &Desk<'_>, call: &Call, answer: &AskAnswer) -> Result<AskId, Refusal> {
     let by_words = answer.words().is_some();
     let fits = |about: &About| match about {

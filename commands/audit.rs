@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-audit",
 };
 
-/// Number of entries if none is given.
+/// Number of entries that `audit` lists if none is given.
 const ENTRIES: usize = 10;
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
@@ -55,7 +55,7 @@ fn entry(recorded: &Recorded) -> Option<&AuditEntry> {
     }
 }
 
-/// Formats an entry: `alice (account:alice, libera #spark): pause spark now`.
+/// Formats an entry of the audit trail: `alice (account:alice, libera #spark): pause spark now`.
 pub(crate) fn line(voice: Voice<'_>, audit: &AuditEntry) -> String {
     let identity =
         audit.by.identity.as_deref().map_or_else(|| "–".to_owned(), |identity| voice.short(identity, 100));

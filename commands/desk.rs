@@ -1,4 +1,5 @@
-//! The context of a command: one line of one person, and the ways to reply.
+//! The context in which a command runs: the line of one person, the services that commands use, and the forms of a
+//! reply.
 
 use std::time::Duration;
 
@@ -28,26 +29,26 @@ use crate::l10n::Locale;
 use crate::numbers::Unheard;
 use crate::supervisor::{Asked, Fleet, View};
 
-/// Maximum number of lines of a list in a chat; a last line counts the rest.
+/// Maximum number of lines of a list in a chat; a last line tells how many are left out.
 const LIST_MAX: usize = 10;
 
-/// Maximum number of entries of a log or history in a chat. The shell gets as many as it asks for.
+/// Maximum number of journal entries shown in a chat. The shell gets as many as it asks for.
 const ENTRIES_MAX: usize = 20;
 
 /// Maximum length of one text in a reply to a chat, and to the shell, in characters.
 const TEXT_MAX: (usize, usize) = (1200, 64 * 1024);
 
-/// Time within which a removal can be confirmed.
+/// Time within which the removal of an agent has to be confirmed.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 
-/// The reply of a command.
+/// The reply of a command that was carried out.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) lines: Vec<String>,
     pub(super) data: Option<Data>,
-    /// A picture, for networks that show files.
+    /// A chart with the unit of its amounts, for networks that show files; `None` if the reply has none.
     pub(super) picture: Option<Box<(Chart, Unit)>>,
-    /// True if it is of no use once this herder is gone.
+    /// True if the reply is of no use after a restart of herder, so that it is not stored, e.g. a code.
     pub(super) is_fleeting: bool,
 }
 
@@ -72,25 +73,25 @@ impl Answer {
 /// Reason why a command was not carried out.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A refusal of the core.
+    /// A refusal by the core, which decides about agents.
     Refusal(Refusal),
-    /// A reason in the command's own words.
+    /// Lines that the command itself replies.
     Lines(Vec<String>),
-    /// The options do not do: a line that says so, and one for each mistake.
+    /// The given options or settings are invalid.
     Mistakes {
-        /// The line that says so.
+        /// The first line of the reply, which says so.
         head: String,
-        /// In the order in which they were found.
+        /// The mistakes, in the order in which they were found.
         mistakes: Vec<Mistake>,
     },
 }
 
-/// One mistake in what was given for a command.
+/// A mistake in one option or setting of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// The option or setting that it is in.
+    /// Name of the option or setting.
     pub key: String,
-    /// The sentence about it, which names the key.
+    /// A sentence about the mistake, which names the key.
     pub line: String,
 }
 
@@ -100,10 +101,10 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The result of a command.
+/// The result of a command: its reply, or the reason why it was not carried out.
 pub(super) type Done = Result<Answer, Failure>;
 
-/// The command of a line, as numbers name it: work has no word of its own, and a line that is none is unknown.
+/// Returns the name of a line's command for metrics: `work` for work, `unknown` for a line that is no command.
 pub(super) fn command_of(heard: &Heard) -> &'static str {
     match heard {
         Heard::Command(call) => call.command.name,
@@ -112,26 +113,26 @@ pub(super) fn command_of(heard: &Heard) -> &'static str {
     }
 }
 
-/// The context of a command: one line of one person.
+/// The context in which a command runs, for one line of one person.
 pub(super) struct Desk<'a> {
     pub(super) inner: &'a Inner,
     pub(super) fleet: &'a Fleet,
-    /// Language of the reply.
+    /// The language of the reply.
     pub(super) locale: &'a Locale,
     pub(super) asked: Asked,
     pub(super) role: Role,
     pub(super) now: Timestamp,
-    /// True if the reply goes to a terminal, not to a chat.
+    /// True if the reply goes to a terminal or program, which gets more than a chat.
     pub(super) long: bool,
-    /// Key of the person for rates and confirmations.
+    /// Key of the person, by which rates are counted and confirmations recognised.
     pub(super) who: String,
-    /// The person as authenticated by the network.
+    /// The author of the line, as authenticated by the network.
     pub(super) author: &'a Author,
-    /// True if only this person sees the reply.
+    /// True if only the author sees the reply.
     pub(super) private: bool,
-    /// Time of the post whose button was pressed.
+    /// Time of the post under which the author pressed a button; `None` for a line.
     pub(super) under: Option<Timestamp>,
-    /// The thread that it was said in, if it was in one.
+    /// The thread in which the line was said; `None` outside of threads.
     pub(super) thread: Option<ChatThread>,
 }
 
@@ -141,7 +142,7 @@ impl<'a> Desk<'a> {
         self.counted(command, self.carried_out(heard)).await
     }
 
-    /// Counts what `done` comes to, and how long it takes.
+    /// Runs a command and counts its duration and its refusal, for metrics.
     async fn counted(&self, command: &'static str, done: impl Future<Output = Done>) -> Done {
         let begun = Instant::now();
         let done = done.await;
@@ -168,7 +169,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Carries out a command that only reads without a record; others as usual.
+    /// Carries out a command that only reads, without recording it in the audit trail; any other line as usual.
     pub(super) async fn look(&self, heard: Heard) -> Done {
         match heard {
             Heard::Command(call) if call.command.effect == super::Effect::Looks => {
@@ -220,7 +221,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Returns the agent that a number of the evaluator belongs to.
+    /// Returns the agent for which `known` is true, i.e. to which the number of a call or whisper belongs.
     pub(super) fn one_of(
         &self,
         id: WorkId,
@@ -235,12 +236,12 @@ impl<'a> Desk<'a> {
         self.inner.voice(self.locale, self.now)
     }
 
-    /// Returns the agent of a call.
+    /// Returns the agent that a command names; the error is the usage line.
     pub(super) fn agent<'c>(&self, call: &'c Call) -> Result<&'c AgentName, Failure> {
         call.agent.as_ref().ok_or_else(|| Failure::Lines(vec![format!("!{}", call.command.usage())]))
     }
 
-    /// Returns the view of that agent.
+    /// Returns the state of the agent that a command names.
     pub(super) fn view(&self, call: &Call) -> Result<View, Failure> {
         let agent = self.agent(call)?;
         let unseen = || match self.fleet.is_deserted(agent) {
@@ -250,7 +251,7 @@ impl<'a> Desk<'a> {
         Ok(self.fleet.view(agent).ok_or_else(unseen)?)
     }
 
-    /// Returns the record with another agent than the line names.
+    /// Returns the record of the line with `agent` as the agent that it is about.
     pub(super) fn asked_for(&self, agent: &AgentName) -> Asked {
         let mut asked = self.asked.clone();
         asked.audit.agent = Some(agent.clone());
@@ -262,7 +263,7 @@ impl<'a> Desk<'a> {
         Ok(self.accepted(&notice))
     }
 
-    /// Gives an agent a command, after earlier lines about the same agent.
+    /// Passes a command to an agent's supervisor, once earlier lines about the same agent have reached it.
     pub(super) async fn ask(
         &self,
         agent: &AgentName,
@@ -281,7 +282,7 @@ impl<'a> Desk<'a> {
         Ok(self.accepted(&notice))
     }
 
-    /// Returns the reply to an accepted change: empty if the outbox posts it.
+    /// Returns the reply to an accepted change: without lines if the reply is posted with the decision.
     pub(super) fn accepted(&self, notice: &Notice) -> Answer {
         let lines = if self.posted() {
             Vec::new()
@@ -291,12 +292,12 @@ impl<'a> Desk<'a> {
         Answer::lines(lines).with(json!(notice))
     }
 
-    /// True if the reply to a change is posted, and not given back to the caller.
+    /// Returns true if the reply to a change is posted with the decision, and not returned to the caller.
     pub(super) fn posted(&self) -> bool {
         self.asked.answer.as_ref().is_some_and(|answer| answer.posted)
     }
 
-    /// Returns as many lines as fit a chat, and a line that counts the rest.
+    /// Returns as many lines of a list as fit a chat, and a line that tells how many are left out.
     pub(super) fn first(&self, lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
         let all = lines.len();
         if self.long || all <= LIST_MAX {
@@ -307,18 +308,18 @@ impl<'a> Desk<'a> {
         lines
     }
 
-    /// Returns the number of entries to show.
+    /// Returns the number of journal entries to show: the one that the command names, else `usual`; bounded in a chat.
     pub(super) fn wanted(&self, call: &Call, usual: usize) -> usize {
         let count = call.count.map_or(usual, |count| usize::try_from(count).unwrap_or(usize::MAX));
         if self.long { count } else { count.min(ENTRIES_MAX) }
     }
 
-    /// Returns the maximum length of one text.
+    /// Returns the maximum length of one text in the reply, in characters.
     pub(super) fn text_max(&self) -> usize {
         if self.long { TEXT_MAX.1 } else { TEXT_MAX.0 }
     }
 
-    /// Returns the last entries of a stream that match `fits`.
+    /// Returns the last entries of a journal stream that match `fits`.
     pub(super) async fn history(
         &self,
         stream: Stream,
@@ -330,7 +331,7 @@ impl<'a> Desk<'a> {
         Ok(gathered.found(whole, unreadable))
     }
 
-    /// Returns the turns and the end of one session.
+    /// Returns the turns and the end of one session from the journal.
     pub(super) async fn session(&self, agent: &AgentName, session: SessionId) -> Result<Found, Failure> {
         let stream = Stream::Agent(agent.clone());
         let looked =
@@ -339,7 +340,7 @@ impl<'a> Desk<'a> {
         Ok(gathered.found(whole, unreadable))
     }
 
-    /// Runs a blocking read of the journal.
+    /// Runs a read of the journal on a blocking thread; the error is the reply.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> Result<T, ReadError> + Send + 'static,
@@ -353,7 +354,7 @@ impl<'a> Desk<'a> {
         Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
     }
 
-    /// Records that a removal was requested, and returns a code that confirms it.
+    /// Records that the author wants to remove an agent, and returns the code that confirms it.
     pub(super) async fn ask_removal(&self, agent: &AgentName) -> Result<String, Failure> {
         self.fleet.record(&self.asked_for(agent)).await?;
         let code = code::<4>().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
@@ -365,8 +366,8 @@ impl<'a> Desk<'a> {
         Ok(code)
     }
 
-    /// True if `word` confirms a removal that the same person requested. A code is good for one try, which nobody
-    /// else can use up.
+    /// Returns true if `word` is the code that confirms a removal which the same person requested. A code can be tried
+    /// once, by that person only.
     pub(super) async fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
         let taken = self.inner.removal_taken(agent, |removal| removal.who == self.who).await;
         taken.is_some_and(|removal| removal.until > self.now && removal.code == word)

@@ -49,45 +49,45 @@ pub use late::{Handled, Over};
 use late::{Handling, InHand, LATE_MAX};
 pub use request::Reply;
 
-/// Maximum length of a line in the record, in characters.
+/// Maximum length of a line's text in the audit trail, in characters.
 const AUDIT_MAX: usize = 400;
 
-/// Time after which the author of a line is told that it takes longer, and after which later lines in the same place
-/// are answered.
+/// Time after which the author of a line is told that its answer takes longer; later lines in the same place are
+/// answered from then on.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reply if herder itself fails over a line; no text of a locale, because the locale may be what failed.
 pub(crate) const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
-/// Parts of a [`Dispatcher`].
+/// Settings and services of a [`Dispatcher`].
 pub struct Setup {
-    /// The fleet.
+    /// The handle to the agents' supervisors.
     pub fleet: Fleet,
-    /// The journal, for logs and histories.
+    /// The journal, from which logs and histories are read.
     pub journal: Journal,
-    /// The access rules.
+    /// The access rules, which give people their roles.
     pub access: Access,
-    /// Language of replies.
+    /// The language of posts and replies.
     pub locale: Locale,
     /// Removes secrets from records and replies.
     pub redactor: Redactor,
-    /// Control channels by network.
+    /// Name of the control channel of each network.
     pub control: Vec<(NetworkName, String)>,
-    /// Channels of the fleet, the same on every network: no agent can have such a name.
+    /// Names of the fleet's own channels (alerts, work, control); no agent can have such a name.
     pub channels: Vec<String>,
-    /// Other bots that are allowed to speak, by network and nick or, on Discord, user id.
+    /// Other bots to whose lines herder reacts, by network and nick or, on Discord, user id.
     pub bots: Vec<(NetworkName, String)>,
-    /// Maximum number of exchanges per hour between another bot and one agent without a person.
+    /// Maximum number of lines per hour that another bot can send to one agent before a person speaks.
     pub bot_exchanges: usize,
-    /// Reads the configuration again, if there is a file.
+    /// Reloads the configuration; `None` if there is no file.
     pub reloader: Option<Reloader>,
-    /// Logs people in to the web page, if it is enabled.
+    /// Logs people in to the web page; `None` if the page is disabled.
     pub page: Option<Logins>,
-    /// [`PATIENCE`], except in tests.
+    /// Time after which an author is told that a line takes longer: [`PATIENCE`], except in tests.
     pub patience: Duration,
 }
 
-/// Checks, records and carries out people's lines. Cheap to clone.
+/// Checks, records and carries out the lines of people from all networks. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher {
     inner: Arc<Inner>,
@@ -103,11 +103,11 @@ pub(super) struct Inner {
     pub(super) fleet: Fleet,
     pub(super) journal: Journal,
     pub(super) access: Access,
-    /// All languages, with that of the posts first.
+    /// The locales of all languages, with that of the posts first.
     locales: Vec<Locale>,
-    /// The same, with commands in the form of Discord.
+    /// Those locales, with command names in the form of Discord's slash commands.
     on_discord: Vec<Locale>,
-    /// The language of the posts, with commands in the form of a shell.
+    /// The locale of the posts, with command names in the form of a shell.
     typed: Locale,
     pub(super) redactor: Redactor,
     control: Vec<(NetworkName, String)>,
@@ -119,37 +119,37 @@ pub(super) struct Inner {
     memory: Mutex<Memory>,
     turns: Turns,
     patience: Duration,
-    /// Permits for lines that take longer.
+    /// Permits for the lines that take longer than `PATIENCE`, to bound their number.
     late: Arc<Semaphore>,
-    /// The tasks of those lines.
+    /// The tasks that continue lines which take longer.
     tasks: TaskTracker,
-    /// Those lines, and the last ones that are finished.
+    /// The lines that take longer, and the last finished ones, by which a line that arrives again is recognised.
     in_hand: Mutex<InHand>,
 }
 
-/// State kept between lines. Only removals that wait for confirmation survive a restart, in the journal, because the
-/// question's buttons still exist then.
+/// State of the dispatcher between lines: rates and pending codes. Only removals that wait for confirmation survive a
+/// restart, because the buttons of their question do too.
 pub(super) struct Memory {
     pub(super) refusals: Rate,
-    /// For lines that may be talk among people.
+    /// Rate of refusals of lines that may be talk among people.
     talk: Rate,
     pub(super) viewers: Rate,
-    /// For the remark that the rate is exceeded, which is made once.
+    /// Rate of the remark that a viewer asks too often, which is made once.
     viewers_told: Rate,
     bots: Rate,
-    /// For the remark that a bot has used its exchanges, which is made once.
+    /// Rate of the remark that a bot has used up its lines, which is made once.
     bots_told: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
-    /// People who were told that their `abort` came after another person's answer to a call, with the call and the
-    /// time. A repeated one is meant.
+    /// People whose `abort` was refused because another person had answered the call, with the call and the time. A
+    /// repeated `abort` is carried out.
     pub(super) late_aborts: HashMap<(String, AgentName), (WorkId, Timestamp)>,
-    /// Codes that were given on Discord.
+    /// Pending codes of `link`, with the Discord user who got each.
     pub(super) links: HashMap<String, Pending>,
-    /// Rate of codes that people type, right or wrong.
+    /// Rate of codes that people type for `link`, right or wrong.
     pub(super) link_tries: Rate,
 }
 
-/// A removal that waits for confirmation.
+/// The request to remove an agent, which has to be confirmed with a code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Removal {
     pub(super) code: String,
@@ -205,24 +205,25 @@ impl Dispatcher {
         &self.inner
     }
 
-    /// Handles a live line. Returns the lines to reply in the same place; `None` if there is no reply or it is
-    /// already in the outbox.
+    /// Handles one line of a person. Returns the lines to reply in the same place; `None` if there is no reply, or if
+    /// it is in the outbox already.
     pub async fn handle(&self, inbound: Inbound) -> Option<Vec<String>> {
         self.handle_at(inbound, clock::now()).await
     }
 
-    /// Does the same as [`Dispatcher::handle`] at a given time.
+    /// Handles one line like [`Dispatcher::handle`], as at the time `now`.
     pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
         self.handled_at(inbound, now).await.said()
     }
 
-    /// Does the same as [`Dispatcher::handle`] for a network that notes the result of each line.
+    /// Handles one line like [`Dispatcher::handle`] and returns the full result, for a network that stores the result
+    /// of each line.
     pub async fn handled(&self, inbound: Inbound) -> Handled {
         self.handled_at(inbound, clock::now()).await
     }
 
-    /// Tells the author of a line that takes long, and replies later: one line that hangs, on a folder or on a
-    /// supervisor that is ending a process, must not block a whole place.
+    /// Handles one line. If it takes longer than `PATIENCE`, its author is told so and gets the reply later, because
+    /// one hanging line must not block a whole place.
     async fn handled_at(&self, inbound: Inbound, now: Timestamp) -> Handled {
         if let Some(in_hand) = self.in_hand(&inbound) {
             return in_hand;
@@ -286,14 +287,14 @@ impl Dispatcher {
     }
 }
 
-/// Returns all languages, with that of the posts first.
+/// Returns the locales of all languages, with that of the posts first.
 fn all_locales(posts: Locale) -> Vec<Locale> {
     let others = LOCALES.iter().filter(|(name, _)| *name != posts.name());
     let others: Vec<Locale> = others.filter_map(|(name, _)| posts.other(name).ok()).collect();
     std::iter::once(posts).chain(others).collect()
 }
 
-/// Returns the key that a person's rate is counted by: the part of their identity that is hardest to change.
+/// Returns the key by which a person's rates are counted: the part of their identity that is hardest to change.
 pub(super) fn person_key(author: &Author) -> String {
     let host = author.mask.as_deref().and_then(|mask| mask.rsplit_once('@')).map(|(_, host)| host);
     let who = author.account.as_deref().or(host).unwrap_or(&author.nick);
@@ -318,7 +319,7 @@ impl Roster for Inner {
 }
 
 impl Inner {
-    /// Returns the locale of the posts, as it is typed in a shell.
+    /// Returns the locale of the posts, with command names in the form of a shell.
     pub(super) fn typed(&self) -> &Locale {
         &self.typed
     }
@@ -327,29 +328,29 @@ impl Inner {
         Voice { locale, now, redactor: &self.redactor }
     }
 
-    /// Waits until earlier lines about `agent` are on their way to it: see [`Turns`].
+    /// Waits until earlier lines about `agent` have been passed to its supervisor: see [`Turns`].
     pub(super) async fn turn(&self, agent: &AgentName) -> Turn {
         self.turns.of(agent).await
     }
 
-    /// Returns the language of the posts.
+    /// Returns the locale of the posts.
     pub(super) fn default_locale(&self) -> &Locale {
         self.locales.first().expect("the language of the posts is always there")
     }
 
-    /// Returns the language of the posts, with commands in the form of a network.
+    /// Returns the locale of the posts, with command names in the form that a network uses.
     pub(super) fn locale_on(&self, network: &NetworkName) -> &Locale {
         let of_discord = self.on_discord.first().filter(|_| network.as_str() == DISCORD_NETWORK);
         of_discord.unwrap_or_else(|| self.default_locale())
     }
 
-    /// Returns the language set in a person's Discord client; that of the posts if there are no texts in it.
+    /// Returns the locale of a person's Discord client; that of the posts if herder has no texts in that language.
     pub(super) fn locale_on_discord(&self, name: &str) -> &Locale {
         let found = self.on_discord.iter().find(|locale| locale.speaks(name));
         found.or(self.on_discord.first()).unwrap_or_else(|| self.default_locale())
     }
 
-    /// Returns the language with this name; that of the posts if there are no texts in it.
+    /// Returns the locale of that name; that of the posts if herder has no texts in that language.
     pub(super) fn locale(&self, name: &str) -> &Locale {
         self.locales.iter().find(|locale| locale.speaks(name)).unwrap_or_else(|| self.default_locale())
     }
@@ -358,7 +359,7 @@ impl Inner {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the meaning of a line, and the room in which it was said.
+    /// Returns the meaning of a line, and the kind of place in which it was said.
     pub(super) fn read(&self, inbound: &Inbound) -> (Heard, Room) {
         let room = self.room(inbound);
         let scene =
@@ -380,7 +381,8 @@ impl Inner {
         if control { Room::Control } else { Room::Other }
     }
 
-    /// Checks that the author may have this done. The error is the reply, if there is one.
+    /// Checks that the author has the role for a line and is within the rates. The error is the reply; `None` if
+    /// nothing is to be replied.
     pub(super) fn admit(
         &self,
         author: &Author,
@@ -427,13 +429,13 @@ impl Inner {
         Ok(standing)
     }
 
-    /// Counts a command of somebody without the role for it.
+    /// Counts, for metrics, a line whose author lacks the role for it.
     pub(super) fn deny(&self, author: &Author, heard: &Heard) {
         let key = (desk::command_of(heard), author.network.clone(), Unheard::Denied);
         self.journal.numbers().unheard.add(&key, 1);
     }
 
-    /// True if an agent's channel with this name would be one of the fleet's.
+    /// Returns true if `name` is also the name of a channel of the fleet, so that no agent can have it.
     pub(super) fn is_channel(&self, name: &AgentName) -> bool {
         let own = |channel: &String| channel.trim_start_matches('#').eq_ignore_ascii_case(name.as_str());
         self.channels.iter().any(own)
@@ -452,7 +454,7 @@ impl Inner {
         self.bots.iter().any(|(network, bot)| *network == author.network && named(bot))
     }
 
-    /// Resets the exchanges of that agent's bots after a person spoke.
+    /// Allows the bots that speak to an agent their full number of lines again, because a person has spoken to it.
     fn person_spoke(&self, heard: &Heard) {
         if self.bots.is_empty() {
             return;
@@ -474,7 +476,7 @@ impl Inner {
         }
     }
 
-    /// Returns the record of a line, and the destination of its reply.
+    /// Builds the record of a line for the audit trail, and the destination of its reply.
     pub(super) fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
         let author = &inbound.author;
         let verb = match heard {
@@ -506,7 +508,7 @@ impl Inner {
         }
     }
 
-    /// Returns the data with every text in it redacted.
+    /// Returns JSON data with the secrets in every text redacted.
     fn without_secrets(&self, data: Data) -> Data {
         match data {
             Data::String(text) => Data::String(self.redactor.redact(&text).into_owned()),
@@ -518,7 +520,7 @@ impl Inner {
         }
     }
 
-    /// Returns the result as lines without secrets.
+    /// Converts the result of a command to lines for people and data for programs, without secrets.
     pub(super) fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
         let (lines, data) = match done {
             Ok(answer) => (answer.lines, answer.data),
@@ -536,7 +538,7 @@ impl Inner {
     }
 }
 
-/// Returns the name of a place in the record, and the destination of replies there.
+/// Returns the name of a line's place for the audit trail, and the target of replies there.
 fn answer_goes_to(inbound: &Inbound, room: &Room) -> (String, Target) {
     match (&inbound.place, room) {
         (Place::Channel(name), Room::Agent(agent)) => (name.clone(), Target::Agent(agent.clone())),
@@ -547,8 +549,8 @@ fn answer_goes_to(inbound: &Inbound, room: &Room) -> (String, Target) {
     }
 }
 
-/// True if a line may not have been meant for herder: people also talk in an agent's channel, and a refusal below
-/// each of their lines would drown them.
+/// Returns true if a line may not have been meant for herder: people also talk in an agent's channel, and must not get
+/// a refusal for each of their lines.
 fn is_talk(heard: &Heard) -> bool {
     match heard {
         Heard::Work { .. } | Heard::Problem(Problem::NoSuchAgent { .. } | Problem::AskBack { .. }) => true,
@@ -557,7 +559,7 @@ fn is_talk(heard: &Heard) -> bool {
     }
 }
 
-/// Returns the role that a line needs.
+/// Returns the role that the author of a line needs.
 pub(super) fn needed(heard: &Heard) -> Role {
     match heard {
         Heard::Command(call) => call.command.role,
@@ -566,7 +568,7 @@ pub(super) fn needed(heard: &Heard) -> Role {
     }
 }
 
-/// Returns the agent that a line is about.
+/// Returns the agent that a line is about; `None` if it is about none.
 fn agent_of(heard: &Heard) -> Option<&AgentName> {
     match heard {
         Heard::Command(call) => call.agent.as_ref(),

@@ -1,4 +1,5 @@
-//! `herder events --follow` and `herder log --follow`: the events of the journal as they happen, in the words of these commands.
+//! `herder history --follow` and `herder log --follow`: new events of the journal, as they happen, in the format of
+//! these commands.
 
 use std::collections::BTreeSet;
 
@@ -14,33 +15,33 @@ use crate::core::id::AgentName;
 use crate::journal::{Entry, Filter, Followed, Follower, Recorded, Stream};
 use crate::outbox::clean::clean;
 
-/// Events that are read in one go.
+/// Maximum number of events that are read from the journal at once.
 const READ_MAX: usize = 200;
 
-/// An event on its way to a shell.
+/// One event that is sent to a shell which follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followable {
-    /// Its number in the journal.
+    /// The event's number in the journal.
     pub seq: u64,
-    /// The line for people.
+    /// The event as one line for people.
     pub line: String,
-    /// The event for programs.
+    /// The event as JSON for programs.
     pub event: Data,
 }
 
-/// A command that goes on with what happens.
+/// A `history` or `log` command of a shell that follows new events.
 pub struct Following {
     dispatcher: Dispatcher,
     follower: Follower,
     verb: Verb,
     agent: Option<AgentName>,
-    /// The number behind which it began.
+    /// Number of the journal's event after which the following began.
     pub begun_after: u64,
 }
 
 impl Dispatcher {
-    /// Answers `history` or `log` for the shell, and goes on behind what the answer shows; `after`: behind that event, without
-    /// an answer.
+    /// Answers `history` or `log` for the shell and returns the events that come after the answer. With `after` there
+    /// is no answer, and the events after that number are returned.
     ///
     /// # Errors
     /// The reply that refuses it.
@@ -85,7 +86,7 @@ impl Dispatcher {
 }
 
 impl Following {
-    /// Returns the events that come next; waits until there are some. `None`: the journal is closed or cannot be read.
+    /// Waits for the next events; `None` if the journal is closed or cannot be read.
     pub async fn next(&mut self) -> Option<Vec<Followable>> {
         loop {
             if !self.follower.grows().await {
@@ -121,7 +122,7 @@ impl Following {
         Some(Followable { seq, line, event })
     }
 
-    /// The line of `history`, with the agent where several are followed.
+    /// Formats an event as `history` does, with the agent's name if events of several agents are followed.
     fn told(&self, voice: Voice<'_>, recorded: &Recorded) -> String {
         let time = voice.locale.time(recorded.at);
         match (&recorded.entry, &recorded.stream) {

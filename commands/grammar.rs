@@ -5,63 +5,63 @@ use super::{Arg, COMMANDS, Command, Scope, Verb};
 use crate::core::card::{Needs, Priority};
 use crate::core::id::{AgentName, AskId, WorkId};
 
-/// Maximum count that can be asked for; replies have bounds of their own.
+/// Maximum count in a command, e.g. of `log`; replies have further bounds.
 pub(super) const COUNT_MAX: u64 = 1000;
 
-/// The word for the next free agent.
+/// The word that stands for the next free agent, in place of an agent's name.
 pub(super) const AUTO: &str = "auto";
 
-/// The agents that exist, as far as a line's meaning depends on them.
+/// The agents that exist, as far as the meaning of a line depends on them.
 pub trait Roster {
     /// Returns true if an agent of this name exists.
     fn knows(&self, agent: &AgentName) -> bool;
-    /// Returns all names, to find the one nearest to a mistyped name.
+    /// Returns the names of all agents, to find the one nearest to a mistyped name.
     fn names(&self) -> Vec<AgentName>;
     /// Returns true if an agent of this name existed and was removed.
     fn remembers(&self, agent: &AgentName) -> bool;
 }
 
-/// A command with its arguments, ready to be carried out.
+/// A parsed command with its arguments, ready to be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The command.
+    /// The command that is to be carried out.
     pub command: &'static Command,
-    /// The agent that it is for, if any.
+    /// The agent that the command is for; `None` if it names none.
     pub agent: Option<AgentName>,
-    /// True if the flag was given: `now`, `always`.
+    /// True if the command's flag was given, e.g. `now` or `always`.
     pub now: bool,
-    /// The count.
+    /// The count in the command, e.g. of entries to show; `None` for the usual number.
     pub count: Option<u32>,
-    /// The session's number.
+    /// Number of the session that the command is about.
     pub session: Option<u32>,
-    /// The page's number.
+    /// Number of the page to show, from 1.
     pub page: Option<u32>,
-    /// The task.
+    /// Number of the task that the command is about.
     pub task: Option<WorkId>,
-    /// Priority of a new task.
+    /// Priority of the task that the command creates.
     pub priority: Priority,
-    /// Requirements of a new task.
+    /// Requirements for an agent of the task that the command creates.
     pub needs: Needs,
-    /// Number of a question, of a call for a person, or of a whisper.
+    /// Number of the question, the call for a person, or the whisper that the command is about.
     pub ask: Option<AskId>,
-    /// A code or another single word.
+    /// A single word that the command takes, e.g. a code.
     pub word: Option<String>,
-    /// The word chosen from a fixed set.
+    /// The given one of the words that the command offers.
     pub choice: Option<&'static str>,
-    /// The rest of the line as it was written.
+    /// The end of the line as free text, as it was written.
     pub text: String,
-    /// The rest of the line as words, with quotes resolved.
+    /// The end of the line as words, with quotes resolved.
     pub rest: Vec<String>,
 }
 
 impl Call {
-    /// Returns true if it answers an unnamed question in words: such a line may be talk among people, and to an agent
-    /// it is work.
+    /// Returns true if the command answers a question in words without its number: such a line may be talk among
+    /// people, or work for an agent.
     pub(super) fn is_loose_answer(&self) -> bool {
         self.command.verb == Verb::Answer && self.ask.is_none()
     }
 
-    /// Returns a command without any argument.
+    /// Returns a call of the command without any argument.
     pub(super) fn of(command: &'static Command) -> Self {
         Self {
             command,
@@ -82,43 +82,43 @@ impl Call {
     }
 }
 
-/// Reason why a line that begins with a command does not fit it.
+/// The reason why the arguments of a command do not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misfit {
-    /// An argument is missing, by its name in the usage line.
+    /// A required argument is missing; the field is its name in the usage line.
     Missing(&'static str),
-    /// A word that fits no argument.
+    /// A word fits none of the command's arguments.
     Extra(String),
-    /// No agent has this name.
+    /// A word stands for an agent, but no agent has this name.
     NoSuchAgent {
         /// The word as it was written.
         word: String,
-        /// The most similar name.
+        /// The most similar agent's name, if there is one.
         nearest: Option<AgentName>,
     },
-    /// A word of the wrong form.
+    /// A word does not have the form of its argument.
     Wrong {
         /// The word as it was written.
         word: String,
         /// The expected form, as in the usage line.
         wanted: String,
     },
-    /// A quote is not closed.
+    /// An opening quote, the field, is never closed.
     Unclosed(char),
-    /// The command is for the whole fleet, but an agent was addressed.
+    /// The command is for the whole fleet, but the line was addressed to an agent.
     WholeFleet,
 }
 
-/// A command that a line begins with.
+/// The command whose name a line begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// The command.
+    /// The command that was found.
     pub(super) command: &'static Command,
-    /// Number of words of its name.
+    /// Number of words of the line that the command's name takes.
     pub(super) used: usize,
 }
 
-/// Returns the command that a line begins with; the longest name wins.
+/// Finds the command whose name a line begins with; the longest name wins.
 pub(super) fn find(line: &Words) -> Option<Found> {
     let one = fold_end(line.get(0)?);
     let two =
@@ -133,7 +133,7 @@ pub(super) fn find(line: &Words) -> Option<Found> {
     two.and_then(|two| by_name(&two, 2)).or_else(|| by_name(&one, 1))
 }
 
-/// Returns the agent that a word names, without the punctuation that people put around a name.
+/// Parses a word as an agent's name, without the punctuation that people put around one.
 pub(super) fn agent_of(word: &str) -> Option<AgentName> {
     let word = fold_end(word);
     let word = word.strip_prefix('@').unwrap_or(&word).trim_end_matches([':', ',']);
@@ -176,7 +176,8 @@ struct Fitting<'a> {
     addressed: Option<&'a AgentName>,
     here: Option<&'a AgentName>,
     roster: &'a dyn Roster,
-    /// Index of a word where an agent could be named: if no other argument takes it, it was meant as a name.
+    /// Index of a word at which an agent could be named but none has that name: if no other argument takes the word, it
+    /// counts as a wrong name.
     unknown_agent: Option<usize>,
 }
 
@@ -276,7 +277,8 @@ impl Fitting<'_> {
         }
     }
 
-    /// Takes a call for a person: by its number, else the one about the agent that is named, addressed or here.
+    /// Parses the argument for a call for a person: its number, else the agent that is named, addressed or whose
+    /// channel it is.
     fn standing_call(&mut self, arg: Arg) -> Result<(), Misfit> {
         let about = self.peek().and_then(agent_of).filter(|agent| is_meant(arg, agent, self.roster));
         let number = self.peek().filter(|_| about.is_none()).map(ask_of).transpose()?;
@@ -289,7 +291,8 @@ impl Fitting<'_> {
         }
     }
 
-    /// Takes a question: by its number, else the only open one. A lone number where words are expected is the answer.
+    /// Parses the number of a question, which may be left out. A lone number where text is expected is the answer, not
+    /// the question.
     fn open_ask(&mut self) {
         self.call.agent = self.addressed.or(self.here).cloned();
         let alone = self.next + 1 == self.line.len();
@@ -311,7 +314,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Takes named arguments, in any order.
+    /// Parses the arguments `priority=…` and `needs=…`, in any order.
     fn named(&mut self) -> Result<(), Misfit> {
         while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
             match fold(name).as_str() {
@@ -394,7 +397,7 @@ impl Fitting<'_> {
 }
 
 impl Call {
-    /// Stores a number that followed its name.
+    /// Stores the number of the argument `name`, e.g. `session` or `page`.
     pub(super) fn set_number(&mut self, name: &str, number: u32) {
         match name {
             "session" => self.session = Some(number),
@@ -403,42 +406,42 @@ impl Call {
     }
 }
 
-/// Returns true if a name can be meant for this argument.
+/// Returns true if an agent's name can stand for this argument.
 pub(super) fn is_meant(arg: Arg, agent: &AgentName, roster: &dyn Roster) -> bool {
     roster.knows(agent) || (matches!(arg, Arg::PastAgent | Arg::PastAgentOrAll) && roster.remembers(agent))
 }
 
 impl Command {
-    /// Returns true if no free text follows the agent, so that a repeated name there is no text.
+    /// Returns true if the command takes no free text, so that a repeated agent's name is not part of a text.
     fn takes_no_text(&self) -> bool {
         !self.args.contains(&Arg::Text)
     }
 }
 
-/// Returns the one of `words` that a word equals.
+/// Returns the one of `words` that equals a word in the line.
 pub(super) fn choice(word: &str, words: &'static [&'static str]) -> Result<&'static str, Misfit> {
     let folded = fold_end(word);
     let known = words.iter().find(|known| **known == folded);
     known.copied().ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: words.join("|") })
 }
 
-/// Returns true if a word means the next free agent. An agent of that name takes precedence.
+/// Returns true if a word stands for the next free agent, unless an agent has that name.
 pub(super) fn is_auto(word: &str, roster: &dyn Roster) -> bool {
     fold_end(word) == AUTO && agent_of(word).is_none_or(|agent| !roster.knows(&agent))
 }
 
-/// Parses a priority.
+/// Parses the priority of a task.
 pub(super) fn priority_of(word: &str) -> Result<Priority, Misfit> {
     let wanted = || format!("priority={}", Priority::WORDS.join("|"));
     Priority::of(&fold_end(word)).ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: wanted() })
 }
 
-/// Parses the requirements of a task.
+/// Parses the requirements of a task, separated by commas.
 pub(super) fn needs_of(words: &str) -> Result<Needs, Misfit> {
     Needs::parse(words).map_err(|word| Misfit::Wrong { word, wanted: "needs=full,rust".to_owned() })
 }
 
-/// Parses a count from 1.
+/// Parses a count from 1 to `COUNT_MAX`; `name` is the argument's name in the usage line.
 pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
     // Digits that overflow count as a number that is too high.
     let count = fold_end(word).parse::<u64>().unwrap_or(u64::MAX);
@@ -447,13 +450,13 @@ pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
         .ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") })
 }
 
-/// Parses a number from 1.
+/// Parses a number from 1; `name` is the argument's name in the usage line.
 pub(super) fn numbered(word: &str, name: &str) -> Result<u32, Misfit> {
     let number = fold_end(word).parse::<u32>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} 12") })
 }
 
-/// Parses a task's number, with or without `#`.
+/// Parses the number of a task, with or without `#`.
 pub(super) fn task_of(word: &str) -> Result<WorkId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
@@ -467,7 +470,7 @@ pub(super) fn ask_of(word: &str) -> Result<AskId, Misfit> {
     id.map(AskId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "3".to_owned() })
 }
 
-/// Parses the name of a command or a group, with or without the `!` that it is shown with.
+/// Parses the name of a command or of a group, for `help`, with or without `!`.
 pub(super) fn topic_of(text: &str) -> Result<String, Misfit> {
     let text = text.trim_start_matches(['!', '/', '！']);
     let topic = Words::of_line(text);
@@ -483,7 +486,7 @@ pub(super) fn no_such_agent(word: &str, roster: &dyn Roster) -> Misfit {
     Misfit::NoSuchAgent { word: word.to_owned(), nearest: nearest_agent(word, roster) }
 }
 
-/// Returns the agent whose name is most similar to a word.
+/// Returns the agent whose name is most similar to a word, if one is similar enough.
 pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName> {
     let names = roster.names();
     let word = fold_end(word);

@@ -49,7 +49,8 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(json!(data)))
 }
 
-/// Returns the list of commands, one line per role, so that it fits a chat, and the ways to address herder.
+/// Returns the reply of `help` alone: the ways to address herder, and all commands, one line for each role that they
+/// need. `role` is the author's.
 fn overview(voice: Voice<'_>, role: Role) -> Vec<String> {
     let mut lines = vec![voice.text("cmd-help-how", &[])];
     for needed in [Role::Anybody, Role::Viewer, Role::Operator, Role::Admin] {
@@ -72,7 +73,7 @@ fn short(voice: Voice<'_>, command: &Command) -> String {
     format!("!{} – {}", command.usage(), voice.text(command.about, &[]))
 }
 
-/// Returns everything about one command.
+/// Returns the reply of `help <command>`: everything about one command.
 fn about(voice: Voice<'_>, command: &Command) -> Vec<String> {
     let mut lines = vec![short(voice, command)];
     if !command.aliases.is_empty() {

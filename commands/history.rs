@@ -35,13 +35,13 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-history",
 };
 
-/// Number of events if none is given.
+/// Number of events that `history` lists if none is given.
 const EVENTS: usize = 10;
 
-/// Maximum length of a person's or an agent's words in one line, in characters.
+/// Maximum length of a person's or an agent's words in one line of `history`, in characters.
 const DETAIL_MAX: usize = 160;
 
-/// Maximum length of a line without its detail, in characters; names and numbers are far below it.
+/// Maximum length of a line of `history` without those words, in characters; names and numbers are far below it.
 const LINE_MAX: usize = 300;
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
@@ -66,7 +66,8 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(json!(entries)))
 }
 
-/// An entry as somebody with that role may see it; `None`: not at all.
+/// Returns a journal entry as somebody with `role` may see it, without whispers for viewers; `None` if that role may
+/// not see it.
 pub(super) fn seen_by(role: Role, mut recorded: Recorded) -> Option<Recorded> {
     if role < Role::Operator {
         if recorded.stream == Stream::Audit {
@@ -77,7 +78,7 @@ pub(super) fn seen_by(role: Role, mut recorded: Recorded) -> Option<Recorded> {
     Some(recorded)
 }
 
-/// Hides private words of an entry.
+/// Replaces words that only the agent and operators may read in an entry by `…`: those of whispers and verdicts.
 pub(crate) fn hide_whisper(recorded: &mut Recorded) {
     match &mut recorded.entry {
         Entry::Agent(Event::Whispered { whisper }) => "…".clone_into(&mut whisper.text),
@@ -97,12 +98,12 @@ pub(crate) fn hide_whisper(recorded: &mut Recorded) {
     }
 }
 
-/// True if an event is listed; turns are left to `log`.
+/// Returns true if `history` lists an entry; turns are left to `log`.
 pub(crate) fn is_told(recorded: &Recorded) -> bool {
     !matches!(recorded.entry, Entry::Agent(Event::TurnObserved { .. }))
 }
 
-/// Formats an entry as a line, without its time.
+/// Formats a journal entry as one line of `history`, without its time.
 pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     match &recorded.entry {
         Entry::Agent(event) => of_agent(voice, event),
@@ -111,7 +112,7 @@ pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     }
 }
 
-/// Formats an event with its author and detail; parts that it lacks are empty.
+/// Formats an event as a line: its kind `what`, its subject, author and detail, of which parts may be empty.
 fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail: &str) -> String {
     // An event without a subject would leave a double blank.
     let mut text =
@@ -128,7 +129,7 @@ fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail
     text
 }
 
-/// Returns the name of a shared cap.
+/// Describes a cap that an account's agents, or all agents, share.
 fn scope(voice: Voice<'_>, account: Option<&AccountName>, cap: Cap) -> String {
     let cap = voice.locale.cap(cap);
     account.map_or_else(|| cap.clone(), |account| format!("{account} {cap}"))
@@ -306,7 +307,7 @@ fn clock_set(voice: Voice<'_>, by: i64) -> String {
     say(voice, "clock-set", format!("{sign}{length}"), None, "")
 }
 
-/// Returns the kind of line for an evaluation's result, and its detail.
+/// Returns the key of the text for an evaluation's result, and the detail in it.
 fn judged(voice: Voice<'_>, judgement: &Judgement) -> (&'static str, String) {
     match judgement {
         Judgement::Verdict(Verdict::Ok) => ("judged-ok", String::new()),

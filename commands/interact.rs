@@ -24,25 +24,25 @@ use crate::core::time::Timestamp;
 use crate::core::usage::Unit;
 use crate::l10n::Locale;
 
-/// A command given by name.
+/// A command that a network delivers by name with options: a slash command, a button or a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structured {
-    /// The author.
+    /// The person who gives the command.
     pub author: Author,
-    /// The place.
+    /// The channel or conversation in which the command is given.
     pub place: Place,
     /// Name of the command, e.g. `agent add`.
     pub command: String,
-    /// The options.
+    /// The options with their values.
     pub given: Given,
-    /// Language of the reply, as the network names it; that of the posts if there are no texts in it.
+    /// Language of the reply, by the network's name for it; without texts in it, the language of the posts is used.
     pub language: String,
-    /// Time of the post whose button was pressed.
+    /// Time of the post under which a button was pressed; `None` for other commands.
     pub under: Option<Timestamp>,
-    /// True if the reply is shown in the same place: then posts with the same content are left out there.
+    /// True if the reply is shown in the place of the command: posts with the same content are then not sent there.
     pub shown: bool,
-    /// Key under which the reply to a change is stored until it was given ([`Fleet::given`]); `None` if herder may be
-    /// gone before it is given.
+    /// Key under which the reply to a change is stored until it was delivered ([`Fleet::given`]); `None` if it is not
+    /// stored.
     ///
     /// [`Fleet::given`]: crate::supervisor::Fleet::given
     pub owed_under: Option<String>,
@@ -51,15 +51,15 @@ pub struct Structured {
 /// The reply to a [`Structured`] command.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answered {
-    /// True if it was not carried out.
+    /// True if the command was not carried out.
     pub refused: bool,
-    /// Lines for people, in neutral markup.
+    /// The reply as lines for people, in neutral markup.
     pub lines: Vec<String>,
-    /// Data for programs.
+    /// The reply as JSON for programs; `None` if there is none.
     pub data: Option<Data>,
-    /// The mistakes in what was given, which `lines` name as well.
+    /// The mistakes in the given options; `lines` name them as well.
     pub mistakes: Vec<Mistake>,
-    /// A picture, as PNG.
+    /// A chart as the bytes of a PNG file; `None` if the reply has none.
     pub picture: Option<Vec<u8>>,
 }
 
@@ -69,19 +69,20 @@ impl Answered {
     }
 }
 
-/// Draws a chart, which takes some hundredths of a second of a core.
+/// Draws a chart as PNG on a blocking thread, because that takes some hundredths of a second; `None` if it fails.
 async fn drawn((chart, unit): (Chart, Unit), locale: Locale) -> Option<Vec<u8>> {
     let drawing = move || crate::chart::png::png(&chart, |amount| locale.amount(unit, amount));
     tokio::task::spawn_blocking(drawing).await.ok().flatten()
 }
 
 impl Dispatcher {
-    /// Carries a command out and returns its reply. Its effects are posted as if it had been said in a channel.
+    /// Carries out a command that was given by name and returns its reply. Its effects are posted as for a line in a
+    /// channel.
     pub async fn interact(&self, structured: &Structured) -> Answered {
         self.interact_at(structured, clock::now()).await
     }
 
-    /// Does the same as [`Dispatcher::interact`] at a given time.
+    /// Carries out a command like [`Dispatcher::interact`], as at the time `now`.
     pub async fn interact_at(&self, structured: &Structured, now: Timestamp) -> Answered {
         let inner = self.inner();
         let locale = inner.locale_on_discord(&structured.language);
@@ -138,7 +139,7 @@ impl Dispatcher {
         Answered { refused, lines, data, mistakes, picture }
     }
 
-    /// Checks, before a form is shown, that the author could have this done if the form were filled in. The check
+    /// Checks, before a form is shown, that the author may give the command once the form is filled in. The check
     /// counts towards no rate.
     ///
     /// # Errors
@@ -175,20 +176,20 @@ impl Dispatcher {
         self.inner().access.discord_users()
     }
 
-    /// Returns the role of an author, if they have one.
+    /// Returns the role of a person; `None` without one.
     #[must_use]
     pub fn role(&self, author: &Author) -> Option<Role> {
         self.inner().access.role(author)
     }
 
-    /// Returns the language with this name; that of the posts if there are no texts in it.
+    /// Returns the locale of that name; that of the posts if herder has no texts in that language.
     #[must_use]
     pub fn locale(&self, name: &str) -> &Locale {
         self.inner().locale(name)
     }
 }
 
-/// Checks that an agent can be added under that name; an error holds the answer to the person.
+/// Checks that a new agent can have the name `word`; the error is the reply.
 fn may_be_named(inner: &Inner, voice: Voice<'_>, word: &str) -> Result<(), Vec<String>> {
     let name = super::agent::new_name(inner, voice, word).map_err(|line| vec![line])?;
     if inner.fleet.view(&name).is_some() {
@@ -201,7 +202,7 @@ fn named(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().copied().find(|command| command.name == name)
 }
 
-/// Returns the meaning of the command, in the same terms as a line.
+/// Parses a command that was given by name into the meaning that a line would have.
 fn heard(inner: &Inner, structured: &Structured) -> Heard {
     let Some(command) = named(&structured.command) else {
         return Heard::Problem(Problem::Unknown { word: structured.command.clone(), nearest: None });
@@ -220,7 +221,7 @@ fn here(room: &Room) -> Option<&AgentName> {
     }
 }
 
-/// Returns the line that would have the same meaning.
+/// Builds the chat line that would have the same meaning as a command given by name.
 fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
     let text = match named(&structured.command) {
         Some(command) => structured.given.said(command),
@@ -238,7 +239,8 @@ fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
     }
 }
 
-/// Returns the author's standing; the error is the reply. The reply is always given, as only the author sees it.
+/// Checks that the author has the role for the command and is within the rates; the error is the reply, which is always
+/// given because only the author sees it.
 fn admitted(
     inner: &Inner,
     structured: &Structured,
@@ -251,7 +253,7 @@ fn admitted(
         .map_err(|told| told.unwrap_or_else(|| vec![voice.text("cmd-too-often", &[])]))
 }
 
-/// Checks that the author's role suffices for the command; the error is the reply.
+/// Checks that the author has the role for the command; the error is the reply.
 fn suffices(
     inner: &Inner,
     structured: &Structured,

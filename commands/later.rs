@@ -1,4 +1,5 @@
-//! Networks that store messages: lines that are read late, and lines that people edit or delete.
+//! Lines on networks that store messages, such as Discord: herder may read them late, and people may edit or delete
+//! them.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::supervisor::{Asked, Holder, View};
 
-/// Age from which a command may not be meant any more when it is read.
+/// Age from which a command asks back before it is carried out, because it may not be meant any more.
 const LATE: Duration = Duration::from_secs(5 * 60);
 
-/// Returns the question whether a command that was read late is still meant; it is carried out only when repeated.
-/// Work is accepted at any age, and commands that only read do no harm.
+/// Returns a question to the author if the line is a command that was read more than `LATE` after it was said; it is
+/// carried out only when repeated. Work, and commands that only read, are never asked about.
 pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Option<String> {
     // A line without an id is read when it is said, or never.
     inbound.message.as_ref()?;
@@ -32,7 +33,7 @@ pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Optio
     Some(voice.text("cmd-late", &[line, ("age", age.into())]))
 }
 
-/// Returns the text of an edited line that is still work for the same agent; `None` as the agent: for the board.
+/// Returns the work's text in an edited line if the line is still work for `agent`, where `None` stands for the board.
 fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str> {
     match heard {
         Heard::Work { agent: of, text } if Some(of) == agent => Some(text),
@@ -43,14 +44,14 @@ fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str>
     }
 }
 
-/// Returns the record of a line that was edited.
+/// Marks the record of a line for the audit trail as an edit.
 fn changed(mut asked: Asked) -> Asked {
     "edit".clone_into(&mut asked.audit.verb);
     asked
 }
 
 impl Dispatcher {
-    /// Returns true if a line is work, so that its attachments go with it.
+    /// Returns true if a line is work for an agent or the board, so that its attachments are part of it.
     #[must_use]
     pub fn is_work(&self, inbound: &Inbound) -> bool {
         match self.inner().read(inbound).0 {
@@ -60,9 +61,8 @@ impl Dispatcher {
         }
     }
 
-    /// Changes the work that a line became after the line was edited, if the work still waits for an agent or on the
-    /// board. `agent`: the agent it was given to, unless it was for the board; another agent may have it by now.
-    /// Returns true if its text changed.
+    /// Changes the text of work after the line that gave it was edited, if no agent has begun it. `agent` is the agent
+    /// that the line gave it to, `None` the board. Returns true if the text changed.
     ///
     /// # Errors
     /// The reply in the place of the edit, which may be empty.
@@ -127,8 +127,8 @@ impl Dispatcher {
         }
     }
 
-    /// Takes back the work that a line became after the line was deleted, if the work still waits for an agent or on
-    /// the board. A deleted line cannot be answered, so that a refusal is for the caller alone.
+    /// Cancels work after the line that gave it was deleted, if no agent has begun it. The author is not told of a
+    /// refusal, because a deleted line cannot be answered.
     ///
     /// # Errors
     /// A refusal: nothing was stored.

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::core::time::Timestamp;
 
-/// Maximum number of people whose rates are kept; with more of them in one window no new one gets a reply.
+/// Maximum number of people whose rates are counted; while there are so many in one window, no further person gets a
+/// reply.
 const PEOPLE_MAX: usize = 1024;
 
-/// A limit per sliding window, for each key and for all together.
+/// A limit on a number of actions in a sliding window: for each key, e.g. a person, and for all keys together.
 #[derive(Debug)]
 pub(super) struct Rate {
     window: Duration,
@@ -23,7 +24,7 @@ impl Rate {
         Self { window, each, together, by_key: HashMap::new(), all: VecDeque::new() }
     }
 
-    /// Returns true if one more is within the rate, which is then counted.
+    /// Counts one more action for `key` if the limit permits it; returns false if it does not.
     pub(super) fn allows(&mut self, key: &str, now: Timestamp) -> bool {
         let window = self.window;
         trim(&mut self.all, now, window);
@@ -49,7 +50,7 @@ impl Rate {
         true
     }
 
-    /// Returns true if one more would be within the rate, without counting it.
+    /// Returns true if the limit permits one more action for `key`, without counting it.
     pub(super) fn has_room(&mut self, key: &str, now: Timestamp) -> bool {
         trim(&mut self.all, now, self.window);
         let room = self.by_key.get_mut(key).is_none_or(|times| {
@@ -59,7 +60,7 @@ impl Rate {
         room && self.all.len() < self.together
     }
 
-    /// Resets the keys with this ending.
+    /// Resets the counts of all keys with this ending.
     pub(super) fn reset(&mut self, ending: &str) {
         self.by_key.retain(|key, _| !key.ends_with(ending));
     }

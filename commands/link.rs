@@ -31,19 +31,19 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-link",
 };
 
-/// Validity of a code.
+/// Time for which a code of `link` is valid.
 const GOOD_FOR: Duration = Duration::from_secs(600);
 
-/// Length of a code, in letters and digits.
+/// Length of a code of `link`, in letters and digits.
 const CODE_LENGTH: usize = 8;
 
-/// Maximum number of pending codes: far more than people who link at the same time.
+/// Maximum number of codes that wait to be typed: far more than people who link at the same time.
 const PENDING_MAX: usize = 256;
 
-/// The word that undoes a link, in place of a code.
+/// The word that removes a link, in place of a code.
 const REMOVE: &str = "remove";
 
-/// A Discord user who was given a code.
+/// The Discord user who got a code, with the time until which the code is valid.
 #[derive(Debug)]
 pub(super) struct Pending {
     user: String,
@@ -59,7 +59,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     }
 }
 
-/// The person who asks: a Discord user, or the owner of an account.
+/// The author of a `link` command: a Discord user, the owner of a services account, or somebody with neither.
 enum Who<'a> {
     User(&'a str),
     Owner(&'a str),
@@ -98,7 +98,8 @@ async fn offer(desk: &Desk<'_>) -> Done {
     Ok(Answer::lines(vec![line]).with(json!({ "code": code })).fleeting())
 }
 
-/// Stores a code until it is typed. A person's last code is the valid one.
+/// Stores a code until it is typed, in place of an earlier code of the same user. Returns false if there are too many
+/// codes.
 fn keep(desk: &Desk<'_>, code: String, pending: Pending) -> bool {
     let mut memory = desk.inner.memory();
     memory.links.retain(|_, known| known.until > desk.now && known.user != pending.user);
@@ -109,7 +110,7 @@ fn keep(desk: &Desk<'_>, code: String, pending: Pending) -> bool {
     room
 }
 
-/// Uses a code up, if it exists; counts the try.
+/// Takes back the stored code that was typed; `None` if it is unknown or expired. Each attempt counts towards a rate.
 fn taken(desk: &Desk<'_>, code: &str) -> Result<Option<Pending>, Failure> {
     let mut memory = desk.inner.memory();
     if !memory.link_tries.allows(&desk.who, desk.now) {

@@ -34,13 +34,13 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-log",
 };
 
-/// Number of turns if none is given.
+/// Number of turns that `log` shows if none is given.
 const TURNS: usize = 5;
 
-/// Maximum length of one turn's text in a line, in characters.
+/// Maximum length of a turn's text in one line of `log`, in characters.
 const TURN_MAX: usize = 300;
 
-/// Number of lines of a session on one page in a chat: about a screen. A terminal gets all of them.
+/// Number of lines on one page of a session's text in a chat: about a screen. A terminal gets all lines.
 const PAGE_LINES: usize = 20;
 
 /// Maximum length of a line of a page, in bytes: nearly a line of IRC.
@@ -77,7 +77,7 @@ fn is_turn(recorded: &Recorded) -> bool {
     session_of(recorded).is_some()
 }
 
-/// Returns the session that a turn or an end belongs to.
+/// Returns the number of the session to which a recorded turn or end of a session belongs; `None` for other entries.
 pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { session, .. } | Event::SessionEnded { session, .. }) => {
@@ -87,7 +87,7 @@ pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     }
 }
 
-/// A turn or the end of a session in a line.
+/// Formats a turn or the end of a session as one line of `log`; `None` for other entries.
 pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
@@ -129,7 +129,7 @@ fn ended(voice: Voice<'_>, session: SessionId, outcome: &Outcome) -> String {
     voice.text("cmd-log-ended", &[("session", session.0.into()), ("how", how.into())])
 }
 
-/// Returns the whole text of one session; in a chat one page of it.
+/// Returns the reply with the whole text of one session; in a chat one page of it.
 async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: SessionId) -> Done {
     let voice = desk.voice();
     let found = desk.session(agent, session).await?;
@@ -175,7 +175,7 @@ async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: Session
     Ok(Answer::lines(shown).with(json!(entries)))
 }
 
-/// Returns the text of a session's entries, in order, without repetitions and secrets.
+/// Joins the texts of a session's entries in order, without repetitions and secrets.
 fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
     let (mut turns, mut end) = (String::new(), Cow::Borrowed(""));
     for recorded in entries {

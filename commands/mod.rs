@@ -84,7 +84,7 @@ use crate::access::Role;
 use crate::core::card::Priority;
 use crate::l10n::Locale;
 
-/// The commands, as one value each: the dispatch is a `match` over them.
+/// Identifies a command; the dispatcher matches on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is documented by its entry in the table and its own file")]
 pub enum Verb {
@@ -127,109 +127,109 @@ pub enum Verb {
     Page,
 }
 
-/// The target of a command.
+/// The agents that a command is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One agent, which may be left out in its channel.
+    /// The command is for one agent, which may be left out in that agent's channel.
     Agent,
-    /// The fleet, or one agent of it.
+    /// The command is for the fleet, or for one agent if it is named.
     Either,
-    /// The fleet; addressing an agent makes no difference.
+    /// The command is for the fleet; if the line is addressed to an agent, that makes no difference.
     Fleet,
-    /// The whole fleet, so that addressing one agent is a mistake.
+    /// The command is for the whole fleet, so that addressing one agent is a mistake.
     WholeFleet,
 }
 
-/// Treatment of a line that begins with a command and does not fit it.
+/// The treatment of a line in an agent's channel that begins with a command's name but does not fit the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// The command steers: such a line is never work.
+    /// Such a line gets the usage line as a reply and is never work, because the command steers agents.
     Never,
-    /// The word also begins ordinary sentences: such a line is work if enough words follow.
+    /// Such a line is work if enough words follow, because the name also begins ordinary sentences.
     Sentence,
 }
 
-/// The effect of a command on the state.
+/// The effect of a command on herder's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It only reads: it is answered from state at once, its record follows within 50 ms, its reply is not stored.
+    /// The command only reads: it is answered at once, its record follows within 50 ms, and its reply is not stored.
     Looks,
-    /// It changes something: its record, its decision and its reply are one transaction.
+    /// The command changes something: its record, its decision and its reply are stored in one transaction.
     Changes,
 }
 
-/// One argument of a command.
+/// The form of one argument of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arg {
-    /// An agent that exists. May be left out in its channel.
+    /// The name of an existing agent. May be left out in that agent's channel.
     Agent,
     /// An agent that exists, or `all`.
     AgentOrAll,
-    /// An agent that exists, or `auto`: the next free one. May be left out.
+    /// The name of an existing agent, or `auto` for the next free one. May be left out.
     AgentOrAuto,
-    /// An agent that exists or existed. May be left out in its channel.
+    /// The name of an agent that exists or existed. May be left out in its channel.
     PastAgent,
-    /// An agent that exists or existed, or `all`.
+    /// The name of an agent that exists or existed, or `all`.
     PastAgentOrAll,
     /// The name of a new agent.
     NewAgent,
-    /// A word from a fixed set.
+    /// One word from a fixed set.
     OneOf {
-        /// The name in the usage line.
+        /// The argument's name in the usage line.
         name: &'static str,
-        /// The words.
+        /// The permitted words.
         words: &'static [&'static str],
     },
-    /// One word, taken as it is.
+    /// One word of any form.
     Word {
-        /// The name in the usage line.
+        /// The argument's name in the usage line.
         name: &'static str,
     },
-    /// A word that is given or not.
+    /// A fixed word that may be given, such as `now`.
     Flag(&'static str),
-    /// A count from 1.
+    /// A count from 1 to `options::COUNT_MAX`.
     Count {
-        /// The name in the usage line.
+        /// The argument's name in the usage line.
         name: &'static str,
     },
-    /// A number from 1 after its name; may be left out.
+    /// A number from 1 that follows its name, as in `page 2`; may be left out.
     Number {
         /// The name, in the usage line and before the number.
         name: &'static str,
     },
-    /// A task's number, with or without `#`.
+    /// The number of a task, with or without `#`.
     Task,
-    /// `priority=high`; may be left out.
+    /// The priority of a task, as `priority=high`; may be left out.
     Priority,
-    /// `needs=full,rust`: requirements for an agent; may be left out.
+    /// The requirements of a task for an agent, as `needs=full,rust`; may be left out.
     Needs,
     /// Number of a question, with or without `#`.
     Ask,
-    /// The same; may be left out if only one question is open.
+    /// The number of a question; may be left out if only one is open.
     OpenAsk,
-    /// Number of a call for a person, or the agent that it is about. May be left out if that is clear.
+    /// The number of a call for a person, or the agent that it is about. May be left out if that is clear.
     Call,
     /// The number of a whisper of the evaluator.
     Told,
-    /// A confirmation code; may be left out.
+    /// A confirmation code that herder has given to the author; may be left out.
     Code,
-    /// The rest of the line, which must not be empty.
+    /// The rest of the line as text, which must not be empty.
     Text,
-    /// The parts of a task: the rest of the line, which must not be empty.
+    /// The rest of the line as the parts of a task, which must not be empty.
     Parts,
-    /// `key=value` pairs: the rest of the line as words, at least one.
+    /// The rest of the line as `key=value` settings, at least one.
     Settings {
-        /// The name in the usage line.
+        /// The argument's name.
         name: &'static str,
-        /// The argument in the usage line.
+        /// The argument's form in the usage line.
         usage: &'static str,
     },
-    /// A command's name; may be left out.
+    /// The name of a command or group, for `help`; may be left out.
     Topic,
 }
 
 impl Arg {
-    /// Returns the argument in the usage line.
+    /// Returns the argument's form in the usage line.
     fn usage(self) -> String {
         match self {
             Self::Agent | Self::PastAgent => "[agent]".to_owned(),
@@ -256,31 +256,31 @@ impl Arg {
     }
 }
 
-/// One command.
+/// The definition of one command: its name, arguments, role and treatment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The command as a value.
+    /// The value by which the dispatcher recognises the command.
     pub verb: Verb,
-    /// Its name: one word, or two in a group.
+    /// The command's name: one word, or two for a command in a group.
     pub name: &'static str,
-    /// Other names for it.
+    /// Other names for the command.
     pub aliases: &'static [&'static str],
-    /// Its arguments, in order.
+    /// The command's arguments, in order.
     pub args: &'static [Arg],
-    /// The role it needs.
+    /// The role that the author needs.
     pub role: Role,
-    /// Its target.
+    /// The agents that the command is for.
     pub scope: Scope,
-    /// Its effect on the state.
+    /// The command's effect on herder's state.
     pub effect: Effect,
-    /// Treatment of a line that begins with it and does not fit.
+    /// The treatment of a line that begins with the command's name and does not fit it.
     pub strictness: Strictness,
-    /// Id of the locale message that describes it.
+    /// Id of the Fluent message that describes the command.
     pub about: &'static str,
 }
 
 impl Command {
-    /// Returns its usage line: `pause [agent] [now]`.
+    /// Returns the command's usage line: `pause [agent] [now]`.
     #[must_use]
     pub fn usage(&self) -> String {
         let mut usage = self.name.to_owned();
@@ -290,7 +290,7 @@ impl Command {
         usage
     }
 
-    /// True if it needs an agent.
+    /// Returns true if the command cannot be carried out without an agent.
     #[must_use]
     pub fn needs_agent(&self) -> bool {
         self.args.contains(&Arg::Agent) || self.args.contains(&Arg::PastAgent)
@@ -338,16 +338,16 @@ pub static COMMANDS: [&Command; 37] = [
     &page::COMMAND,
 ];
 
-/// First words of the commands with two.
+/// First words of the commands whose name has two words.
 pub const GROUPS: [&str; 3] = ["agent", "task", "rule"];
 
-/// Returns the command of a verb.
+/// Returns the definition of a command.
 #[must_use]
 pub fn command(verb: Verb) -> &'static Command {
     COMMANDS.iter().copied().find(|command| command.verb == verb).unwrap_or(&help::COMMAND)
 }
 
-/// Yields every single word that begins a command: names, aliases, groups.
+/// Returns every single word with which a command's name can begin: names, aliases and groups.
 pub fn first_words() -> impl Iterator<Item = &'static str> {
     COMMANDS
         .iter()
@@ -356,7 +356,7 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
         .chain(GROUPS)
 }
 
-/// True if herder uses a word itself, so that no agent can have it as its name.
+/// Returns true if herder uses a word in commands, so that no agent can have it as its name.
 #[must_use]
 pub fn is_word(word: &str) -> bool {
     let word = words::fold(word);
@@ -365,7 +365,7 @@ pub fn is_word(word: &str) -> bool {
     first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
 }
 
-/// Returns the manual's table of commands; a test compares it with the manual.
+/// Returns the table of commands for the manual, in Markdown; a test compares it with the manual.
 #[must_use]
 pub fn table_markdown(locale: &Locale) -> String {
     let mut table = String::from("| command | does | needs |\n|---|---|---|\n");

@@ -12,58 +12,58 @@ use crate::access::Role;
 use crate::core::card::Priority;
 use crate::core::id::AgentName;
 
-/// Kind of an option's value.
+/// The kind of an option's value, for networks that have commands with options (Discord).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An agent that exists.
+    /// The name of an existing agent.
     Agent,
-    /// An agent that exists, or `all`.
+    /// The name of an existing agent, or `all`.
     AgentOrAll,
-    /// An agent that exists, or `auto`.
+    /// The name of an existing agent, or `auto` for the next free one.
     AgentOrAuto,
-    /// A task's number.
+    /// The number of a task.
     Task,
-    /// The number of something that an agent asks.
+    /// The number of an agent's question or request for permission.
     Ask,
     /// The number of a call for a person.
     Call,
     /// The number of a whisper of the evaluator.
     Told,
-    /// A command's name.
+    /// The name of a command.
     Command,
-    /// One of these.
+    /// One of these words.
     Choice(&'static [&'static str]),
-    /// True or false.
+    /// A switch: true or false.
     Flag,
     /// A whole number from 1 to [`COUNT_MAX`].
     Count,
     /// A whole number from 1.
     Number,
-    /// A word, of at most [`WORD_MAX`] characters.
+    /// One word of at most [`WORD_MAX`] characters.
     Word,
     /// A text, of at most [`TEXT_MAX`] characters.
     Text,
 }
 
-/// One option of a command.
+/// One named option of a command, for networks that have commands with options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opt {
-    /// Its name.
+    /// The option's name.
     pub name: &'static str,
-    /// Kind of its value.
+    /// The kind of the option's value.
     pub kind: Kind,
-    /// True if the command needs it, even if a form can ask for it.
+    /// True if the command needs the option; a form may ask for it if it was not given.
     pub required: bool,
 }
 
-/// One field of a form.
+/// One field of a form for a command's long values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// The option that it fills, or a settings key.
+    /// Name of the option that the field fills, or key of a setting.
     pub name: &'static str,
-    /// True if it has room for several lines.
+    /// True if the field has room for several lines.
     pub long: bool,
-    /// True if it must be filled.
+    /// True if the field must be filled.
     pub required: bool,
 }
 
@@ -73,14 +73,14 @@ pub const TEXT_MAX: usize = 4000;
 /// Maximum length of a single word, in characters.
 pub const WORD_MAX: usize = 100;
 
-/// Maximum count.
+/// Maximum count in a command.
 pub const COUNT_MAX: u64 = grammar::COUNT_MAX;
 
-/// Name of the option for `key=value` pairs.
+/// Name of the option that takes `key=value` settings.
 pub const SETTINGS: &str = "settings";
 
 impl Command {
-    /// Returns its options, required ones first.
+    /// Returns the command's options, required ones first.
     #[must_use]
     pub fn options(&self) -> Vec<Opt> {
         let mut options = Vec::new();
@@ -92,7 +92,8 @@ impl Command {
         options
     }
 
-    /// Returns true if its reply is for the author with `role` alone: operators see whispers in a history.
+    /// Returns true if only the author may see the reply: always for commands such as `link`, and for a history if the
+    /// author's `role` shows them whispers.
     #[must_use]
     pub fn is_private(&self, role: Role) -> bool {
         match self.verb {
@@ -102,7 +103,7 @@ impl Command {
         }
     }
 
-    /// Returns the fields of the form for long values, if a network has forms and they were not given.
+    /// Returns the fields of the form that asks for long values; empty if the command needs no form.
     #[must_use]
     pub fn form(&self) -> &'static [Field] {
         const TASK: [Field; 1] = [Field { name: "text", long: true, required: true }];
@@ -188,24 +189,25 @@ pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
     }
 }
 
-/// Returns the option for the value without a key before the `key=value` pairs, if there is one.
+/// Returns the option for the value that precedes the `key=value` settings, such as the workspace, if the command has
+/// one.
 fn folder(name: &'static str) -> Option<&'static str> {
     (!name.contains('=')).then_some(name)
 }
 
-/// Options as they were given: names and values, each name once.
+/// The given options of a command: names and values, each name once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Given(pub Vec<(String, String)>);
 
 impl Given {
-    /// Returns the value of an option, if it was given and is not blank.
+    /// Returns the value of an option; `None` if it was not given or is blank.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(given, _)| given == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.trim().is_empty())
     }
 
-    /// Returns the command as a person would have typed it, for the record.
+    /// Returns the command as a person would have typed it, for the audit trail.
     #[must_use]
     pub fn said(&self, command: &Command) -> String {
         let mut said = command.name.to_owned();
@@ -230,7 +232,7 @@ impl Given {
     }
 }
 
-/// Returns the names of the options in the order of the usage line.
+/// Returns the names of the command's options in the order of its usage line.
 fn in_order(command: &Command) -> Vec<&'static str> {
     command.args.iter().flat_map(|arg| of_arg(*arg)).map(|option| option.name).collect()
 }
@@ -240,14 +242,14 @@ impl Command {
         self.args.iter().any(|arg| matches!(arg, Arg::Settings { .. }))
     }
 
-    /// Returns true if this command has an option.
+    /// Returns true if the command has an option of this name.
     fn knows_option(&self, name: &str) -> bool {
         self.options().iter().any(|option| option.name == name)
             || (self.has_settings() && KEYS.contains(&name))
     }
 }
 
-/// Fits options to a command's arguments; `here` is the agent whose channel it was given in.
+/// Parses the given options into the command's arguments; `here` is the agent in whose channel it was given.
 ///
 /// # Errors
 /// The reason why they do not fit.
@@ -353,7 +355,7 @@ fn agent(
     named.map(Some).ok_or_else(|| grammar::no_such_agent(word, roster))
 }
 
-/// Returns the words for settings: first the value without a key, then every pair.
+/// Returns the words of the settings: first the value without a key, then every `key=value`.
 fn settings(command: &Command, name: &'static str, given: &Given) -> Result<Vec<String>, Misfit> {
     let folder = folder(name);
     let mut words: Vec<String> =

@@ -9,8 +9,8 @@ use super::{COMMANDS, Command, Effect, GROUPS, Strictness, Verb, command, first_
 use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
 
-/// Words that people use for one of the commands, with their possible meanings. herder asks back, because the
-/// meanings differ in what happens to the task.
+/// Words that sound like a command, with the commands that may be meant. herder asks back, because these differ in what
+/// happens to the task.
 pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
     ("stop", &["pause now", "abort", "stop-all"]),
     ("halt", &["pause now", "stop-all"]),
@@ -27,98 +27,99 @@ pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
 /// The word that stops an agent at once in its channel, and all agents in the control channel.
 const STOP: &str = "stop";
 
-/// The place of a line.
+/// The kind of place in which a line was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Room {
-    /// An agent's channel.
+    /// The channel of an agent.
     Agent(AgentName),
-    /// The control channel.
+    /// The control channel, in which people talk with herder itself.
     Control,
-    /// Another channel.
+    /// Any other channel.
     Other,
-    /// A private conversation.
+    /// A private conversation with herder.
     Private,
 }
 
-/// Context that a line's meaning depends on.
+/// The context on which the meaning of a line depends.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// The place.
+    /// The kind of place in which the line was said.
     pub room: &'a Room,
-    /// herder's own nick there.
+    /// herder's own nick on the network.
     pub own_nick: &'a str,
-    /// People mentioned by id: a line that begins with such a mention is addressed to them, whatever name they use.
+    /// The people whom the line mentions by id: a line that begins with such a mention is addressed to that person,
+    /// whatever name they use.
     pub mentions: &'a [Mention],
-    /// The agents.
+    /// The agents that exist.
     pub roster: &'a dyn Roster,
 }
 
-/// The meaning of a line.
+/// The meaning of a person's line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Talk among people.
+    /// The line is talk among people, not meant for herder.
     Nothing,
-    /// A command.
+    /// The line is a command.
     Command(Call),
-    /// Work for an agent.
+    /// The line is work for an agent.
     Work {
-        /// The agent.
+        /// The agent that gets the work.
         agent: AgentName,
-        /// The text.
+        /// The text of the work.
         text: String,
     },
-    /// Text that was meant for herder, but cannot be carried out.
+    /// The line was meant for herder but cannot be carried out.
     Problem(Problem),
 }
 
 /// Reason why a line that was meant for herder cannot be carried out. Nothing is done, and nothing reaches an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// No such command.
+    /// The line names a command that does not exist.
     Unknown {
-        /// The word as it was written.
+        /// The unknown word as it was written.
         word: String,
-        /// The most similar command.
+        /// The name of the most similar command, if there is one.
         nearest: Option<&'static str>,
     },
-    /// The command does not fit.
+    /// The arguments do not fit the command.
     Usage {
-        /// The command.
+        /// The command that the line names.
         command: &'static Command,
-        /// The reason.
+        /// The reason why the arguments do not fit.
         why: Misfit,
         /// The agent that the line may be work for.
         or_work: Option<AgentName>,
     },
-    /// A group's name without one of its commands.
+    /// The line has the name of a group of commands without one of its commands.
     Group {
-        /// The group.
+        /// The group, e.g. `task`.
         group: &'static str,
-        /// The most similar command of the group.
+        /// The most similar command of the group, if there is one.
         nearest: Option<&'static str>,
     },
-    /// A word that sounds like a command, with its possible meanings.
+    /// The line has a word that only sounds like a command; herder asks back.
     AskBack {
         /// The word as it was written.
         word: String,
-        /// Commands as they would be typed.
+        /// The commands that may be meant, as they would be typed.
         options: Vec<&'static str>,
-        /// The agent that it is for, if that is clear.
+        /// The agent that the word is meant for, if that is clear.
         agent: Option<AgentName>,
     },
-    /// No agent of this name exists.
+    /// The line is addressed to an agent that does not exist.
     NoSuchAgent {
-        /// The word as it was written.
+        /// The addressed name as it was written.
         word: String,
-        /// The most similar name.
+        /// The most similar agent's name, if there is one.
         nearest: Option<AgentName>,
-        /// The agent whose channel it is; the line is not taken as work for it.
+        /// The agent in whose channel it was said; the line is not work for that agent.
         here: Option<AgentName>,
     },
 }
 
 impl Heard {
-    /// Returns true if it changes nothing: it is answered from state, and its author repeats it if herder was killed.
+    /// Returns true if the line changes nothing, so that its author can repeat it if herder was killed.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         match self {
@@ -128,7 +129,7 @@ impl Heard {
         }
     }
 
-    /// Returns it with the attachments of its message, if it is work.
+    /// Returns the meaning with a description of the message's attachments added, if it is work.
     #[must_use]
     pub fn with(self, attached: &str) -> Self {
         let joined = |text: String| if attached.is_empty() { text } else { format!("{text}\n\n{attached}") };
@@ -141,7 +142,7 @@ impl Heard {
         }
     }
 
-    /// Returns it with names in place of ids for mentioned people, in texts that are passed on or repeated.
+    /// Returns the meaning with names in place of the ids of mentioned people, as `spell` replaces them in texts.
     #[must_use]
     pub fn spelled_out(self, spell: impl Fn(&str) -> String) -> Self {
         match self {
@@ -182,7 +183,7 @@ impl Problem {
     }
 }
 
-/// Returns the meaning of a chat line.
+/// Parses a chat line into its meaning.
 #[must_use]
 pub fn line(text: &str, scene: Scene<'_>) -> Heard {
     let (first, rest) = words::head(text);
@@ -198,14 +199,14 @@ pub fn line(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Returns the meaning of a request from the shell; it is never work, since the shell tells the command apart.
+/// Parses a command from the shell, as a name and arguments; it is never work.
 #[must_use]
 pub fn request(name: &str, args: &[String], roster: &dyn Roster) -> Heard {
     let items = name.split_whitespace().map(str::to_owned).chain(args.iter().cloned()).collect();
     attempt(&Words::of_args(items), None, roster)
 }
 
-/// Parses `!…`, which is always a command attempt.
+/// Parses a line that began with `!`, without that character; it is always meant as a command.
 fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(rest, None, scene) {
         return Heard::Command(call);
@@ -223,7 +224,7 @@ fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
     attempt(&Words::of_line(rest), scene.here(), scene.roster)
 }
 
-/// Parses a line that is either a command or a mistake.
+/// Parses a line that is either a command or a mistake, never work; `here` is the agent in whose channel it was said.
 fn attempt(line: &Words, here: Option<&AgentName>, roster: &dyn Roster) -> Heard {
     let Some(word) = line.get(0) else { return help() };
     if let Some(found) = grammar::find(line) {
@@ -261,7 +262,7 @@ fn sounds_like(word: &str) -> Option<&'static [&'static str]> {
     SOUNDS_LIKE.iter().find(|(sound, _)| *sound == word).map(|(_, options)| *options)
 }
 
-/// Parses `@name …`.
+/// Parses a line that begins with `@name`; `rest` is the line after `@`.
 fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
     let name_end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
     let (name, said) = rest.split_at(name_end);
@@ -296,7 +297,7 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Handles a line addressed to another person, who is mentioned by id.
+/// Returns the meaning of a line addressed to another person, who is mentioned by id.
 fn to_other(other: &Mention, scene: Scene<'_>) -> Heard {
     let word = other.shown.trim_start_matches('@').to_owned();
     match scene.room {
@@ -307,7 +308,7 @@ fn to_other(other: &Mention, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Parses `name: …`, `name, …`, or plain text.
+/// Parses a line `name: …` or `name, …`, or plain text.
 fn named(text: &str, scene: Scene<'_>) -> Heard {
     let end = text.find([':', ',', '：', '、']).filter(|end| *end <= AGENT_NAME_MAX.max(64));
     if let Some(end) = end {
@@ -336,8 +337,8 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Parses a request in plain words: `stop` for the channel's agent or fleet, or a command with polite words around
-/// it.
+/// Parses a request in plain words: `stop` for the agent of the channel or the whole fleet, or a command with polite
+/// words around it. `None` if it is none.
 fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
     let bare = words::without_courtesy(text);
     let line = Words::of_line(bare.as_deref().unwrap_or(text));
@@ -352,7 +353,7 @@ fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) ->
     bare.and_then(|_| whole_command(&line, addressed, scene))
 }
 
-/// Returns the command that a whole line is, without free text: "please whisper …" is a sentence.
+/// Parses a line as a command without free text; `None` if it is none: "please whisper …" is a sentence.
 fn whole_command(line: &Words, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
     let found = grammar::find(line)?;
     let here = if addressed.is_some() { None } else { scene.here() };
@@ -360,7 +361,7 @@ fn whole_command(line: &Words, addressed: Option<&AgentName>, scene: Scene<'_>) 
     call.text.is_empty().then_some(call)
 }
 
-/// Parses a line in the control channel: it is a command if all of it fits; people also talk there.
+/// Parses a line in the control channel: a command if all of it fits, else talk among people.
 fn in_control(text: &str, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(text, None, scene) {
         return Heard::Command(call);
@@ -387,7 +388,7 @@ fn in_control(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
-/// Parses the text that was addressed to an agent by name.
+/// Parses `said`, the text that was addressed to an agent by name.
 fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
     if said.is_empty() {
         let call = grammar::fit(
@@ -413,8 +414,8 @@ fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
     spoken(agent.clone(), said, Some(&agent), scene)
 }
 
-/// Parses text that is work unless it is a command: rules 2 to 6. `addressed`: the agent was named, not only its
-/// channel.
+/// Parses text in an agent's channel or addressed to an agent, which is work unless it is a command (rules 2 to 6 of
+/// the module's head). `addressed` is set if the agent was named.
 fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Heard {
     if let Some(call) = plain_request(text, addressed, scene) {
         return Heard::Command(call);
@@ -442,7 +443,7 @@ fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Sc
     asked_back(&agent, &line).unwrap_or_else(|| work(agent, text))
 }
 
-/// Asks back about a short line that sounds like a command.
+/// Returns the question back about a short line that sounds like a command; `None` if it does not.
 fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
     let word = line.get(0)?;
     let options = match sounds_like(word).filter(|_| line.len() <= 2) {
@@ -458,7 +459,7 @@ fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
     Some(Heard::Problem(Problem::AskBack { word: word.to_owned(), options, agent: Some(agent.clone()) }))
 }
 
-/// Returns the problem of a group's name without one of its commands.
+/// Returns the problem of a line that has a group's name without one of its commands; `None` if it is none.
 fn group(line: &Words) -> Option<Problem> {
     let first = fold_end(line.get(0)?);
     let group = GROUPS.into_iter().find(|group| *group == first)?;
@@ -477,7 +478,7 @@ fn near_group(problem: &Problem) -> bool {
     matches!(problem, Problem::Group { nearest: Some(_), .. })
 }
 
-/// Returns the command whose first word is most similar, as it would be typed.
+/// Returns the command whose first word is most similar to a word, as it would be typed.
 fn nearest_command(word: &str) -> Option<&'static str> {
     let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().copied()));
     let whole = words::nearest(word, names.clone()).map(|near| {
@@ -486,7 +487,7 @@ fn nearest_command(word: &str) -> Option<&'static str> {
     whole.or_else(|| words::nearest(word, first_words()))
 }
 
-/// Returns true if the words are a command by themselves: then a name before them was meant as an agent.
+/// Returns true if `said` is a command by itself: then a name before it was meant as an agent.
 fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     let line = Words::of_line(said);
     let Some(found) = grammar::find(&line) else { return false };
@@ -494,14 +495,14 @@ fn fits_something(said: &str, scene: Scene<'_>) -> bool {
     matches!(fitted, Ok(_) | Err(Misfit::Missing("agent"))) || line.len() == found.used
 }
 
-/// Returns true if a text after `@` can be a person's name, unlike `@types/node` or `@param`'s braces.
+/// Returns true if a text after `@` can be the name of a person or agent, unlike `@types/node`.
 fn looks_like_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().count() <= 64
         && !name.contains(['/', '(', ')', '{', '}', '<', '>', '"', '.', '='])
 }
 
-/// True for a command such as `/pause` that a client has passed on; a path is none.
+/// Returns true if a line is a slash command such as `/pause` that a client has passed on, and not a path.
 fn is_slash_command(rest: &str) -> bool {
     let word = rest.split_whitespace().next().unwrap_or_default();
     !word.contains('/') && (first_words().any(|known| known == fold(word)) || nearest_command(word).is_some())
@@ -533,7 +534,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the person that a line is addressed to by a leading mention.
+    /// Returns the mention at the beginning of a line by which the line is addressed to a person; `None` if there is
+    /// none.
     fn other(self, text: &str) -> Option<&'a Mention> {
         self.mentions.iter().find(|mention| mention.addresses && text.starts_with(&mention.written))
     }

@@ -1,4 +1,5 @@
-//! Removals that wait for confirmation: by the code, or by the question's buttons, which still exist after a restart.
+//! Requests to remove an agent that wait for confirmation, by a code or by the buttons under herder's question. They
+//! are stored, because the buttons still exist after a restart.
 
 use tracing::warn;
 
@@ -9,14 +10,14 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
 
-/// Maximum number of pending removals; a person has one or two.
+/// Maximum number of removals that wait for confirmation; a person has one or two.
 const PENDING_MAX: usize = 64;
 
-/// Prefix of their keys in the journal, one per agent.
+/// Prefix of the keys in the journal under which requested removals are stored, one per agent.
 const PREFIX: &str = "commands/removal/";
 
 impl Inner {
-    /// Stores a requested removal; returns false if there are too many.
+    /// Stores a requested removal until it is confirmed; returns false if too many wait.
     pub(super) async fn removal_asked(&self, agent: &AgentName, removal: Removal, now: Timestamp) -> bool {
         let value = serde_json::to_string(&removal).ok();
         {
@@ -31,7 +32,7 @@ impl Inner {
         true
     }
 
-    /// Takes the pending removal, if `wanted` accepts it.
+    /// Takes the requested removal of an agent if `wanted` returns true for it; else `None`.
     pub(super) async fn removal_taken(
         &self,
         agent: &AgentName,
@@ -49,7 +50,7 @@ impl Inner {
         taken
     }
 
-    /// Loads a removal that was requested before herder was started.
+    /// Loads the requested removal of an agent that an earlier run of herder stored.
     async fn recall(&self, agent: &AgentName) {
         if self.memory().removals.contains_key(agent) {
             return;
@@ -91,7 +92,7 @@ impl Dispatcher {
         memory.removals.get(agent).is_some_and(|removal| removal.code == code && removal.until > now)
     }
 
-    /// Cancels a requested removal: its code confirms nothing any more.
+    /// Cancels the requested removal of an agent, so that its code confirms nothing any more.
     ///
     /// # Errors
     /// The reply, if the author may not.

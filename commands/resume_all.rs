@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-resume-all",
 };
 
-/// Leaves agents alone that were paused by a person, by a failure or by a cap, and not by `stop-all`.
+/// Resumes all agents that `stop-all` paused; agents that were paused by a person, a failure or a cap stay paused.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
     let Resumed { agents, others } = desk.fleet.resume_all(desk.asked.clone()).await?;
     let voice = desk.voice();

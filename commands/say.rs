@@ -12,13 +12,13 @@ use crate::l10n::{Locale, Value};
 use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 
-/// Maximum length of a work's text in a list, in characters.
+/// Maximum length of the text of work in a list, in characters.
 pub(crate) const WORK_MAX: usize = 60;
 
-/// Separator of the pieces of a line.
+/// Separator between the pieces of one line of a reply.
 pub(crate) const DOT: &str = " · ";
 
-/// Formats texts in one language.
+/// Formats texts for replies in one language, without secrets and relative to the present time.
 #[derive(Clone, Copy)]
 pub(crate) struct Voice<'a> {
     pub(crate) locale: &'a Locale,
@@ -27,7 +27,7 @@ pub(crate) struct Voice<'a> {
 }
 
 impl Voice<'_> {
-    /// Returns a text of the locale.
+    /// Returns the text of a Fluent message with these variables.
     pub(crate) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
         self.locale.text(id, variables)
     }
@@ -38,7 +38,7 @@ impl Voice<'_> {
         bounded(&self.redactor.redact(&clean(text)), max)
     }
 
-    /// Returns the agent's phase with its work, or the reason for waiting.
+    /// Describes an agent's phase with its work, or the reason why it does not start.
     pub(crate) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
         let hold = hold.filter(|_| agent.wants().is_some());
         let phase =
@@ -53,7 +53,7 @@ impl Voice<'_> {
         }
     }
 
-    /// Returns the state of a network.
+    /// Describes the state of a network's link.
     pub(crate) fn link(self, link: &LinkReport) -> String {
         let network: Value<'_> = bounded(link.network.as_str(), WORK_MAX).into();
         match &link.state {
@@ -94,7 +94,7 @@ impl Voice<'_> {
         }
     }
 
-    /// Formats a work: `#7 fix the tests (alice)`.
+    /// Formats work with its number, text and author: `#7 fix the tests (alice)`.
     pub(crate) fn work(self, work: &Work) -> String {
         match work.kind {
             WorkKind::Round => self.locale.work_kind(work.kind),
@@ -119,12 +119,12 @@ impl Voice<'_> {
     }
 }
 
-/// Formats a number: `#7`.
+/// Formats the number of a task: `#7`.
 pub(crate) fn task(id: WorkId) -> String {
     format!("#{id}")
 }
 
-/// Returns a person's name, bounded, because nicks are chosen freely.
+/// Returns the name of the person who acted, cut to a limit, because nicks are chosen freely.
 pub(super) fn person(by: &Actor) -> String {
     bounded(&by.name, 32)
 }
@@ -143,7 +143,7 @@ pub(crate) fn count(count: u64) -> String {
     }
 }
 
-/// Returns the name of a task's end in data.
+/// Returns the name of the way in which a task ended, in data for programs.
 pub(super) const fn end_key(end: TaskEnd) -> &'static str {
     match end {
         TaskEnd::Done => "done",

@@ -12,7 +12,7 @@ use crate::core::id::AccountName;
 use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 use crate::runtime::isolation::{PUSH, is_credential};
 
-/// The keys, as they are in `bot.toml`.
+/// The keys of settings that `agent edit` accepts, as in `bot.toml`.
 pub(super) const KEYS: [&str; 27] = [
     "runtime",
     "workspace",
@@ -43,59 +43,59 @@ pub(super) const KEYS: [&str; 27] = [
     "tags",
 ];
 
-/// Maximum length of a value, in bytes. Longer texts make the journal's entries unwieldy; a file in the workspace has
-/// room for them.
+/// Maximum length of a setting's value, in bytes. Longer texts make the journal's entries unwieldy; a file in the
+/// workspace has room for them.
 const VALUE_MAX: usize = 8 * 1024;
 
-/// Parts of a variable's name that mark its value as a secret.
+/// Parts of an environment variable's name by which its value counts as a secret.
 const SECRET_PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
-/// A problem with one setting, in the user's terms.
+/// A problem with one setting of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// The key, or the word that is no key.
+    /// The key of the setting, or the word that is no setting.
     pub(super) what: String,
-    /// The problem and its remedy.
+    /// The kind of problem, from which the text with its remedy follows.
     pub(super) why: Why,
 }
 
-/// Kinds of problems; their texts are in the locale.
+/// The kind of a problem with a setting; its text is in the locale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
-    /// The word is no `key=value`.
+    /// The word does not have the form `key=value`.
     NoPair,
-    /// The key does not exist; the most similar one.
+    /// No setting has this key; the field is the most similar one.
     NoSuchKey(Option<&'static str>),
-    /// The key was given twice.
+    /// The setting was given twice.
     Twice,
-    /// The value must be one of these.
+    /// The value is not one of these words.
     OneOf(&'static str),
-    /// The value has the wrong form; an example such as `90s`.
+    /// The value does not have the right form; the field is an example such as `90s`.
     Form(&'static str),
-    /// The value is too long.
+    /// The value is longer than `VALUE_MAX`.
     TooLong,
-    /// The value contains a control character.
+    /// The value of the setting contains a control character.
     Control,
     /// A quote in the value is not closed.
     Unclosed,
     /// The value is a secret, which must not be sent by chat.
     Secret,
-    /// The path of the folder is not absolute.
+    /// The path of the workspace is not absolute.
     NotAbsolute,
-    /// The folder does not exist.
+    /// The workspace does not exist.
     NoFolder,
-    /// The folder's file system does not answer.
+    /// The file system of the workspace does not answer.
     FolderSilent,
-    /// A `command` agent has no command.
+    /// The agent has the runtime `command` but no command.
     NeedsCommand,
-    /// `prompt=arg` and the command do not match.
+    /// The setting `prompt=arg` and the placeholder in the command do not match.
     Placeholder,
-    /// A file among `credentials` needs a HOME of its own.
+    /// The setting `credentials` contains a file, which needs a HOME of the agent's own.
     NeedsOwnHome,
 }
 
-/// Applies `pairs` to `spec`. Valid settings are applied even if others are not, so that dependent ones can be
-/// checked too.
+/// Applies `key=value` settings to an agent's configuration and returns all problems. Valid settings are applied even
+/// if others are not, so that dependent ones can be checked too.
 pub(super) fn apply(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen: Vec<String> = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn apply(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// Normalises a key: `max-turns` is `max_turns`. The name of a variable keeps its case.
+/// Normalises a setting's key: `max-turns` becomes `max_turns`. The name of an environment variable keeps its case.
 fn normal(key: &str) -> String {
     match key.split_once('.') {
         Some((head, name)) if fold(head) == "env" => format!("env.{name}"),
@@ -182,8 +182,8 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// Returns the value of a key: a text that [`apply`] accepts, a number, or a list. Environment variables are listed
-/// by name alone.
+/// Returns the value of a setting as JSON, in a form that [`apply`] accepts. Of environment variables only the names
+/// are listed.
 fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
     let seconds = |time: Duration| format!("{}s", time.as_secs());
     match key {
@@ -218,7 +218,7 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
     }
 }
 
-/// Returns an agent's configuration as it may be shown: the keys of `agent edit`, and those that only `bot.toml`
+/// Returns an agent's configuration as it may be shown: all settings of `agent edit`, and those that only `bot.toml`
 /// sets.
 pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Value> {
     let keys = KEYS.iter().map(|key| (key.split('.').next().unwrap_or(key).to_owned(), value(spec, key)));
@@ -227,7 +227,7 @@ pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Val
     keys.chain(others.map(|(key, value)| (key.to_owned(), value))).collect()
 }
 
-/// Returns the value of a key as `agent edit` accepts it.
+/// Returns the value of a setting as text that `agent edit` accepts.
 pub(super) fn written(key: &str, value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
@@ -238,7 +238,7 @@ pub(super) fn written(key: &str, value: &serde_json::Value) -> String {
     }
 }
 
-/// Parses a value of one of the spec's enumerations, by its stored name.
+/// Parses the value of a setting that is an enumeration; `words` are the permitted values, for the problem.
 fn one_of<T: DeserializeOwned>(value: &str, words: &'static str) -> Result<T, Why> {
     serde_json::from_value(serde_json::Value::String(fold(value))).map_err(|_| Why::OneOf(words))
 }
@@ -251,7 +251,7 @@ fn truth(value: &str) -> Result<bool, Why> {
     }
 }
 
-/// Parses a program and its arguments: words with quotes, or a JSON list as in `bot.toml`.
+/// Parses a command line: words with quotes, or a JSON list as in `bot.toml`.
 fn list(value: &str) -> Result<Vec<String>, Why> {
     if value.trim_start().starts_with('[') {
         return serde_json::from_str(value).map_err(|_| Why::Form(r#"command='["sh", "-c", "make"]'"#));
@@ -259,7 +259,7 @@ fn list(value: &str) -> Result<Vec<String>, Why> {
     split_quoted(value).map_err(|_| Why::Unclosed)
 }
 
-/// Parses dollars: `2.50`, `$2.50`, `0`.
+/// Parses an amount of dollars: `2.50`, `$2.50`, `0`.
 fn dollars(value: &str) -> Option<f64> {
     let dollars = value.trim_start_matches('$').parse::<f64>().ok();
     dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
@@ -323,7 +323,7 @@ fn credentials(value: &str) -> Result<Vec<String>, Why> {
     }
 }
 
-/// Splits at commas and blanks.
+/// Splits a value at commas and blanks.
 fn words(value: &str) -> Vec<String> {
     value.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -344,7 +344,7 @@ fn variable(spec: &mut AgentSpec, name: &str, value: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// Returns the contradictions within a whole spec, without checking the folder itself.
+/// Returns the problems between an agent's settings, without looking at the folder itself.
 pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |what: &str, why| problems.push(Problem { what: what.to_owned(), why });
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(try_set(r#"command='["a b", "c"]'"#).0.command, ["a b", "c"]);
     }
 
-    /// A value other than the default for every key.
+    /// For a test: a value other than the default for every setting.
     const SET: [(&str, &str); KEYS.len()] = [
         ("runtime", "command"),
         ("workspace", "/tmp"),

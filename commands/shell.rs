@@ -6,8 +6,8 @@ use super::words::Words;
 use super::{Arg, Command};
 use crate::core::id::AgentName;
 
-/// Converts a sentence of a reply: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes `herder
-/// resume spark`, and bold markup is removed. Only whole commands in backticks are converted.
+/// Converts herder's own sentence for a shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
+/// `herder resume spark`, and bold markup is removed. Only whole commands in backticks are converted.
 pub(super) fn line(line: &str) -> String {
     let bare = line.replace("**", "");
     let mut pieces = bare.split('`');
@@ -43,7 +43,7 @@ fn typed(said: &str) -> Option<String> {
     Some(typed.trim_end().to_owned())
 }
 
-/// Quotes the text after a command if a shell would interpret it.
+/// Quotes the text after a command's name if a shell would interpret it.
 fn quoted(command: &Command, rest: &str) -> String {
     let takes_text = command.args.iter().any(|arg| matches!(arg, Arg::Text | Arg::Parts));
     // A usage line has placeholders, which are not typed.

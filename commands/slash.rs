@@ -7,8 +7,8 @@ use super::words::Words;
 use super::{Command, Verb};
 use crate::core::id::AgentName;
 
-/// Converts a sentence: `@spark resume` becomes `/resume agent:spark`, `!task cancel 7` becomes `/task cancel
-/// task:7`. Only whole commands in backticks are converted; work for an agent stays as it is.
+/// Converts herder's own sentence for Discord: `@spark resume` becomes `/resume agent:spark`, `!task cancel 7` becomes
+/// `/task cancel task:7`. Only whole commands in backticks are converted; work for an agent stays as it is.
 pub(crate) fn line(line: &str) -> String {
     let mut pieces = line.split('`');
     let mut told = pieces.next().unwrap_or_default().to_owned();
@@ -40,7 +40,8 @@ fn given(said: &str) -> Option<String> {
     Some(with_options(found.command, Some(agent), &words.text_from(found.used)))
 }
 
-/// Converts a command's words to options. Placeholders, and words that fit no option, stay as they are typed.
+/// Formats the words of a command as a slash command with options. Placeholders, and words that fit no option, stay as
+/// they are typed.
 fn with_options(command: &Command, agent: Option<&str>, rest: &str) -> String {
     let name = command.name;
     let as_typed = || [Some(format!("/{name}")), agent.map(|agent| format!("agent:{agent}")), some(rest)];

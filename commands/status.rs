@@ -49,7 +49,7 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// Summarises the fleet in one line.
+/// Formats the state of the fleet in one line.
 fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
     if views.is_empty() {
         return voice.text("cmd-status-nobody", &[]);
@@ -63,7 +63,7 @@ fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
     std::iter::once(summary).chain(links.iter().map(|link| voice.link(link))).collect::<Vec<_>>().join(DOT)
 }
 
-/// Returns true if only a person can make it continue.
+/// Returns true if an agent in this phase continues only when a person acts.
 fn is_stopped(phase: &Phase) -> bool {
     match phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => true,
@@ -75,7 +75,7 @@ fn is_stopped(phase: &Phase) -> bool {
     }
 }
 
-/// Summarises one agent in one line.
+/// Formats the state of one agent in one line.
 fn line(voice: Voice<'_>, view: &View) -> String {
     let agent = &view.agent;
     let mut pieces = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
@@ -93,13 +93,13 @@ fn line(voice: Voice<'_>, view: &View) -> String {
     pieces.join(DOT)
 }
 
-/// Yields the agent's open questions.
+/// Returns an agent's questions that are still open.
 fn open<'a>(voice: Voice<'_>, agent: &'a Agent) -> impl Iterator<Item = &'a Ask> {
     let now = voice.now;
     agent.asks.iter().filter(move |ask| ask.until > now)
 }
 
-/// Formats the open questions, one per line.
+/// Formats an agent's open questions, one per line.
 fn asked(voice: Voice<'_>, agent: &Agent) -> Vec<String> {
     open(voice, agent)
         .map(|ask| {
@@ -123,7 +123,7 @@ fn asked(voice: Voice<'_>, agent: &Agent) -> Vec<String> {
         .collect()
 }
 
-/// Returns the visible activity of a running session.
+/// Describes in lines what a running session of an agent does at present.
 fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     if view.agent.session().is_none() {
         return Vec::new();
@@ -147,7 +147,7 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     pieces
 }
 
-/// Describes one agent in full.
+/// Formats the state of one agent in full, in several lines.
 fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
     let agent = &view.agent;
     let mut first = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
@@ -195,7 +195,7 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
     lines
 }
 
-/// Returns the usage of the last turn and of its session.
+/// Formats the usage of an agent's last turn and of its session; `None` if there is none.
 fn spent(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     let (told, turn) = super::usage::last_turn(voice, agent);
     let runs = ("runs", if agent.session().is_some() { "yes" } else { "no" }.into());
@@ -203,7 +203,7 @@ fn spent(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     (!agent.meter.is_none()).then(|| voice.text("cmd-status-spent", &[told, turn, runs, session]))
 }
 
-/// Returns the state of the evaluator, without its words, which are for the agent alone.
+/// Describes the state of the evaluator for an agent, without its whispers, which are for the agent alone.
 fn watched(voice: Voice<'_>, watch: &Watch) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(judged) = &watch.judged {
@@ -241,7 +241,7 @@ fn watched(voice: Voice<'_>, watch: &Watch) -> Vec<String> {
     lines
 }
 
-/// Returns the agent's recent failures, if there are any.
+/// Describes an agent's recent failures; `None` if there are none.
 fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     let mut pieces = Vec::new();
     if agent.failures > 0 {
@@ -263,7 +263,7 @@ fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
     (!pieces.is_empty()).then(|| pieces.join(DOT))
 }
 
-/// One agent as data for programs.
+/// The state of one agent as JSON for programs.
 #[derive(Debug, Serialize)]
 struct AgentStatus<'a> {
     name: &'a str,
@@ -332,7 +332,7 @@ impl<'a> AgentStatus<'a> {
     }
 }
 
-/// Returns a network as data for programs.
+/// Returns the state of a network's link as JSON for programs.
 fn link(report: &LinkReport) -> serde_json::Value {
     let network = report.network.as_str();
     match &report.state {

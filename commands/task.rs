@@ -110,13 +110,13 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// The holder of a task.
+/// The holder of a task: an agent, or the board.
 enum Holder {
     Agent(AgentName),
     Board,
 }
 
-/// Returns the present holder of a task. An open task takes precedence over one that ended elsewhere.
+/// Returns the agent or board that has a task now. An open task takes precedence over one that has ended elsewhere.
 fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
     let (views, board) = (desk.fleet.agents(), desk.fleet.board());
     let with = |has: &dyn Fn(&Agent) -> bool| {
@@ -141,7 +141,7 @@ fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
         .ok_or(Refusal::NoSuchTask { task: id })
 }
 
-/// Gives a command about a task to its holder.
+/// Passes a change of a task to its holder: `control` to an agent, or `wish` to the board.
 async fn change(desk: &Desk<'_>, id: WorkId, control: Control, wish: Wish) -> Result<Notice, Failure> {
     Ok(match holder(desk, id)? {
         Holder::Agent(agent) => desk.ask(&agent, control, desk.asked_for(&agent)).await?,
@@ -184,10 +184,10 @@ pub(super) async fn split(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Maximum number of looks at the board and the agents while tasks move between them.
+/// Maximum number of attempts to read the board and the agents at one moment, while tasks move between them.
 const LOOKS_MAX: usize = 3;
 
-/// Returns agents and board of one moment: a task that moved between two looks would be in neither.
+/// Returns the agents and the board at one moment; a task that moved between two reads would be in neither.
 fn everywhere(desk: &Desk<'_>) -> (Vec<View>, Arc<Board>) {
     let mut board = desk.fleet.board();
     for _ in 1..LOOKS_MAX {

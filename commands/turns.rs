@@ -1,4 +1,4 @@
-//! Order of lines: lines about one agent reach its supervisor in the order in which they were said.
+//! Keeps lines in order: those about one agent reach its supervisor in the order in which they were said.
 //!
 //! Most wait at most for the agents' views before that, first come, first served. An edit with another folder has to check that first; later lines
 //! about the same agent wait meanwhile, so that `agent edit permissions=read-only workspace=…` applies to the work
@@ -11,16 +11,16 @@ use tokio::sync::{Mutex as Fair, OwnedMutexGuard};
 
 use crate::core::id::AgentName;
 
-/// Fair locks by agent; only those that are held or waited for exist.
+/// Fair locks, one per agent, that keep lines about an agent in order; only locks that are held or waited for exist.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Mutex<HashMap<AgentName, Weak<Fair<()>>>>);
 
-/// The guard of an agent's lock.
+/// The guard of the lock of one agent.
 pub(super) type Turn = OwnedMutexGuard<()>;
 
 impl Turns {
-    /// Waits for the agent's lock, first come, first served. A caller that drops it at once is on its way before the
-    /// next one.
+    /// Waits for the lock of an agent, first come, first served. A caller that drops it at once passes its line to the
+    /// supervisor before the next caller.
     pub(super) async fn of(&self, agent: &AgentName) -> Turn {
         self.fair(agent).lock_owned().await
     }

@@ -58,7 +58,7 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// The last day by hour: in dollars, or in tokens where no dollars are known.
+/// Returns the reply of `usage chart`: the last 24 hours by hour, in dollars, or in tokens if no dollars are known.
 fn chart(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let (name, books) = match &call.agent {
@@ -92,7 +92,7 @@ fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Stand
     std::iter::once(voice.text("cmd-spent", &used)).chain(caps).collect::<Vec<_>>().join(DOT)
 }
 
-/// Formats a cap: `$4.20 of $5.00 per day`.
+/// Formats a cap with the amount that is used: `$4.20 of $5.00 per day`.
 pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     let Standing { cap, limit, used } = standing;
     let amount = |amount| voice.locale.amount(cap.unit, amount).into();
@@ -100,7 +100,7 @@ pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     voice.text("cmd-spent-cap", &[("used", amount(used)), ("limit", amount(limit)), per])
 }
 
-/// Returns the usage of the last turn, and whether it is known, as variables of a message.
+/// Returns the usage of an agent's last turn, and whether it is known, as two variables of a Fluent message.
 pub(super) fn last_turn(
     voice: Voice<'_>,
     agent: &Agent,

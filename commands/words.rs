@@ -1,16 +1,16 @@
 //! Words of a line: splitting with and without quotes, and comparing them the way people type.
 
-/// A line split into words, with the text that follows each of them. It comes from a chat line, or from arguments
-/// that a shell has separated.
+/// The words of a line, with the text that follows each of them. The line comes from a chat, or as arguments that a
+/// shell has separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     items: Vec<String>,
-    /// The line and the offset of each word in it; `None` if it came as separate arguments.
+    /// The line as it was written, and the offset of each word in it, in bytes; `None` for arguments from a shell.
     raw: Option<(String, Vec<usize>)>,
 }
 
 impl Words {
-    /// Splits a line at white space.
+    /// Splits a chat line at white space.
     #[must_use]
     pub fn of_line(line: &str) -> Self {
         let line = line.trim();
@@ -24,31 +24,31 @@ impl Words {
         Self { items, raw: Some((line.to_owned(), starts)) }
     }
 
-    /// Takes arguments as they are.
+    /// Takes arguments that a shell has separated, each as one word.
     #[must_use]
     pub fn of_args(args: Vec<String>) -> Self {
         Self { items: args, raw: None }
     }
 
-    /// Returns the number of words.
+    /// Returns the number of words of the line.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no words.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Returns one word.
+    /// Returns the word at this index; `None` beyond the last one.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&str> {
         self.items.get(index).map(String::as_str)
     }
 
-    /// Returns the text from a word on, as it was written.
+    /// Returns the text from the word at this index on, as it was written.
     #[must_use]
     pub fn text_from(&self, index: usize) -> String {
         match &self.raw {
@@ -59,7 +59,7 @@ impl Words {
         }
     }
 
-    /// Returns the words from one on, with quotes resolved if they come from a line.
+    /// Returns the words from this index on, with quotes resolved if they come from a chat line.
     ///
     /// # Errors
     /// [`Unclosed`] if a quote is not closed.
@@ -71,7 +71,7 @@ impl Words {
     }
 }
 
-/// A quote that is never closed.
+/// The error for an opening quote, the field, that is never closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a quote ({0}) is not closed")]
 pub struct Unclosed(pub char);
@@ -142,7 +142,7 @@ fn quoted(
     Err(Unclosed(open))
 }
 
-/// Returns true if a character is invisible: it must not decide whether a line is a command.
+/// Returns true if a character is invisible: such a character must not decide whether a line is a command.
 fn unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -158,13 +158,13 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// Returns a word for comparison: without case, width and invisible characters.
+/// Returns a word in a form for comparison: in lower case and normal width, without invisible characters.
 #[must_use]
 pub fn fold(word: &str) -> String {
     word.chars().filter(|c| !unseen(*c)).map(|c| narrow(c).to_ascii_lowercase()).collect()
 }
 
-/// Does the same as [`fold`], and removes the punctuation that ends a sentence.
+/// Returns a word like [`fold`], without the punctuation that ends a sentence.
 #[must_use]
 pub fn fold_end(word: &str) -> String {
     let mut word = fold(word);
@@ -203,7 +203,7 @@ pub fn without_courtesy(line: &str) -> Option<String> {
     is_shorter.then(|| words[start..end].join(" ").trim_end_matches([',', '，']).to_owned())
 }
 
-/// Splits a line into its first visible character, narrowed, and the rest.
+/// Splits a line into its first visible character, in normal width, and the rest.
 #[must_use]
 pub fn head(text: &str) -> (Option<char>, &str) {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end();
@@ -214,7 +214,7 @@ pub fn head(text: &str) -> (Option<char>, &str) {
     }
 }
 
-/// Returns the line from its first visible character on.
+/// Returns the part of a line that begins with its first visible character.
 #[must_use]
 pub fn seen(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end()
@@ -237,10 +237,10 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Maximum length of a person's words that a reply repeats, in characters.
+/// Maximum length of a person's words that a reply quotes, in characters.
 const QUOTE_MAX: usize = 40;
 
-/// Returns a person's words for a reply: bounded, and without invisible characters.
+/// Returns a person's words for quotation in a reply: cut to `QUOTE_MAX`, and without invisible characters.
 #[must_use]
 pub fn repeat(words: &str) -> String {
     bounded(words, QUOTE_MAX)

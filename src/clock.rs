@@ -18,27 +18,28 @@ use crate::core::time::Timestamp;
 /// Minimum difference between the wall clock and the time since boot that counts as a set clock.
 const JUMP: Duration = Duration::from_secs(2);
 
-/// Maximum time between two readings; if they are further apart, the process was suspended between them and they are repeated.
+/// Maximum time between the two readings of a pair of clocks; if they are further apart, the process was suspended in
+/// between, and both are read again.
 const READ_TOGETHER: Duration = Duration::from_millis(20);
 
 /// Maximum number of attempts to read both clocks together.
 const READINGS_MAX: usize = 5;
 
 thread_local! {
-    /// Start of a simulation on this thread, by tokio's time and by simulated time.
+    /// Start of the simulation on this thread, by tokio's time and by simulated time; `None` if there is none.
     static SIMULATED: Cell<Option<(Instant, Timestamp)>> = const { Cell::new(None) };
 }
 
-/// Offset in ms that a test has added to the wall clock of this process.
+/// Milliseconds that a test has added to the wall clock of this process.
 static SET_BY: AtomicI64 = AtomicI64::new(0);
 
-/// Simulates this thread's clock from `at` on; it follows tokio's time, which the caller has paused.
+/// Simulates the wall clock of this thread, starting at `at`. It follows tokio's time, which the caller has paused.
 pub fn simulate(at: Timestamp) {
     SIMULATED.set(Some((Instant::now(), at)));
 }
 
-/// Sets the wall clock ahead by so many ms, or back: that of this thread if it is simulated, else that of this
-/// process. The time since boot is not changed.
+/// Sets the wall clock ahead by `by` milliseconds, or back: that of this thread if it is simulated, else that of this
+/// process. The time since boot is not changed. For tests.
 pub fn set(by: i64) {
     match SIMULATED.get() {
         Some((began, at)) => SIMULATED.set(Some((began, at.moved(by)))),
@@ -73,7 +74,7 @@ pub fn since_boot() -> Duration {
 pub struct Offset(i64);
 
 impl Offset {
-    /// Reads the present difference.
+    /// Reads the present difference between the wall clock and the time since boot.
     #[must_use]
     pub fn read() -> Self {
         let mut offset = 0;
@@ -87,7 +88,7 @@ impl Offset {
         Self(offset)
     }
 
-    /// Returns by how many ms the wall clock was set since the last call, if it was.
+    /// Returns by how many milliseconds the wall clock was set since the last call; `None` if it was not set.
     pub fn jumped(&mut self) -> Option<i64> {
         let now = Self::read();
         let by = now.0.saturating_sub(self.0);

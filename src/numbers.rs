@@ -12,30 +12,32 @@ use std::time::Duration;
 use crate::core::id::{AccountName, NetworkName};
 use crate::core::outcome::Category;
 
-/// Upper bounds of what a commit or a command takes, in seconds.
+/// Upper bounds of the buckets for the durations of commits and commands, in seconds.
 const LATENCIES: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Upper bounds of how long a session runs, in seconds: from one that fails at once to one of eight hours.
+/// Upper bounds of the buckets for the durations of sessions, in seconds: from one that fails at once to one of eight
+/// hours.
 const SESSIONS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0];
 
-/// A histogram of durations with fixed bounds.
+/// A histogram of durations with fixed buckets, filled by atomic additions.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [f64],
-    /// One more than there are bounds.
+    /// Number of durations in each bucket; the last bucket has those above all bounds.
     buckets: Box<[AtomicU64]>,
     micros: AtomicU64,
 }
 
-/// A histogram as it was at one moment.
+/// The content of a histogram at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Each upper bound with the count of its own bucket; the last bound is `f64::INFINITY`.
+    /// Upper bound of each bucket in seconds, with the number of durations in the bucket alone; the last bound is
+    /// `f64::INFINITY`.
     pub buckets: Vec<(f64, u64)>,
-    /// All of them.
+    /// Number of all durations.
     pub count: u64,
-    /// The sum in seconds.
+    /// Sum of all durations, in seconds.
     pub sum: f64,
 }
 
@@ -45,7 +47,7 @@ impl Histogram {
         Self { bounds, buckets, micros: AtomicU64::new(0) }
     }
 
-    /// Counts one duration.
+    /// Adds one duration to its bucket.
     pub fn observe(&self, took: Duration) {
         let seconds = took.as_secs_f64();
         let index = self.bounds.partition_point(|bound| *bound < seconds);
@@ -55,7 +57,7 @@ impl Histogram {
         }
     }
 
-    /// All counts.
+    /// Returns the present content of the histogram.
     #[must_use]
     pub fn read(&self) -> Distribution {
         let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
@@ -67,7 +69,7 @@ impl Histogram {
     }
 }
 
-/// Counts by a label whose values are not known before.
+/// Counters by a label whose values are not known in advance.
 pub struct Counts<K>(RwLock<BTreeMap<K, Arc<AtomicU64>>>);
 
 impl<K> Default for Counts<K> {
@@ -83,7 +85,7 @@ impl<K> fmt::Debug for Counts<K> {
 }
 
 impl<K: Ord + Clone> Counts<K> {
-    /// Adds to a count; the first time of a key also notes that it is there.
+    /// Adds `more` to the counter of a key; the counter is created if it is missing, also with 0.
     pub fn add(&self, key: &K, more: u64) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
         let count = known.unwrap_or_else(|| {
@@ -93,14 +95,14 @@ impl<K: Ord + Clone> Counts<K> {
         count.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// One count.
+    /// Returns the counter of a key; 0 if it is missing.
     #[must_use]
     pub fn get(&self, key: &K) -> u64 {
         let counts = self.0.read().unwrap_or_else(PoisonError::into_inner);
         counts.get(key).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// All counts, by key.
+    /// Returns all counters with their keys.
     #[must_use]
     pub fn read(&self) -> Vec<(K, u64)> {
         let counts = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -108,35 +110,35 @@ impl<K: Ord + Clone> Counts<K> {
     }
 }
 
-/// Why a command was not carried out.
+/// The reason why a command was not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unheard {
-    /// As things were it could not be.
+    /// The command could not be carried out in the present state.
     Refused,
-    /// The author lacks the role for it.
+    /// The author lacks the role for the command.
     Denied,
 }
 
-/// The numbers of one herder.
+/// The counters and histograms of one run of herder, for `/metrics`.
 #[derive(Debug)]
 pub struct Numbers {
-    /// Time until a command is answered.
+    /// Time from a command to its reply.
     pub command_seconds: Histogram,
-    /// Time of a group of commits until it is on the disk.
+    /// Time until a group of commits is on disk.
     pub commit_seconds: Histogram,
-    /// Duration of sessions.
+    /// Duration of sessions, in seconds.
     pub session_seconds: Histogram,
-    /// Commands that were not carried out, by command and network.
+    /// Number of commands that were not carried out, by command, network and reason.
     pub unheard: Counts<(&'static str, NetworkName, Unheard)>,
-    /// Networks that were up once more after they had been lost.
+    /// Number of times that a network was connected again after it had been lost.
     pub reconnects: Counts<NetworkName>,
-    /// Requests that Discord answered with "too many".
+    /// Number of requests that Discord answered with "too many requests".
     pub ratelimited: AtomicU64,
-    /// Tries of webhooks that failed, by endpoint.
+    /// Number of failed attempts to deliver an event, by webhook.
     pub webhook_failures: Counts<NetworkName>,
-    /// Bytes of the database, as they were last seen.
+    /// Size of the database in bytes, as last measured.
     pub journal_bytes: AtomicU64,
-    /// Free bytes of its disk, as they were last seen.
+    /// Free space on the database's disk in bytes, as last measured.
     pub disk_free_bytes: AtomicU64,
     closed: RwLock<Arc<BTreeMap<AccountName, Category>>>,
 }
@@ -159,12 +161,12 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Publishes which accounts are closed, and why.
+    /// Replaces the list of closed accounts and the reasons why they are closed.
     pub fn set_closed(&self, accounts: BTreeMap<AccountName, Category>) {
         *self.closed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(accounts);
     }
 
-    /// The accounts that are closed, and why.
+    /// Returns the closed accounts, each with the reason why it is closed.
     #[must_use]
     pub fn closed(&self) -> Arc<BTreeMap<AccountName, Category>> {
         Arc::clone(&self.closed.read().unwrap_or_else(PoisonError::into_inner))

@@ -27,18 +27,18 @@ use crate::l10n::Locale;
 use crate::outbox::{Redactor, Target};
 use crate::supervisor::{Asked, Configured, Fleet};
 
-/// Maximum number of mistakes in an answer; the log and `herder check` have all of them.
+/// Maximum number of mistakes that the reply to `reload` lists; the log and `herder check` have all of them.
 const PROBLEMS_MAX: usize = 100;
 
-/// Maximum number of them in a stored post.
+/// Maximum number of mistakes that a post on a network lists.
 const POSTED_MAX: usize = 3;
 
-/// The source of the configuration.
+/// The place from which the configuration is read.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The file.
+    /// Path of the configuration file.
     pub file: PathBuf,
-    /// The data folder from the command line, which overrides the file's.
+    /// Path of the data folder from the command line, which takes precedence over the file's.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -70,17 +70,17 @@ impl Source {
 /// The parts that a [`Reloader`] needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The source; `None` if herder runs without a file.
+    /// The place from which the configuration is read; `None` if herder runs without a file.
     pub source: Option<Source>,
     /// The configuration at the start.
     pub config: Config,
-    /// The handle to the agents and the limits.
+    /// The handle to the fleet, whose agents and limits are changed.
     pub fleet: Fleet,
-    /// The access rules, shared with all that check them.
+    /// The access rules, shared with all parts that check them.
     pub access: Access,
     /// The redactor, shared with all that speak: it learns the new secrets before any agent receives them.
     pub redactor: Redactor,
-    /// The listener's certificate.
+    /// The certificate of the HTTP listener, which is read again; `None` if there is none.
     pub certificate: Option<Certificate>,
 }
 
@@ -93,9 +93,9 @@ pub struct Reloader {
 #[derive(Debug)]
 struct Inner {
     source: Option<Source>,
-    /// The configuration at the start; differences from it wait for the next start.
+    /// The configuration at the start; some differences from it wait for the next start.
     started: Arc<Config>,
-    /// The last valid configuration; `started` until the first reload.
+    /// The last valid configuration that was read; equal to `started` until the first reload.
     read: Mutex<Arc<Config>>,
     fleet: Fleet,
     access: Access,
@@ -114,7 +114,7 @@ impl Reloader {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Reads the file and applies its changes. Returns a notice of them.
+    /// Reads the file and applies its changes. Returns a notice that lists them.
     ///
     /// # Errors
     /// The file has mistakes, herder shuts down or has no file: then nothing has changed.
@@ -188,7 +188,7 @@ impl Reloader {
         }
     }
 
-    /// Reloads for a person; an answer that is posted is pending when this returns.
+    /// Reloads the configuration for a person's command. If the reply is posted, it is in the outbox when this returns.
     ///
     /// # Errors
     /// As for [`Reloader::reload`], or the command cannot be recorded.
@@ -202,7 +202,7 @@ impl Reloader {
 }
 
 impl Inner {
-    /// Reads the listener's certificate again.
+    /// Reads the certificate of the HTTP listener again.
     async fn read_certificate(&self) -> Result<(), Refusal> {
         let Some(certificate) = self.certificate.clone() else { return Ok(()) };
         let read = tokio::task::spawn_blocking(move || certificate.read_again()).await;
@@ -220,7 +220,7 @@ fn sentences(problems: &Problems) -> Vec<String> {
     problems.list.iter().map(|problem| problem.sentence(&problems.file)).collect()
 }
 
-/// Builds the refusal for a file with mistakes: all go to the log, some to the person.
+/// Builds the refusal for a file with mistakes: all of them go to the log, some to the person.
 fn refused(problems: &Problems) -> Refusal {
     let mut sentences = sentences(problems);
     error!("the configuration is not taken in, and nothing has changed:\n{}", sentences.join("\n"));

@@ -15,10 +15,10 @@ use crate::outbox::redact::Redactor;
 /// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum LogFormat {
-    /// Text, for people.
+    /// Log lines as text, for people.
     #[default]
     Text,
-    /// One JSON object per line, for machines.
+    /// Log lines as one JSON object each, for machines.
     Json,
 }
 
@@ -31,7 +31,7 @@ pub struct FilterError {
     why: String,
 }
 
-/// Starts logging, also of panics. A second call has no effect.
+/// Starts logging to standard error, also of panics. A second call has no effect.
 ///
 /// # Errors
 /// The filter in the environment is invalid.
@@ -56,10 +56,10 @@ pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// The variables with the filter, in order of precedence.
+/// The environment variables with the log filter, in order of precedence.
 const VARIABLES: [&str; 2] = ["HERDER_LOG", "RUST_LOG"];
 
-/// True if the environment sets a filter.
+/// Returns true if the environment sets a log filter.
 #[must_use]
 pub fn asked_for() -> bool {
     VARIABLES.iter().any(|variable| env::var(variable).is_ok_and(|value| !value.trim().is_empty()))
@@ -78,10 +78,10 @@ fn filter() -> Result<EnvFilter, FilterError> {
     Ok(EnvFilter::new("info,sled=warn"))
 }
 
-/// Standard error behind a [`Redactor`]. The formatter passes whole events, so that no secret is split.
+/// A writer to standard error that redacts secrets. The formatter passes whole events, so that no secret is split.
 struct Redacting {
     redactor: Redactor,
-    /// Each line begins with its priority, which systemd's journal takes off again.
+    /// True if each line begins with its priority, for systemd's journal, which removes it.
     is_journal: bool,
 }
 
@@ -90,7 +90,7 @@ struct Line<'a> {
     priority: Option<u8>,
 }
 
-/// True if standard error is systemd's journal, which `JOURNAL_STREAM` identifies.
+/// Returns true if standard error is systemd's journal, which `JOURNAL_STREAM` identifies.
 fn is_journal() -> bool {
     let Some(stream) = env::var("JOURNAL_STREAM").ok() else { return false };
     let Ok(found) = rustix::fs::fstat(io::stderr()) else { return false };
@@ -99,7 +99,7 @@ fn is_journal() -> bool {
     })
 }
 
-/// The priorities of syslog, as sd-daemon(3) has them.
+/// Returns the syslog priority of a log level, as in sd-daemon(3).
 fn priority(level: tracing::Level) -> u8 {
     match level {
         tracing::Level::ERROR => 3,
@@ -109,7 +109,7 @@ fn priority(level: tracing::Level) -> u8 {
     }
 }
 
-/// Text of which each line begins with its priority.
+/// Returns a text with the priority before each of its lines, as `<6>`.
 fn prefixed(text: &str, priority: u8) -> String {
     text.split_inclusive('\n').map(|line| format!("<{priority}>{line}")).collect()
 }

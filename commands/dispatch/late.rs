@@ -24,32 +24,32 @@ pub(super) const LATE_MAX: usize = 64;
 /// Maximum number of lines that took longer and are known: all unfinished ones, and the last finished ones.
 const KNOWN_MAX: usize = 2 * LATE_MAX;
 
-/// Resolves when a line that takes longer is finished. Its result is on disk then, and its reply in the outbox. For a
-/// network that notes its lines with their replies it returns the reply that must not be kept for the next herder.
+/// Future that resolves when a line that takes longer is finished. Its result is on disk then and its reply in the
+/// outbox; the future returns only a reply that must not be stored, for a network that stores lines with their replies.
 pub type Over = Shared<oneshot::Receiver<Vec<String>>>;
 
-/// The result of a line.
+/// The result of handling a line.
 #[derive(Debug)]
 pub enum Handled {
-    /// There is no reply, or it is already in the outbox.
+    /// There is no reply, or it is in the outbox already.
     Silently,
-    /// The reply for the place of the line.
+    /// The reply, to be sent to the place of the line.
     Lines(Vec<String>),
-    /// The reply to a line that only read: an author who does not get it asks again.
+    /// The reply to a line that only read something; if it is lost, the author can ask again.
     Looked(Vec<String>),
-    /// The reply that is of no use once this herder is gone, and is not kept for the next one.
+    /// The reply that is of no use after a restart of herder, and is not stored.
     Fleeting(Vec<String>),
-    /// The line takes longer.
+    /// The line takes longer than `PATIENCE`; its reply follows later.
     Late {
-        /// The remark about that, which is no reply; `None` if it was made when the line came before.
+        /// The remark that it takes longer, to be sent now; `None` if it was sent when the same line arrived before.
         told: Option<String>,
-        /// Resolves when the line is finished.
+        /// Future that resolves when the line is finished.
         over: Over,
     },
 }
 
 impl Handled {
-    /// Returns the lines to say now.
+    /// Returns the lines to send now; `None` if there are none.
     #[must_use]
     pub fn said(self) -> Option<Vec<String>> {
         match self {
@@ -60,12 +60,11 @@ impl Handled {
     }
 }
 
-/// A line that is being handled.
+/// The future of a line that is being handled.
 pub(super) type Handling = Pin<Box<dyn Future<Output = Handled> + Send>>;
 
-/// Lines that take longer, by network and id, oldest first. The adapter that brought a line may be gone before it is
-/// finished, and bring it again: it is carried out once. Finished lines stay known for a while, because their result
-/// may have been looked up just before it was on disk.
+/// Lines that take longer, by network and message id, oldest first. A network that delivers such a line again, e.g.
+/// after a reconnection, gets the same result. Finished lines stay known for a while.
 #[derive(Default)]
 pub(super) struct InHand(VecDeque<((NetworkName, String), Over)>);
 
@@ -86,7 +85,7 @@ impl InHand {
 }
 
 impl Dispatcher {
-    /// Returns the pending result of a line that comes again while it is being handled.
+    /// Returns the pending result of a line that is delivered again while it is being handled; else `None`.
     pub(super) fn in_hand(&self, inbound: &Inbound) -> Option<Handled> {
         let message = inbound.message.as_deref()?;
         let in_hand = self.inner.in_hand.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +93,7 @@ impl Dispatcher {
         Some(Handled::Late { told: None, over })
     }
 
-    /// Continues a line that takes longer. It is not waited for when herder ends.
+    /// Continues a line that takes longer in a task of its own, which is not waited for when herder ends.
     pub(super) fn go_on(&self, inbound: Inbound, now: Timestamp, handling: Handling) -> Handled {
         let inner = &self.inner;
         let voice = inner.voice(inner.locale_on(&inbound.author.network), now);
@@ -128,8 +127,8 @@ impl Dispatcher {
 }
 
 impl Inner {
-    /// Posts the reply to a line that took long through the outbox, because its adapter does not wait any more.
-    /// Returns the rest to say: see [`Over`].
+    /// Posts the reply to a line that took long through the outbox, because its adapter does not wait any more. Returns
+    /// the lines that are still to be sent: see [`Over`].
     async fn answer_late(&self, inbound: &Inbound, handled: Handled) -> Vec<String> {
         let body = match handled {
             Handled::Fleeting(lines) if notes_lines_with_answers(&inbound.author.network) => return lines,

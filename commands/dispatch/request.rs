@@ -15,7 +15,8 @@ use crate::journal::Recorded;
 use crate::l10n::Locale;
 
 impl Dispatcher {
-    /// Answers a request of the shell: its author is the user that herder runs as, an admin.
+    /// Carries out a command from the shell, which arrives over the local socket: its author is the user that herder
+    /// runs as, an admin.
     pub async fn request(&self, name: &str, args: &[String]) -> Reply {
         let inner = &*self.inner;
         inner.fleet.catch_up().await;
@@ -28,8 +29,9 @@ impl Dispatcher {
         self.carry_out(asking, (name, args), heard, true).await
     }
 
-    /// Answers a request over HTTP, in the words of `locale` or else in those of a shell. One that only reads is
-    /// recorded if `is_recorded`: an open page repeats it again and again.
+    /// Carries out a command that arrives over HTTP and replies in `locale`, or else in the language of the posts. A
+    /// command that only reads is recorded in the audit trail only if `is_recorded`, because an open page repeats it
+    /// again and again.
     ///
     /// # Errors
     /// The reply, if the author may not have this done.
@@ -43,8 +45,8 @@ impl Dispatcher {
         self.request_with((author, None), (name, args), locale, is_recorded).await
     }
 
-    /// As [`Dispatcher::request_of`], under a key: with the decision it is on disk that it was made, and what it came to
-    /// ([`crate::supervisor::Replied`]).
+    /// Carries out a command like [`Dispatcher::request_of`], under a key: the decision is stored with the key and its
+    /// result ([`crate::supervisor::Replied`]), so that a repeated request is not carried out again.
     ///
     /// # Errors
     /// The author may not have this done: what they are told.
@@ -57,7 +59,7 @@ impl Dispatcher {
         self.request_with((author, Some(key)), asked, None, true).await
     }
 
-    /// The answer to a command of which the notice alone is known.
+    /// Returns the reply to a command that was carried out before, of which only the notice is stored.
     pub(crate) fn reply_of(&self, notice: &Notice) -> Reply {
         let inner = &*self.inner;
         let voice = inner.voice(&inner.typed, clock::now());
@@ -86,7 +88,8 @@ impl Dispatcher {
         Ok(self.carry_out(asking, (name, args), heard, is_recorded).await)
     }
 
-    /// An entry of the journal as `history` has it for programs, without secrets; `None`: that role may not see it.
+    /// Returns a journal entry as JSON for programs, as `history` shows it to somebody with `role`; `None` if that role
+    /// may not see it.
     pub(crate) fn seen_by(&self, role: Role, recorded: Recorded) -> Option<Data> {
         let seen = history::seen_by(role, recorded)?;
         Some(self.inner.without_secrets(json!(seen)))
@@ -136,29 +139,29 @@ impl Dispatcher {
     }
 }
 
-/// The author of a request, and the form of the reply.
+/// The author of a request that is no chat line, and the form of its reply.
 struct Asking<'a> {
     author: &'a Author,
     standing: &'a Standing,
-    /// Place of the request in the audit trail.
+    /// Name of the request's place in the audit trail.
     place: &'static str,
     locale: &'a Locale,
-    /// Key under which its decision is remembered.
+    /// Key under which the decision is stored; `None` for a request that is not repeated.
     key: Option<String>,
 }
 
-/// A reply to a request.
+/// The reply to a request that is no chat line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// True if it was carried out.
+    /// True if the command was carried out.
     pub ok: bool,
-    /// Lines for people.
+    /// The reply as lines for people.
     pub lines: Vec<String>,
-    /// Data for programs.
+    /// The reply as JSON for programs; `None` if there is none.
     pub data: Option<Data>,
 }
 
-/// Returns the author of requests over the local socket.
+/// Returns the author of requests over the local socket: the user that herder runs as.
 fn local_author() -> Author {
     let nick = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
     Author {

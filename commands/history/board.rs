@@ -5,7 +5,7 @@ use crate::commands::say::Voice;
 use crate::core::board::BoardEvent;
 use crate::core::id::AgentName;
 
-/// Formats one event of the board.
+/// Formats one event of the task board as a line of `history`.
 pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
     let next = |to: &Option<AgentName>| to.as_ref().map(AgentName::to_string).unwrap_or_default();
     match event {

@@ -11,11 +11,11 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
 
-/// Place of a task.
+/// The place of a task: with an agent (being worked on, or waiting), on the board, moving between them, or ended.
 pub(crate) enum Place<'a> {
     Current(&'a Work),
     Queued(&'a Work),
-    /// Handed back by its agent, and not recorded by the board yet.
+    /// The task was handed back by its agent, and the board has not recorded it yet.
     Moving(&'a Work),
     Over(&'a FinishedTask),
     Boarded(&'a Boarded),
@@ -53,14 +53,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A task in a list.
+/// A task for `task list` or `task show`, with its holder and place.
 pub(crate) struct Listed<'a> {
-    /// The agent that has it; `None`: the board.
+    /// The agent that has the task; `None` for the board.
     agent: Option<&'a AgentName>,
     place: Place<'a>,
 }
 
-/// Returns a task of one agent, in any place.
+/// Finds a task of one agent by its number: running, waiting or ended.
 pub(crate) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
     let open =
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
@@ -68,14 +68,14 @@ pub(crate) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
         .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
 }
 
-/// Returns a task of the board.
+/// Finds a task of the board by its number, also an ended one.
 pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
     let over = || board.finished.iter().find(|done| done.work.id == id).map(Place::Over);
     let place = board.tasks.get(&id).map(Place::Boarded).or_else(over)?;
     Some(Listed { agent: None, place })
 }
 
-/// Returns a task that an agent has handed back, before the board or another agent has it.
+/// Finds a task that an agent has handed back, before the board or another agent has it.
 pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option<Listed<'a>> {
     let known = board.tasks.contains_key(&id) || on_board(board, id).is_some();
     if known || views.iter().any(|view| find(&view.agent, id).is_some()) {
@@ -85,8 +85,8 @@ pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option
     Some(Listed { agent: None, place: Place::Moving(work) })
 }
 
-/// Returns all tasks: open ones first, those of the board before others, in the order of work; then ended ones, the
-/// latest first.
+/// Returns all tasks in the order of the list: open ones first (the board's, then the agents', in the order of work),
+/// then ended ones, the latest first.
 pub(crate) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
     let mut boarded: Vec<&Boarded> = board.into_iter().flat_map(|board| board.tasks.values()).collect();
     boarded.sort_by_key(|boarded| std::cmp::Reverse(boarded.work.card().priority));
@@ -113,22 +113,22 @@ pub(crate) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Lis
 }
 
 impl<'a> Listed<'a> {
-    /// The agent that has it; `None`: the board.
+    /// Returns the agent that has the task; `None` for the board.
     pub(crate) fn agent(&self) -> Option<&'a AgentName> {
         self.agent
     }
 
-    /// The task itself.
+    /// Returns the task itself.
     pub(crate) fn work(&self) -> &'a Work {
         self.place.work()
     }
 
-    /// Name of its state in data.
+    /// Returns the name of the task's state in data for programs.
     pub(crate) fn key(&self) -> &'static str {
         self.place.state()
     }
 
-    /// Its end, if it has ended.
+    /// Returns how the task ended; `None` if it is open.
     pub(crate) fn over(&self) -> Option<&'a FinishedTask> {
         match &self.place {
             Place::Over(done) => Some(done),
@@ -193,7 +193,7 @@ impl<'a> Listed<'a> {
         data
     }
 
-    /// Describes the whole task.
+    /// Formats the reply of `task show`: everything about one task.
     pub(super) fn shown(&self, desk: &Desk<'_>, views: &[View], board: &Board) -> Answer {
         let voice = desk.voice();
         let work = self.place.work();
@@ -235,7 +235,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Returns the card of a task, if it has entries.
+/// Formats a task's priority, requirements and parent task; `None` if it has none of them.
 fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
     let card = work.card();
     let mut pieces = Vec::new();
@@ -251,7 +251,7 @@ fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
     (!pieces.is_empty()).then(|| pieces.join(DOT))
 }
 
-/// Formats a part of the shown task.
+/// Formats one part of a split task as a line of `task show`.
 fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> String {
     let with = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, part.id)?));
     let over = |listed: &Listed<'_>| part.end.is_none() || listed.place.is_over();

@@ -83,7 +83,7 @@ mod tests {
         assert!(!mask_matches(&pattern, &shown));
     }
 
-    /// Matches by trying every split, for comparison.
+    /// Reference implementation of `glob` for a test: matches by trying every split.
     fn slow_glob(pattern: &[char], text: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -4,8 +4,8 @@ use super::mask::mask_matches;
 use crate::chat::Author;
 use crate::config::{DISCORD_NETWORK, Subject};
 
-/// Returns the proof that `author` is `subject`, `None` if there is none. The inner `None` is the proof of `*`
-/// without an identity.
+/// Checks whether `author` is the `subject` of an access rule: `None` if not, else the identity that proves it, as
+/// recorded (`account:alice`). The inner `None` means that the network confirms no identity, which suffices for `*`.
 pub(super) fn proof(subject: &Subject, author: &Author) -> Option<Option<String>> {
     match subject {
         Subject::Everyone => Some(vouched(author)),
@@ -35,7 +35,8 @@ pub(super) fn on_discord(author: &Author) -> bool {
     author.network.as_str() == DISCORD_NETWORK
 }
 
-/// Returns the strongest identity that the network confirms, for the record alone.
+/// Returns the strongest identity of `author` that the network confirms, for the records: `discord:<id>`,
+/// `account:<name>` or `mask:<hostmask>`. It gives no role.
 pub(super) fn vouched(author: &Author) -> Option<String> {
     if on_discord(author) {
         return author.account.as_ref().map(|user| format!("discord:{user}"));
@@ -47,7 +48,8 @@ pub(super) fn vouched(author: &Author) -> Option<String> {
     )
 }
 
-/// Returns the person's name on other networks, with the network, since several networks have accounts.
+/// Returns the author's account with its network (`libera:alice`, `discord:123`), to list the linked identities of one
+/// person. `None` without an account.
 pub(super) fn known_as(author: &Author) -> Option<String> {
     let account = author.account.as_deref()?;
     Some(if on_discord(author) {

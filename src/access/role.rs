@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 pub enum Role {
     /// Anyone, known or not: only commands that neither show nor change anything about agents (`whoami`, `link`).
     Anybody,
-    /// May look: status, log, help.
+    /// The role that may look: status, log, help.
     Viewer,
-    /// May steer: pause, resume, abort, tasks, work.
+    /// The role that may steer agents: pause, resume, abort, tasks, work.
     Operator,
-    /// May change the fleet: add, edit and remove agents.
+    /// The role that may change the fleet: add, edit and remove agents.
     Admin,
 }
 

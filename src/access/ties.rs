@@ -12,7 +12,7 @@ use crate::config::DISCORD_NETWORK;
 use crate::core::id::NetworkName;
 use crate::journal::Tie;
 
-/// Time after which roles from Discord expire elsewhere, whether or not Discord can still be asked.
+/// Maximum age of the Discord roles of a linked user on other networks, counted from Discord's last report of them.
 const STALE: Duration = Duration::from_secs(600);
 
 /// Links between Discord users and services accounts. Cheap to clone; all clones share the state.
@@ -22,19 +22,19 @@ pub struct Ties(Arc<RwLock<Known>>);
 #[derive(Debug, Default)]
 struct Known {
     ties: BTreeSet<Tie>,
-    /// Role ids of linked Discord users, with the time at which Discord reported them.
+    /// Discord role ids of linked users, by Discord user id, with the time at which Discord reported them.
     roles: BTreeMap<String, (Instant, Vec<String>)>,
 }
 
 impl Ties {
-    /// Replaces all links.
+    /// Replaces all links between Discord users and services accounts.
     pub fn set(&self, ties: BTreeSet<Tie>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.roles.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
         known.ties = ties;
     }
 
-    /// Returns all links.
+    /// Returns all links between Discord users and services accounts.
     #[must_use]
     pub fn all(&self) -> BTreeSet<Tie> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).ties.clone()
@@ -48,7 +48,7 @@ impl Ties {
         }
     }
 
-    /// Returns the author's identities on other networks.
+    /// Returns the author's linked identities on other networks; empty if the person has linked none.
     pub(super) fn others(&self, author: &Author) -> Vec<Author> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let Some(shown) = author.account.as_deref().filter(|shown| is_account(shown)) else {

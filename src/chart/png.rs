@@ -5,13 +5,13 @@ use tiny_skia::{Color, Paint, Pixmap, PremultipliedColorU8, Rect, Transform};
 
 use super::{Anchor, Chart, Ink, LEGEND, SERIES_MAX, SIZE, Shape};
 
-/// Roboto by Google, Apache License 2.0, cut down to the letters of Western Europe.
+/// Font of the text in charts: Roboto by Google, Apache License 2.0, reduced to the letters of Western Europe.
 const FONT: &[u8] = include_bytes!("roboto.ttf");
 
-/// Pixels for each unit of the chart: sharp on a telephone, and some tens of kB.
+/// Number of pixels per unit of the chart's coordinates: sharp on a telephone, and some tens of kB per picture.
 const SCALE: f32 = 2.0;
 
-/// Height of letters, in units of the chart.
+/// Height of the text in a chart, in units of the chart's coordinates.
 const LETTERS: f32 = 13.0;
 
 /// Colours of series on a white ground; each has a contrast of at least 3 to it and differs from its neighbours in lightness.
@@ -25,12 +25,13 @@ const COLOURS: [(u8, u8, u8); SERIES_MAX + 1] = [
     (0x6b, 0x72, 0x80),
 ];
 
-/// Colours of lines across the chart, of caps, and of letters.
+/// Colours as red, green and blue: `GRID` of grid lines, `CAP` of lines that mark a cap, `INK` of text.
 const GRID: (u8, u8, u8) = (0xd5, 0xd9, 0xde);
 const CAP: (u8, u8, u8) = (0xa3, 0x20, 0x2a);
 const INK: (u8, u8, u8) = (0x3f, 0x46, 0x50);
 
-/// Draws a chart. `None`: it could not be drawn, which is logged.
+/// Draws a chart as the bytes of a PNG file; `amount` formats the labels of its scale. `None` if drawing fails, which
+/// is logged.
 #[must_use]
 pub fn png(chart: &Chart, amount: impl Fn(f64) -> String) -> Option<Vec<u8>> {
     let font = FontRef::try_from_slice(FONT)
@@ -61,7 +62,7 @@ pub fn png(chart: &Chart, amount: impl Fn(f64) -> String) -> Option<Vec<u8>> {
     picture.encode_png().inspect_err(|reason| tracing::error!(%reason, "a chart could not be written")).ok()
 }
 
-/// A length of the chart, in pixels.
+/// Converts a length from units of the chart to pixels.
 #[expect(clippy::cast_possible_truncation, reason = "lengths of a picture")]
 fn pixels(length: f64) -> f32 {
     length as f32 * SCALE
@@ -75,7 +76,7 @@ fn fill(picture: &mut Pixmap, (red, green, blue): (u8, u8, u8), (x, y, width, he
     }
 }
 
-/// Writes words; `y` is their base line. Letters that the font lacks are left out.
+/// Draws text into the picture; `y` is its base line. Letters that the font lacks are left out.
 fn write(picture: &mut Pixmap, font: &FontRef<'_>, (x, y): (f64, f64), anchor: Anchor, words: &str) {
     let scale = PxScale::from(LETTERS * SCALE);
     let scaled = font.as_scaled(scale);
@@ -97,7 +98,7 @@ fn write(picture: &mut Pixmap, font: &FontRef<'_>, (x, y): (f64, f64), anchor: A
     }
 }
 
-/// Puts ink on a pixel, as much of it as a letter covers.
+/// Mixes the text's colour into one pixel; `coverage` is the share of the pixel that the letter covers, from 0 to 1.
 fn blend(picture: &mut Pixmap, (left, top): (f32, f32), (right, down): (u32, u32), coverage: f32) {
     #[expect(clippy::cast_possible_truncation, reason = "places in a picture")]
     let (x, y) = (i64::from(left as i32) + i64::from(right), i64::from(top as i32) + i64::from(down));

@@ -1,4 +1,4 @@
-//! Usage by hour or day, as a chart and as rows.
+//! Recorded usage of tokens and dollars per hour or day, as a chart and as CSV.
 
 use std::fmt::Write as _;
 
@@ -7,37 +7,38 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Books, DAYS_KEPT, Page, Standing, Unit, Window, amount, day, hour};
 
-/// Hours that are shown.
+/// Number of hours that a chart by hour shows, up to the present one.
 const HOURS: i64 = 24;
 
-/// Owners of a bar's parts.
+/// The division of each bar of a usage chart: by agent or by account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
-    /// A part for each agent.
+    /// Divides each bar by agent.
     #[default]
     Agent,
-    /// A part for each account.
+    /// Divides each bar by account.
     Account,
 }
 
-/// A chart of what was used.
+/// Settings of a chart of recorded usage (tokens or dollars).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spending {
-    /// A bar for each hour of a day, or for each day of a month.
+    /// The period of one bar: an hour, for the last 24 hours, or a day, for all days that are kept.
     pub window: Window,
-    /// In dollars or tokens.
+    /// The unit of the bars: US dollars or tokens.
     pub unit: Unit,
-    /// Owners of the parts.
+    /// The division of each bar.
     pub by: By,
 }
 
-/// Beginning of a window, in milliseconds since the epoch.
+/// Converts the number of an hour or day since the epoch to the time at which it begins, in milliseconds since the
+/// epoch.
 fn begins(window: Window, at: i64) -> i64 {
     let length = if window == Window::Day { 86_400_000 } else { 3_600_000 };
     at.saturating_mul(length)
 }
 
-/// The moment in UTC, as hours and days are counted.
+/// Formats the beginning of an hour or day in UTC, the zone in which hours and days are counted.
 fn written(window: Window, at: i64, format: &str) -> String {
     jiff::Timestamp::from_millisecond(begins(window, at))
         .map_or_else(|_| at.to_string(), |moment| moment.strftime(format).to_string())
@@ -48,7 +49,9 @@ fn pages(books: &Books, window: Window) -> impl Iterator<Item = &Page> {
 }
 
 impl Spending {
-    /// The chart of these books; `said` is the whole in a sentence, `others` what is too small for a colour of its own.
+    /// Builds the chart from each agent's recorded usage. `said` is a summary in one sentence; `others` labels the part
+    /// of a bar that is too small for a colour of its own; each of `caps` with the same period and unit is drawn as a
+    /// line.
     #[must_use]
     pub fn chart(
         self,
@@ -81,7 +84,7 @@ impl Spending {
     }
 }
 
-/// All that the books have for a window, as comma-separated values.
+/// Formats all recorded usage per hour or day as comma-separated values, with one row per agent and period.
 #[must_use]
 pub fn csv(books: &[(AgentName, Books)], window: Window) -> String {
     let mut csv = String::from(
@@ -107,13 +110,14 @@ pub fn csv(books: &[(AgentName, Books)], window: Window) -> String {
     csv
 }
 
-/// A name as a field: no program that reads it takes it for a formula.
+/// Quotes a name as a CSV field; a leading `'` keeps spreadsheets from reading it as a formula.
 fn field(name: &str) -> String {
     let safe = if name.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     format!("\"{safe}{}\"", name.replace('"', "\"\""))
 }
 
-/// Sums of calendar months (UTC), the latest first, as far as days are kept: the month, tokens and dollars.
+/// Returns the usage of each calendar month (UTC), latest first, as far back as days are kept: the month (`2027-01`),
+/// tokens and US dollars.
 #[must_use]
 pub fn months(books: &[(AgentName, Books)]) -> Vec<(String, u64, f64)> {
     let mut months: std::collections::BTreeMap<String, (u64, f64)> = std::collections::BTreeMap::new();

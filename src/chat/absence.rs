@@ -5,22 +5,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Minimum absence after which backlogs are shortened.
+/// Minimum time without a delivery to a network after which backlogs are shortened.
 pub(super) const ABSENCE: Duration = Duration::from_secs(60);
 
-/// The silence since the last delivered message; holds `None` while there is none. Clones share the same state.
+/// Measures the time for which no message could be delivered to a network; holds `None` while deliveries succeed.
+/// Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Silence(Arc<Mutex<Option<Since>>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Since {
     noticed: Instant,
-    /// The duration of the silence at that moment.
+    /// Duration of the silence before `noticed`.
     before: Duration,
 }
 
 impl Silence {
-    /// Creates the silence of a new process; `away` is the time since the previous process was last alive.
+    /// Creates the state of a new process, in a silence since the previous process ended: `away` is the time since
+    /// that.
     #[must_use]
     pub fn after(away: Duration) -> Self {
         Self(Arc::new(Mutex::new(Some(Since { noticed: Instant::now(), before: away }))))
@@ -32,7 +34,7 @@ impl Silence {
         away.map(Self::after).unwrap_or_default()
     }
 
-    /// Starts a silence, unless one has begun before.
+    /// Records that a delivery has failed: a silence begins, unless one has begun before.
     pub(super) fn begins(&self, now: Instant) {
         let begins = Since { noticed: now, before: Duration::ZERO };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(begins);
@@ -44,8 +46,8 @@ impl Silence {
         since.map_or(Duration::ZERO, |since| since.lasts(now))
     }
 
-    /// Returns true if the silence lasted at least `long` when an adapter starts, and ends it then. The time before
-    /// the process started counts once; a silence caused by failing requests continues.
+    /// Returns true if the silence has lasted at least `long` when an adapter starts, and ends it then. The time before
+    /// the process started counts only once; a silence caused by failing requests continues.
     pub(super) fn was(&self, long: Duration, now: Instant) -> bool {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_long = since.is_some_and(|since| since.lasts(now) >= long);

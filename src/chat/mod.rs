@@ -21,8 +21,8 @@ use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::outbox::Target;
 
-/// Returns true if the network acknowledges a line only together with its answer, and delivers an unacknowledged line
-/// again. On such a network a record of the line does not prove that it was answered.
+/// Returns true if the network acknowledges a line only together with its answer and delivers an unacknowledged line
+/// again, as Discord does. On such a network a record of the line does not prove that it was answered.
 #[must_use]
 pub fn notes_lines_with_answers(network: &NetworkName) -> bool {
     network.as_str() == DISCORD_NETWORK
@@ -40,12 +40,12 @@ pub enum Place {
         /// The network's id of the thread.
         id: String,
     },
-    /// A private conversation with this nick.
+    /// A private conversation with the person of this nick.
     Direct(String),
 }
 
 impl Place {
-    /// Returns the channel that gives the line its context; `None` if it is private.
+    /// Returns the channel of the place; for a thread the channel around it, `None` for a private conversation.
     #[must_use]
     pub fn channel(&self) -> Option<&str> {
         match self {
@@ -65,9 +65,9 @@ pub struct Author {
     /// Services account, from a tag set by the server or from a lookup that no other login can have overtaken; on
     /// Discord the user's id.
     pub account: Option<String>,
-    /// `nick!user@host`, on IRC.
+    /// The author's `nick!user@host` on IRC; `None` elsewhere.
     pub mask: Option<String>,
-    /// Ids of the author's roles on the server, on Discord.
+    /// Ids of the author's roles on the Discord server; empty elsewhere.
     pub roles: Vec<String>,
     /// The way by which the line reached herder.
     pub origin: Origin,
@@ -82,14 +82,14 @@ impl Author {
     }
 }
 
-/// The way by which an author reached herder.
+/// The way by which a line or request reached herder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A chat network.
+    /// The line was said on a chat network.
     Network,
-    /// The local socket, which only the user that runs herder can open: an admin.
+    /// The request came over the local socket, which only the user that runs herder can open: an admin.
     LocalSocket,
-    /// An API token, which carries its role.
+    /// The request came over HTTP with an API token, which carries its role.
     Token(Role),
 }
 
@@ -99,37 +99,40 @@ pub enum Origin {
 /// text is passed on, e.g. to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The form in the text: `<@123>`.
+    /// The mention as it stands in the text: `<@123>`.
     pub written: String,
-    /// The form that people read: `@alice`.
+    /// The mention as people read it: `@alice`.
     pub shown: String,
-    /// True if a line that begins with the mention is addressed to it: for people and their roles, not for channels.
+    /// True if a line that begins with the mention is addressed to the mentioned one: for people and their roles, not
+    /// for channels.
     pub addresses: bool,
 }
 
 /// One live line. Replayed history, notices, lines of other bots and herder's own echo never become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
-    /// The person who said it.
+    /// The person who said the line.
     pub author: Author,
     /// The channel, thread or private conversation in which it was said.
     pub place: Place,
-    /// The text, without line breaks and control characters. Mentions stand in it as in [`Mention::written`].
+    /// The text of the line, without line breaks and control characters. Mentions stand in it as in
+    /// [`Mention::written`].
     pub text: String,
-    /// People, roles and channels mentioned by id, apart from herder itself. Empty on networks where people type names.
+    /// The people, roles and channels that the line mentions by id, apart from herder itself. Empty on networks where
+    /// people type names.
     pub mentions: Vec<Mention>,
-    /// Text of attachments. It is passed on with a task, and is not read as part of a command.
+    /// Text of the files attached to the line. It is passed on with a task, and is not read as part of a command.
     pub attached: String,
-    /// herder's own nick on that network at that time, to recognise `herder: help`.
+    /// herder's own nick on the network at that time, to recognise lines such as `herder: help`.
     pub own_nick: String,
-    /// The time at which it was said.
+    /// Time at which the line was said.
     pub at: Timestamp,
-    /// The network's id of the message, where messages have ids.
+    /// The network's id of the line; `None` if the network has no message ids.
     pub message: Option<String>,
 }
 
 impl Inbound {
-    /// Returns the thread of the line, if it was said in one.
+    /// Returns the thread in which the line was said; `None` if it was said elsewhere.
     #[must_use]
     pub fn thread(&self) -> Option<ChatThread> {
         match &self.place {
@@ -140,7 +143,7 @@ impl Inbound {
         }
     }
 
-    /// Returns `words` of this line with each mention replaced by the name that people read.
+    /// Returns `words`, a part of this line, with each mention replaced by the name that people read.
     #[must_use]
     pub fn spelled_out(&self, words: &str) -> String {
         let mut out = String::with_capacity(words.len());
@@ -161,49 +164,49 @@ impl Inbound {
 /// State of a network's connection, for `status` and the root supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkState {
-    /// Connecting, or waiting for the next attempt.
+    /// herder is connecting, or waits for the next attempt.
     Connecting {
-        /// Failed attempts in a row.
+        /// Number of failed attempts in a row.
         attempts: u32,
-        /// Reason of the last failure.
+        /// Reason of the last failure; `None` before the first.
         reason: Option<Detail>,
     },
-    /// Registered, with the channels joined.
+    /// herder is connected, with the channels joined.
     Up {
-        /// The time since which it is up.
+        /// Time since which the connection is up.
         since: Timestamp,
-        /// The services' words if they refused the password and herder continues without an account.
+        /// The services' reason for refusing herder's password, if herder continues without an account; else `None`.
         unidentified: Option<Detail>,
     },
-    /// Banned; the next attempt is made when the ban may be over.
+    /// herder is banned; the next attempt is made when the ban may be over.
     Barred {
-        /// Failed attempts in a row.
+        /// Number of failed attempts in a row.
         attempts: u32,
-        /// The server's words, and the time of the next attempt.
+        /// The server's reason, with the time of the next attempt.
         reason: Detail,
     },
-    /// Given up for good, e.g. because of a wrong password.
+    /// The network was given up for good, e.g. because of a wrong password.
     Refused {
-        /// The reason of the refusal.
+        /// Reason why the network was given up.
         reason: Detail,
     },
 }
 
-/// A change of a network's state, sent to the root supervisor.
+/// The report of a change of a network's connection, for the root supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkReport {
-    /// The network.
+    /// The network whose connection has changed.
     pub network: NetworkName,
-    /// The new state.
+    /// The new state of the connection.
     pub state: LinkState,
 }
 
-/// A channel that herder wants to join, with its topic.
+/// A channel in which herder wants to be, with its topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelWanted {
     /// The target whose posts go to this channel.
     pub target: Target,
-    /// The topic; `None` leaves the present one alone.
+    /// The wanted topic of the channel; `None` leaves the present one alone.
     pub topic: Option<String>,
     /// The only network on which the channel is wanted; `None` for every network.
     pub network: Option<NetworkName>,

@@ -5,42 +5,43 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The default first wait.
+/// Default first wait between two connection attempts to a network.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
-/// The default maximum, as a multiple of the first wait: the default of `reconnect_max` in `[networks]`.
+/// Default maximum wait between two connection attempts, as a multiple of the first: the default of `reconnect_max` in
+/// `[networks]`.
 pub(crate) const MOST: u32 = 30;
-/// The minimum wait if the server says that herder connects too often.
+/// Minimum wait before the next attempt if the server says that herder connects too often.
 const THROTTLED: Duration = Duration::from_secs(60);
-/// The first wait after a ban; it doubles up to [`BARRED_MAX`].
+/// First wait after a ban whose duration is unknown; it doubles up to [`BARRED_MAX`].
 pub(crate) const BARRED: Duration = Duration::from_secs(60);
-/// The longest wait after a ban whose duration is unknown.
+/// Maximum wait after a ban whose duration is unknown.
 const BARRED_MAX: Duration = Duration::from_secs(3600);
-/// A link that was up for this long resets the backoff.
+/// Time for which a link has to be up to reset the count of failures.
 const GOOD: Duration = Duration::from_secs(60);
 
 /// The reason why a link ended or could not be established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The connection broke or failed.
+    /// The connection broke, or could not be made.
     Lost,
     /// The server says that herder connects too often.
     Throttled,
-    /// The server has banned herder, for this long if it says so.
+    /// The server has banned herder, for this time if it states one.
     Barred(Option<Duration>),
 }
 
-/// The number of failed attempts in a row, and the wait that follows from it.
+/// Counts failed connection attempts in a row and determines the growing wait before the next one.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     first: Duration,
-    /// The longest wait, as a multiple of the first.
+    /// Maximum wait, as a multiple of the first.
     most: u32,
     attempts: u32,
-    /// Number of bans in a row.
+    /// Number of bans in a row, from which the wait after a further one follows.
     bans: u32,
-    /// The first wait after a ban whose duration is unknown.
+    /// First wait after a ban whose duration is unknown; it doubles.
     barred: Duration,
-    /// The time of the next attempt.
+    /// Time of the next attempt; `None` for at once.
     next: Option<Instant>,
 }
 
@@ -56,7 +57,7 @@ impl Backoff {
         Self { first, most, attempts: 0, bans: 0, barred: BARRED, next: None }
     }
 
-    /// Changes the first wait and the maximum, and keeps the count of failures.
+    /// Sets the first wait and the maximum anew, and keeps the count of failures.
     pub(crate) fn begin_with(&mut self, first: Duration, most: u32) {
         self.first = first;
         self.most = most;
@@ -67,7 +68,7 @@ impl Backoff {
         self.barred = barred;
     }
 
-    /// Number of failed attempts in a row.
+    /// Returns the number of failed attempts in a row.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
     }

@@ -23,13 +23,13 @@ use crate::runtime::isolation::PUSH;
 use crate::runtime::{codex, environment};
 use crate::webhook;
 
-/// Maximum time for a server to let herder in; some look up names for half a minute first.
+/// Maximum time for a login to a chat server in `herder check`; some servers look up names for half a minute first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Maximum time for a folder to answer whether it can be used.
+/// Maximum time for `herder check` to examine a folder, whose file system may not answer.
 const FOLDER_WITHIN: Duration = Duration::from_secs(6);
 
-/// The result of one check.
+/// The result of one check of `herder check`, with its text for the person.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     verdict: Verdict,
@@ -39,7 +39,7 @@ pub(super) struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Good,
-    /// herder works with it, but not completely.
+    /// herder works with the checked setting, but not completely.
     Note,
     Bad,
 }
@@ -68,7 +68,8 @@ impl From<discord::Finding> for Finding {
     }
 }
 
-/// Runs all checks, reports them, and returns the exit code.
+/// Runs all checks of `herder check`, prints their results and returns the exit code. `offline` leaves out the servers;
+/// `webhooks` adds a test event for each webhook.
 pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode {
     let file = global.config.display().to_string();
     let config = match config::load(&global.config) {
@@ -120,7 +121,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     ExitCode::from(super::FAILED)
 }
 
-/// Whether the listener of `[http]` can encrypt, where it is to.
+/// Checks that the TLS certificate of `[http]` can be read; `None` if none is configured.
 fn certificate(config: &Config) -> Option<Finding> {
     let files = config.http.as_ref()?.tls.as_ref()?;
     Some(match Certificate::read(files) {
@@ -208,7 +209,7 @@ fn workspace(agent: &AgentSpec) -> Option<Finding> {
     (agent.permissions != Permissions::ReadOnly).then(|| folder(&format!("{name}: workspace"), path))
 }
 
-/// Checks that an agent's program can be run with the agent's environment.
+/// Checks that an agent's program can be found and executed with the environment that the agent gets.
 fn program(agent: &AgentSpec) -> Finding {
     let default = match agent.runtime {
         Runtime::Claude => "claude",
@@ -223,7 +224,7 @@ fn program(agent: &AgentSpec) -> Finding {
     )
 }
 
-/// Checks that an agent's sandbox program can be run.
+/// Checks that an agent's sandbox program can be found and executed; `None` if the agent has no sandbox.
 fn sandbox(agent: &AgentSpec) -> Option<Finding> {
     let program = agent.sandbox.first()?;
     let found = runnable(program, "sandbox", &agent.workspace, &agent.env, &agent.inherit_env);
@@ -233,7 +234,8 @@ fn sandbox(agent: &AgentSpec) -> Option<Finding> {
     ))
 }
 
-/// Checks whether a sandbox binds a HOME that is not the agent's own, which the agent can then read.
+/// Returns a note if an agent's sandbox contains `{home}` although the agent has no HOME of its own: it can then read
+/// the HOME of the user who starts herder.
 fn shared_home(agent: &AgentSpec) -> Option<Finding> {
     let named = agent.sandbox.iter().any(|word| word.contains("{home}"));
     (named && !agent.own_home).then(|| Finding {
@@ -245,7 +247,7 @@ fn shared_home(agent: &AgentSpec) -> Option<Finding> {
     })
 }
 
-/// Checks that the files exist that are linked into an agent's own HOME.
+/// Checks that the login files which are to be linked into an agent's own HOME exist in `home`.
 fn credentials(agent: &AgentSpec, home: Option<&Path>) -> Vec<Finding> {
     let files = agent.credentials.iter().filter(|entry| !PUSH.contains(&entry.as_str()));
     let look = |entry: &String| {
@@ -266,7 +268,8 @@ fn credentials(agent: &AgentSpec, home: Option<&Path>) -> Vec<Finding> {
     files.map(look).collect()
 }
 
-/// Checks whether the HOME that an agent shares contains passwords that tools find by themselves.
+/// Returns a note if an agent can read the file `.netrc` of the HOME that it shares, from which git and curl take
+/// passwords.
 fn netrc(agent: &AgentSpec, home: Option<&Path>) -> Option<Finding> {
     let inherited = || home.filter(|_| agent.inherit_env.iter().any(|name| name == "HOME"));
     let home = agent.env.get("HOME").map(Path::new).or_else(inherited)?;
@@ -282,7 +285,8 @@ fn netrc(agent: &AgentSpec, home: Option<&Path>) -> Option<Finding> {
     })
 }
 
-/// Checks that the evaluator's program can be run. If the default one is missing, herder works with less.
+/// Checks that the evaluator's program can be executed; `None` if none is configured. A missing default program is only
+/// a note, because herder works without it.
 fn evaluator(settings: &Evaluator) -> Option<Finding> {
     let program = settings.command.first().filter(|_| settings.asks())?;
     let finding = match runnable(program, "command", Path::new("/"), &settings.env, &settings.inherit_env) {
@@ -299,7 +303,7 @@ fn evaluator(settings: &Evaluator) -> Option<Finding> {
     Some(finding)
 }
 
-/// Checks that the evaluator has a credential. Its validity shows only when it is used.
+/// Checks that a credential for the evaluator exists. Its validity shows only when it is used.
 fn logged_in(settings: &Evaluator, path: &str) -> Finding {
     let own = environment::own_without(&BTreeSet::new());
     let credential = Credential::find(settings, &own);
@@ -310,8 +314,8 @@ fn logged_in(settings: &Evaluator, path: &str) -> Finding {
     }
 }
 
-/// Returns the location of a program that is started in `folder` with this environment, or the problem with it.
-/// `setting` is the key to name.
+/// Searches a program that is started in `folder` with this environment. Returns its path, or a description of the
+/// problem, which names the key `setting` of the configuration.
 fn runnable(
     program: &str,
     setting: &str,
@@ -342,7 +346,7 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Checks that the webhooks accept a test event, all at the same time.
+/// Sends a test event to every configured webhook at the same time, and reports which of them accept it.
 fn endpoints(config: &Config) -> Vec<Finding> {
     if config.webhooks.is_empty() {
         return vec![Finding::bad("no [[webhook]] is configured, so that no test event was sent".to_owned())];
@@ -356,7 +360,7 @@ fn endpoints(config: &Config) -> Vec<Finding> {
     tried.into_iter().map(|tried| tried.map_or_else(Finding::bad, Finding::good)).collect()
 }
 
-/// Checks that the networks let herder in, all at the same time.
+/// Tries to log in to every configured chat network at the same time, and reports the results.
 fn servers(config: &Config) -> Vec<Finding> {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
@@ -376,7 +380,7 @@ fn servers(config: &Config) -> Vec<Finding> {
     })
 }
 
-/// Checks that a network lets herder in. A running herder has the nick, so that another nick is fine.
+/// Tries to log in to one IRC network. A running herder may use the nick, so that any nick is fine.
 async fn server(network: &IrcNetwork) -> Finding {
     let IrcNetwork { name, server, port, .. } = network;
     let shown = format!("{name}: {server} port {port}");

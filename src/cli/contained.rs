@@ -1,4 +1,5 @@
-//! Containment of agents: whether they run separately from people, as a service with a user of its own.
+//! Checks of `herder check` on the containment of agents: whether they run as a user of their own who cannot log in or
+//! change herder's files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,10 +11,11 @@ use super::check::Finding;
 use crate::core::spec::AgentSpec;
 use crate::runtime::process::can_group;
 
-/// The service that is shipped, in which no agent is anybody else.
+/// The text of the systemd unit that is shipped with herder, in which agents run as a user of their own.
 pub(super) const UNIT: &str = include_str!("../../packaging/systemd/herder.service");
 
-/// Reports whether the user and the place that `check` runs with contain agents.
+/// Reports whether agents are contained: `check` runs as a user who cannot log in or change `config` and herder's
+/// program, and who can create cgroups.
 pub(super) fn contained(config: &Path) -> Finding {
     let user = rustix::process::geteuid().as_raw();
     let shell = fs::read_to_string("/etc/passwd").ok().and_then(|users| login_shell(&users, user));
@@ -42,7 +44,8 @@ pub(super) fn contained(config: &Path) -> Finding {
     ))
 }
 
-/// Reports a data folder that agents can change, because they run as the user who owns it and have no sandbox.
+/// Returns a warning if agents can change herder's data folder, because they run as the user who owns it and have no
+/// sandbox; else `None`.
 pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<String> {
     let open: Vec<&str> =
         agents.iter().filter(|agent| agent.sandbox.is_empty()).map(|agent| agent.name.as_str()).collect();
@@ -57,8 +60,8 @@ pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<Stri
     ))
 }
 
-/// Returns the files among the configuration and the program that this user may write or replace. Whoever owns a file
-/// or a folder may make it writable.
+/// Returns those of the configuration file and herder's program that this user can write or replace. The owner of a
+/// file or a folder counts, because the owner can make it writable.
 pub(super) fn writable(config: &Path) -> Vec<String> {
     let user = rustix::process::geteuid().as_raw();
     let owns = |path: &Path| fs::metadata(path).is_ok_and(|found| found.uid() == user);
@@ -70,7 +73,8 @@ pub(super) fn writable(config: &Path) -> Vec<String> {
     own.map(|path| path.display().to_string()).collect()
 }
 
-/// Returns the name and the shell of a user who can log in.
+/// Searches `users`, the text of `/etc/passwd`, for the user id `user`. Returns the user's name and shell; `None` if
+/// that user cannot log in.
 fn login_shell(users: &str, user: u32) -> Option<(String, String)> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();

@@ -14,7 +14,7 @@ use super::{complain, failed, say};
 use crate::commands::words::split_quoted;
 use crate::config::{self, Problems};
 
-/// Asks the questions and writes `path`, which must not exist.
+/// Runs `herder init`: asks the questions and writes the configuration file `path`, which must not exist.
 pub(super) fn init(path: &Path) -> ExitCode {
     let shown = path.display();
     if path.symlink_metadata().is_ok() {
@@ -53,7 +53,7 @@ pub(super) fn init(path: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints a systemd unit that contains agents.
+/// Runs `herder init --service`: prints a systemd unit in which agents are contained.
 pub(super) fn service() -> ExitCode {
     // A binary that no package has installed is elsewhere.
     say(UNIT.trim_end().replace("/usr/bin/herder", "/usr/local/bin/herder"));
@@ -62,12 +62,12 @@ pub(super) fn service() -> ExitCode {
 
 struct Questions<R> {
     input: R,
-    /// The file so far; it is valid at all times.
+    /// The text of the configuration file so far; it is valid after every answer.
     text: String,
 }
 
 impl<R: BufRead> Questions<R> {
-    /// Asks all questions. Returns the agent's folder, if it has to be created.
+    /// Asks all questions of `herder init`. Returns the first agent's folder if it has to be created.
     fn all(&mut self) -> io::Result<Option<PathBuf>> {
         self.setting("What is the bot called?", "herder", |answer| format!("name = {}\n", quoted(answer)))?;
         let discord = self.discord()?;
@@ -76,7 +76,7 @@ impl<R: BufRead> Questions<R> {
         self.agent()
     }
 
-    /// Asks about Discord and returns whether it is used.
+    /// Asks about the Discord server and appends its section. Returns false if Discord is not used.
     fn discord(&mut self) -> io::Result<bool> {
         let section = |variable: &str, guild: &str| {
             let digits = guild.bytes().all(|c| c.is_ascii_digit());
@@ -110,7 +110,7 @@ impl<R: BufRead> Questions<R> {
         Ok(true)
     }
 
-    /// Asks about the network and returns its name; `None`: Discord alone.
+    /// Asks about the IRC network and appends its section. Returns the network's name; `None` if only Discord is used.
     fn network(&mut self, discord: bool) -> io::Result<Option<String>> {
         let before = self.text.clone();
         let server = self.setting(
@@ -195,7 +195,7 @@ impl<R: BufRead> Questions<R> {
         Ok(())
     }
 
-    /// Asks about the first agent and returns its folder, if it does not exist.
+    /// Asks about the first agent and appends its section. Returns the agent's folder if it has to be created.
     fn agent(&mut self) -> io::Result<Option<PathBuf>> {
         let here = env::current_dir()?;
         let anywhere = env::temp_dir().display().to_string();
@@ -245,7 +245,8 @@ impl<R: BufRead> Questions<R> {
         Ok(None)
     }
 
-    /// Asks for a program with its arguments until they are valid; returns the line of the file.
+    /// Asks for a program with its arguments until `check` accepts them; returns the line `command = […]` for the
+    /// configuration file.
     fn command(&mut self, usual: &str, check: impl Fn(&str) -> Result<(), Problems>) -> io::Result<String> {
         loop {
             let line =
@@ -266,7 +267,8 @@ impl<R: BufRead> Questions<R> {
         }
     }
 
-    /// Asks until the answer makes a valid file, and appends it.
+    /// Asks a question until `lines` of the answer, appended to the file so far, make a valid configuration; appends
+    /// them and returns the answer.
     fn setting(
         &mut self,
         question: &str,
@@ -286,7 +288,7 @@ impl<R: BufRead> Questions<R> {
         }
     }
 
-    /// Asks one question.
+    /// Prints one question and reads the answer; an empty answer stands for `default`.
     fn ask(&mut self, question: &str, default: &str) -> io::Result<String> {
         let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         let _ = write!(io::stdout().lock(), "{question}{shown} ");
@@ -303,7 +305,7 @@ impl<R: BufRead> Questions<R> {
     }
 }
 
-/// Returns `[access]` with an IRC account and a Discord user as admins, if they are given.
+/// Returns the section `[access]` with an IRC account and a Discord user as admins, as far as they are given.
 fn access(irc: Option<(&str, &str)>, user: &str) -> String {
     let account = irc.filter(|(_, account)| !account.is_empty());
     let account = account.map(|(network, account)| quoted(&format!("irc:{network}:{account}")));
@@ -320,7 +322,7 @@ fn sasl(account: &str, variable: &str) -> String {
     format!("sasl = {{ mechanism = \"plain\", account = {account}, password = {{ env = {variable} }} }}\n")
 }
 
-/// True if the runtime has no program of its own.
+/// Returns true if agents of this runtime need the key `command`, because the runtime has no program of its own.
 fn has_command(runtime: &str) -> bool {
     matches!(runtime, "acp" | "command")
 }
@@ -331,13 +333,13 @@ fn told(problems: &Problems) {
     }
 }
 
-/// True if a folder of this name has to be created.
+/// Returns true if `folder` is an absolute path at which nothing exists.
 fn is_new(folder: &str) -> bool {
     let path = Path::new(folder);
     path.is_absolute() && path.symlink_metadata().is_err()
 }
 
-/// Guesses a network's common name: `irc.libera.chat` is `libera`.
+/// Guesses the usual name of an IRC network from its server: `libera` for `irc.libera.chat`.
 fn network_name(server: &str) -> String {
     let parts: Vec<&str> = server.split('.').collect();
     let word = if parts.len() >= 2 { parts[parts.len() - 2] } else { server };
@@ -345,7 +347,7 @@ fn network_name(server: &str) -> String {
     if letters > 1 { word.to_ascii_lowercase() } else { "irc".to_owned() }
 }
 
-/// Returns a text as a TOML string.
+/// Quotes a text as a TOML string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -9,7 +9,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::config;
 
-/// Writes all pages into a folder, which is made where it is missing.
+/// Writes all manual pages into `folder`, which is created if it does not exist.
 ///
 /// # Errors
 /// A page cannot be written.
@@ -23,7 +23,8 @@ fn source() -> String {
     format!("herder {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The example as a page: a section of it is one of the page's, a key an entry with what its comment says.
+/// Formats the example configuration as the manual page `bot.toml(5)`: each section becomes a section of the page, each
+/// key an entry with the text of its comment.
 fn bot_toml() -> io::Result<Vec<u8>> {
     let mut roff = Roff::new();
     roff.control("TH", ["bot.toml", "5", "", &source(), "herder"]);
@@ -70,7 +71,7 @@ fn paragraph(roff: &mut Roff, words: &mut String) {
     }
 }
 
-/// A line of the example.
+/// The meaning of one line of the example configuration.
 #[derive(Debug, PartialEq, Eq)]
 enum Part<'a> {
     Section(String),
@@ -79,7 +80,7 @@ enum Part<'a> {
         value: &'a str,
         comment: &'a str,
     },
-    /// A comment of the key before it that goes on.
+    /// A line that continues the comment of the key before it.
     More(&'a str),
     Words(&'a str),
     Nothing,
@@ -109,7 +110,7 @@ fn part(line: &str) -> Part<'_> {
     }
 }
 
-/// A value, cut where its comment begins.
+/// Splits the part of a line after ` = ` into the value and the comment.
 fn cut(rest: &str) -> (&str, &str) {
     let mut is_quoted = false;
     for (at, c) in rest.char_indices() {

@@ -1,6 +1,6 @@
 //! The command line of `herder`, and its exit codes.
 //!
-//! This room and `console` are the only ones that print. Everything is written with [`say`], because a reader that
+//! Only this module and `console` print. Everything is written with [`say`], because a reader that
 //! went away (`herder status | head`) is no failure.
 
 mod check;
@@ -31,21 +31,20 @@ use crate::reload::Source;
 use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};
 
-/// The command failed.
+/// Exit code: the command failed.
 const FAILED: u8 = 1;
 
-/// The command was carried out, but its result is incomplete.
+/// Exit code: the command was carried out, but its result is incomplete, e.g. an export that lacks events.
 const LACKING: u8 = 3;
 
-/// herder is not running (`EX_UNAVAILABLE`).
+/// Exit code: herder is not running (`EX_UNAVAILABLE`).
 const NOT_RUNNING: u8 = 69;
 
-/// The configuration is wrong (`EX_CONFIG`).
+/// Exit code: the configuration is invalid (`EX_CONFIG`).
 const MISCONFIGURED: u8 = 78;
 
-/// Number of worker threads. Slow work (sled, the disk, waiting for children) has threads of its own, so that workers
-/// only parse, decide and render. A single one would let a burst of agents' output delay a reply in chat; each
-/// further one costs memory and useless wake-ups.
+/// Number of tokio's worker threads. Blocking work (sled, the disk, waiting for children) has threads of its own; a
+/// single worker would let a burst of agents' output delay a reply in chat.
 const WORKERS: usize = 2;
 
 /// Maximum number of threads for blocking calls: reads of the journal and spawning of children, which come in bursts
@@ -205,12 +204,12 @@ fn perform(cli: Cli) -> ExitCode {
     }
 }
 
-/// Prints lines for the person who typed the command.
+/// Prints a line to standard output, and ignores a reader that has gone away.
 fn say(text: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// Prints problems.
+/// Prints a line about a problem to standard error.
 fn complain(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -227,8 +226,7 @@ fn load(global: &Global) -> Result<Config, ExitCode> {
     })
 }
 
-/// Maximum time that work on threads of its own (an export, a hanging name look-up) may delay the exit once
-/// everything else has ended.
+/// Maximum delay of the exit by blocking threads (an export, a hanging name look-up) once everything else has ended.
 const LAST_WAIT: Duration = Duration::from_millis(500);
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
@@ -314,12 +312,12 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     }
 }
 
-/// Prints how to join, for a person who starts herder without a network.
+/// Prints how to join the embedded IRC server, for a person who starts herder without a configured network.
 fn welcome(how_to_join: &str) {
     say(format_args!("No network is configured; join herder's own IRC server:\n{how_to_join}"));
 }
 
-/// Returns listeners for SIGTERM, SIGINT and SIGHUP, installed before anything is started.
+/// Installs listeners for SIGTERM, SIGINT and SIGHUP, in this order, before anything else is started.
 fn signals() -> io::Result<[Signal; 3]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?])
 }
@@ -347,8 +345,8 @@ async fn heed(
     shutdown.cancel();
 }
 
-/// True if the process has a terminal that could be closed. The kernel detaches it from all its processes before it
-/// sends SIGHUP for that.
+/// Returns true if the process still has a controlling terminal. When a terminal is closed, the kernel detaches it
+/// before it sends SIGHUP.
 fn has_terminal() -> bool {
     File::open("/dev/tty").is_ok()
 }

@@ -1,7 +1,7 @@
 //! The chat commands from the shell: `herder pause spark` asks the herder that runs on the same data, over its
 //! socket.
 //!
-//! They come from the table of commands; this file knows none of them.
+//! The subcommands are made from the table of chat commands; this file names none of them.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,19 +18,20 @@ use crate::local::follow::{Happened, Onward, Stream};
 use crate::local::{self, Answer, AskError, Request};
 use crate::outbox::clean::clean;
 
-/// Name of the argument that holds a chat command's words, which are parsed like those of every other line.
+/// Name of the command-line argument that holds a chat command's words. They are parsed like the words of a line in
+/// chat.
 const WORDS: &str = "words";
 
-/// The flag that prints JSON.
+/// Name of the flag `--json`, which prints the answer as JSON.
 const JSON: &str = "json";
 
-/// The flag that goes on with what happens.
+/// Name of the flag `--follow`, which prints new events after the answer.
 const FOLLOW: &str = "follow";
 
-/// Pause between two tries to reach a herder that has ended.
+/// Wait between two attempts to reach a herder that has ended, while its events are followed.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A chat command that was typed, for the running herder.
+/// A chat command from the command line, to be sent to the running herder.
 #[derive(Debug)]
 pub(super) struct Typed {
     request: Request,
@@ -38,13 +39,13 @@ pub(super) struct Typed {
     follow: bool,
 }
 
-/// Yields the commands that the shell has. `help` is the command line's own: `herder help pause` needs no running
-/// herder.
+/// Returns the chat commands that are also commands of the shell: all but `help`, because `herder help pause` has to
+/// work without a running herder.
 fn table() -> impl Iterator<Item = &'static commands::Command> {
     COMMANDS.iter().copied().filter(|command| command.name != "help")
 }
 
-/// Adds every chat command to the command line.
+/// Adds a subcommand for every chat command to the parser of the command line.
 pub(super) fn add_to(command: Command) -> Command {
     let locale = Locale::load("en-US").expect("English is compiled in");
     let mut command = command;
@@ -88,7 +89,7 @@ fn subcommand(name: &'static str, entry: &'static commands::Command, locale: &Lo
     command.arg(follow.help("Go on with what happens, until Ctrl-C, also over restarts of herder"))
 }
 
-/// Whether a command goes on with what happens if it is asked to.
+/// Returns true if a command has the flag `--follow`.
 fn can_follow(entry: &commands::Command) -> bool {
     matches!(entry.verb, Verb::History | Verb::Log)
 }
@@ -99,7 +100,7 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Returns the chat command that was typed, if it was one.
+/// Extracts the chat command from the parsed command line; `None` if it is one of herder's own subcommands.
 pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
     let (first, inner) = matches.subcommand()?;
     let (name, inner) = if GROUPS.contains(&first) {
@@ -115,7 +116,7 @@ pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
     Some(Typed { request, json: inner.get_flag(JSON), follow })
 }
 
-/// Asks the running herder, and prints the reply.
+/// Sends the command to the running herder, prints the answer and returns the exit code.
 pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     let path = global.data_dir().join(local::FILE_NAME);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -151,8 +152,8 @@ pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     }
 }
 
-/// Prints the answer and then what happens; connects again when herder has ended. Returns an answer that refuses, or the last one
-/// when nobody reads what is printed.
+/// Prints the answer and then each event, and reconnects when herder has ended. Returns when herder refuses the
+/// command, or when standard output is closed.
 async fn follow(path: &Path, typed: &Typed) -> Result<Answer, AskError> {
     let (mut onward, mut is_told) = (Onward::default(), true);
     loop {
@@ -192,8 +193,7 @@ async fn follow(path: &Path, typed: &Typed) -> Result<Answer, AskError> {
     }
 }
 
-/// Makes a line that cannot control the terminal, because an agent's words may be in it. The rest stays as it is: it is
-/// redacted already, and herder's sentences have the form of a shell.
+/// Removes control sequences from a line, because it may contain an agent's text. Secrets are redacted already.
 fn plain(line: &str) -> String {
     clean(line)
 }

@@ -9,13 +9,14 @@ use crate::clock;
 use crate::config::History;
 use crate::journal::{self, Aside, ExportError, Journal, OpenError, Salvaged, Settings, Span, listed};
 
-/// Name of the database's folder in a journal.
+/// Name of the database's folder in the data folder.
 const DATABASE: &str = "sled";
 
-/// Name of that folder while a rebuilt database takes its place.
+/// Name to which the database's folder is renamed while a rebuilt database takes its place.
 const DATABASE_BEFORE: &str = "sled-before";
 
-/// Exports everything in `data_dir` to `output`, or to standard output.
+/// Runs `herder export`: writes everything in `data_dir` as JSON lines to the file `output`, or to standard output.
+/// `salvage` reads a damaged database.
 pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> ExitCode {
     let shown = data_dir.display();
     // Opening a journal would create a missing one.
@@ -115,7 +116,7 @@ fn salvage(settings: &Settings, output: Option<&Path>) -> Result<bool, ExportErr
     Ok(damaged == 0 && exported.lacks.is_empty())
 }
 
-/// Reports the events that are in no archive.
+/// Prints which events the export lacks because no readable archive has them.
 fn lacking(lacks: &[Span]) {
     if !lacks.is_empty() {
         complain(format_args!(
@@ -125,7 +126,8 @@ fn lacking(lacks: &[Span]) {
     }
 }
 
-/// Writes the export; returns the events that are missing in it.
+/// Exports an opened journal to the file `output`, or to standard output; returns the ranges of events that the export
+/// lacks.
 fn write(journal: &Journal, output: Option<&Path>) -> Result<Vec<Span>, Box<dyn std::error::Error>> {
     let runtime = super::runtime()?;
     let exported = runtime.block_on(async {
@@ -147,7 +149,7 @@ fn write(journal: &Journal, output: Option<&Path>) -> Result<Vec<Span>, Box<dyn 
     Ok(exported.lacks)
 }
 
-/// Creates a journal in `data_dir` from an export.
+/// Runs `herder import`: creates a journal in `data_dir` from the export `file`.
 pub(super) fn import(file: &Path, data_dir: &Path) -> ExitCode {
     match journal::import(&Settings::new(data_dir, History::default()), file) {
         Ok(imported) => {

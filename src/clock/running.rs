@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Interval of ticks: this much of a gap still counts as running time.
+/// Interval at which the clock ticks: a gap of this size still counts as running time.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Minimum gap between two ticks that counts as a stop; shorter ones are the scheduler's.
+/// Minimum gap between two ticks in which herder counts as stopped; shorter ones are the scheduler's.
 const GAP: Duration = Duration::from_millis(1500);
 
-/// The clock, see the module. Clones share the same state.
+/// A clock that stands still while herder itself is stopped, so that a suspended machine ends no agent. Clones share
+/// the same state.
 #[derive(Debug, Clone)]
 pub struct Running(Option<Arc<Mutex<State>>>);
 
@@ -24,14 +25,14 @@ pub struct Running(Option<Arc<Mutex<State>>>);
 struct State {
     /// Time of the last tick or reading of this clock: until then this process ran. A gap from here counts as stopped.
     seen: Instant,
-    /// The total time in which it did not run.
+    /// Total time in which this process did not run.
     stood: Duration,
-    /// Number of [`Held`] values.
+    /// Number of [`Held`] values that exist; the clock ticks while there is one.
     held: usize,
     ticks: bool,
 }
 
-/// Keeps the clock ticking until dropped.
+/// Guard that keeps the clock ticking until it is dropped.
 #[derive(Debug)]
 pub struct Held(Running);
 
@@ -49,7 +50,7 @@ impl Running {
         Self(None)
     }
 
-    /// Starts to detect gaps. Must be called inside a tokio runtime.
+    /// Starts the ticks by which gaps are detected, until the guard is dropped. Must be called inside a tokio runtime.
     #[must_use]
     pub fn hold(&self) -> Held {
         if let Some(state) = &self.0 {
@@ -80,7 +81,7 @@ impl Running {
         now.checked_sub(stood).unwrap_or(now)
     }
 
-    /// Waits until a time of this clock.
+    /// Waits until this clock shows `at`.
     pub async fn sleep_until(&self, at: Instant) {
         loop {
             let left = at.saturating_duration_since(self.now());
@@ -91,7 +92,7 @@ impl Running {
         }
     }
 
-    /// Waits for `future`, at most for `patience` of this clock. Returns `None` at the timeout.
+    /// Waits for `future`, at most for `patience` by this clock. Returns `None` if that time is over first.
     pub async fn within<F: Future>(&self, patience: Duration, future: F) -> Option<F::Output> {
         let _held = self.hold();
         let until = self.now() + patience;
@@ -104,7 +105,7 @@ impl Running {
 }
 
 impl State {
-    /// Adds the time since the last tick to the stopped time if it is a gap. Returns all stopped time.
+    /// Adds the time since the last tick to the stopped time if it is a gap. Returns the total stopped time.
     fn look(&mut self, now: Instant) -> Duration {
         let gap = now.saturating_duration_since(self.seen);
         if self.held > 0 && gap > GAP {

@@ -1,17 +1,17 @@
-//! `[access]`: the people who may command.
+//! `[access]`: the people who may give commands.
 
 use super::discord::is_id;
 use super::section::{At, Section, meant};
 use super::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
 
-/// The forms of a subject.
+/// Text for error messages: the forms in which people are named in `[access]`.
 const FORMS: &str = "write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>";
 
-/// The prefixes of a subject.
+/// The prefixes of names in `[access]`.
 const KINDS: [&str; 4] = ["irc", "irc-mask", "discord", "discord-role"];
 
-/// Parses `[access]` against the networks of the file.
+/// Parses `[access]`, and checks the networks in it against those of the file.
 pub(super) fn rules(section: Section<'_>, discord: bool, irc: &[IrcNetwork]) -> AccessRules {
     let read = |key: &'static str| -> Vec<Subject> {
         let texts = section.texts(key).unwrap_or_default();
@@ -107,7 +107,7 @@ fn subject(
     }
 }
 
-/// Checks that a mask names a host: nick and user name are chosen by the client.
+/// Checks that an IRC mask names a host, since nick and user name are chosen by the client.
 fn check_mask(mask: &str) -> Result<(), String> {
     let parts = mask
         .split_once('!')

@@ -17,10 +17,11 @@ use crate::tools::places;
 use super::section::Section;
 use super::{Discord, IrcNetwork, environment, spending, validate};
 
-/// Placeholder of the prompt in a command line.
+/// Placeholder in a command line that the prompt replaces.
 const PROMPT: &str = "{prompt}";
 
-/// Categories that a pattern may assign to a line of stderr. Success and herder's own actions are not among them.
+/// Categories that an agent's pattern may assign to a line of stderr, by their words. Success and herder's own actions
+/// are not among them.
 const CATEGORIES: [(&str, Category); 10] = [
     ("transient", Category::Transient),
     ("rate-limit", Category::RateLimit),
@@ -34,7 +35,7 @@ const CATEGORIES: [(&str, Category); 10] = [
     ("sandbox-denial", Category::SandboxDenial),
 ];
 
-/// Parses every `[[agent]]`.
+/// Parses every `[[agent]]` section of the file.
 pub(super) fn agents(
     top: &Section<'_>,
     irc: &[IrcNetwork],
@@ -80,7 +81,7 @@ pub(super) fn agents(
     specs
 }
 
-/// Checks that an agent's channel, `#name` on every network, is no channel of the fleet.
+/// Checks that an agent's channel, `#name` on every network, is not also a channel of herder's own.
 fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork], discord: Option<&Discord>) {
     let channel = format!("#{}", agent.name);
     if let Some(discord) = discord {
@@ -301,7 +302,7 @@ fn variables(section: &Section<'_>, spec: &mut AgentSpec) {
     }
 }
 
-/// Parses the isolation of the agent, and the credentials that it gets nevertheless.
+/// Parses how an agent is isolated (own HOME, sandbox), and the credentials that it gets nevertheless.
 fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
     spec.own_home = section.flag("own_home").unwrap_or(spec.own_home);
     let credentials = section.texts("credentials").unwrap_or_default();
@@ -336,7 +337,8 @@ fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
     }
 }
 
-/// Returns the first name in braces that is no placeholder of a sandbox.
+/// Returns the first name in braces in a word of the sandbox's command that is no known placeholder; `None` if there is
+/// none.
 fn unknown_place(word: &str) -> Option<&str> {
     let inner = word.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
     let mut names = inner.map(|(name, _)| name).filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));

@@ -14,7 +14,7 @@ use crate::core::policy::{EvaluatorRules, Policy};
 use crate::webhook::SigningKey;
 
 impl Config {
-    /// Returns the sections that differ in `new` and apply at once, by their names in the file.
+    /// Returns the sections of the file that differ in `new` and apply at once, by their names.
     #[must_use]
     pub fn changed_now(&self, new: &Self) -> Vec<&'static str> {
         changed(&[
@@ -29,8 +29,8 @@ impl Config {
         ])
     }
 
-    /// Returns the sections and keys that differ in `new` and apply from the next start; `self` is the configuration
-    /// that herder was started with.
+    /// Returns the sections and keys of the file that differ in `new` and apply from the next start, by their names;
+    /// `self` is the configuration that herder was started with.
     #[must_use]
     pub fn changed_later(&self, new: &Self) -> Vec<&'static str> {
         changed(&[
@@ -61,7 +61,8 @@ impl Config {
         ])
     }
 
-    /// Returns the limits of `new` as they apply to a herder started with `self`: the judge is fixed at the start.
+    /// Returns the limits of `new` as they apply to a herder started with `self`: the kind of evaluator is fixed at the
+    /// start.
     #[must_use]
     pub fn policy_with(&self, new: &Self) -> Policy {
         let judge = self.policy.evaluator.judge;
@@ -74,7 +75,7 @@ fn changed(sections: &[(&'static str, bool)]) -> Vec<&'static str> {
     sections.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect()
 }
 
-/// True if two parts differ, apart from their secrets, which `Debug` does not show.
+/// Returns true if two parts of a configuration differ, apart from their secrets, which `Debug` does not show.
 fn differ(one: &impl Debug, other: &impl Debug) -> bool {
     format!("{one:?}") != format!("{other:?}")
 }
@@ -113,7 +114,7 @@ fn secrets_of_http(config: &Config) -> Vec<&str> {
     tokens.map(|token| token.secret.expose_secret()).collect()
 }
 
-/// Returns the accounts on herder's own server, if it is the only network.
+/// Returns the people that `[access]` names on herder's embedded server, if that is the only network.
 fn own_accounts(config: &Config) -> Vec<&str> {
     let rules = &config.access;
     let all = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
@@ -130,7 +131,7 @@ fn own_accounts(config: &Config) -> Vec<&str> {
     accounts
 }
 
-/// Returns the part of the policy that `[supervisor]` sets, with defaults for other sections.
+/// Returns a policy with the part of `policy` that `[supervisor]` sets, and defaults for the rest.
 fn supervisor(policy: &Policy) -> Policy {
     let other = Policy::default();
     Policy {
@@ -153,7 +154,7 @@ fn rhythm(evaluator: &Evaluator) -> (usize, u32, u32) {
     (evaluator.window, evaluator.interval, evaluator.threshold)
 }
 
-/// True if another program is asked, or the same with other settings.
+/// Returns true if the evaluators start another program, or the same with other settings.
 fn asks_otherwise(one: &Evaluator, other: &Evaluator) -> bool {
     let (window, interval, threshold) = rhythm(one);
     let alike = Evaluator { window, interval, threshold, ..other.clone() };

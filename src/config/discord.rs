@@ -13,55 +13,55 @@ const NAME_MAX: usize = 100;
 /// Base URL of Discord's REST API.
 pub const API_URL: &str = "https://discord.com";
 
-/// Settings of Discord.
+/// Settings of `[discord]`.
 #[derive(Debug, Clone)]
 pub struct Discord {
-    /// The bot's token.
+    /// Token of the bot.
     pub token: SecretString,
-    /// Id of the guild that herder works in.
+    /// Id of the guild (Discord's word for a server) that herder works in.
     pub guild: u64,
-    /// The category of the agents' channels.
+    /// Name of the category that contains the agents' channels.
     pub category: String,
-    /// Name of the channel for escalations.
+    /// Name of the channel for alerts.
     pub alerts_channel: String,
-    /// Name of the channel for task lines.
+    /// Name of the channel for machine-readable lines about tasks.
     pub work_channel: String,
-    /// Name of the channel for talking with herder itself.
+    /// Name of the channel for commands to herder itself.
     pub control_channel: String,
-    /// User ids of bots that are allowed to speak; all others are ignored.
+    /// User ids of other bots that herder listens to; all others are ignored.
     pub bots: Vec<String>,
     /// The roles and people that alerts ping; herder pings no others.
     pub call: Call,
-    /// The way to reach the API.
+    /// The way in which herder reaches Discord's API.
     pub reach: Reach,
 }
 
 /// The roles and people that an alert in `#alerts` pings, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
-    /// Ids of roles.
+    /// Discord ids of the roles to ping.
     pub roles: Vec<String>,
-    /// Ids of people.
+    /// Discord ids of the people to ping.
     pub users: Vec<String>,
 }
 
 impl Call {
-    /// Maximum number of roles and people: they are listed below the alert, in the same message.
+    /// Maximum number of roles and people that an alert pings: they are listed below the alert, in the same message.
     const MAX: usize = 20;
 }
 
-/// The way to reach Discord's API.
+/// The way in which herder reaches Discord's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// The usual way.
+    /// Over the internet, at the usual address.
     Internet,
-    /// This base URL, without encryption: a proxy with a rate limiter of its own, or a simulator.
+    /// At this base URL, without encryption: a proxy with a rate limiter of its own, or a simulator.
     Plain(String),
-    /// The usual way, but at this address, with a certificate of this authority (PEM).
+    /// Encrypted as usual, but at a given address, whose certificate an additional authority has signed.
     At {
-        /// Address in place of the name server's answer.
+        /// Address and port, in place of the name server's answer.
         address: SocketAddr,
-        /// File of an additional trusted authority.
+        /// Path of the PEM file with the additional trusted authority.
         ca: PathBuf,
     },
 }

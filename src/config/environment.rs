@@ -9,23 +9,23 @@ use secrecy::SecretString;
 use super::secrets;
 use super::section::{At, Section, TextOrFile};
 
-/// Parts of variables' names that mark the values as secrets, which are redacted in all of herder's output.
+/// Parts of the names of environment variables whose values are secrets, to be redacted in all of herder's output.
 const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
 /// Minimum length of a secret, in bytes. Redacting shorter values would make posts unreadable.
 const SECRET_MIN: usize = 8;
 
-/// `env` and `inherit_env` of a section.
+/// The environment variables that a section configures for a program.
 pub(super) struct Variables {
-    /// Variables that are set.
+    /// Variables that are set, with their values.
     pub(super) env: BTreeMap<String, String>,
-    /// Variables that are set to the content of a file.
+    /// Variables that are set to the content of a file, with its path.
     pub(super) env_files: BTreeMap<String, PathBuf>,
-    /// Names of inherited variables, if they are given.
+    /// Names of the variables that are inherited from herder; `None` for the default.
     pub(super) inherit_env: Option<Vec<String>>,
 }
 
-/// Parses `env` and `inherit_env`.
+/// Parses the keys `env` and `inherit_env` of a section.
 pub(super) fn variables(section: &Section<'_>) -> Variables {
     let reading = section.reading;
     let (mut env, mut env_files) = (BTreeMap::new(), BTreeMap::new());

@@ -1,4 +1,4 @@
-//! `[evaluator]`: the judge of the agents' turns, its rhythm, and its credential.
+//! `[evaluator]`: the program that judges the agents' turns, how often it does, and its credential.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,51 +10,51 @@ use super::environment;
 use super::section::Section;
 use crate::core::policy::{self, EvaluatorRules};
 
-/// Default model for codex.
+/// Name of the model that codex uses as the evaluator, if none is configured.
 const CODEX_MODEL: &str = "gpt-5.4";
 
-/// Default model for Claude Code: its own default is the most expensive one, which a judge that is asked every few
-/// turns does not need.
+/// Name of the model that Claude Code uses as the evaluator, if none is configured: the CLI's own default is the most
+/// expensive one, which is not needed here.
 const CLAUDE_MODEL: &str = "sonnet";
 
-/// Minimum window, in turns; fewer show no repetition.
+/// Minimum of `window_size`, in turns; fewer show no repetition.
 const WINDOW_MIN: u64 = 3;
 
-/// Maximum window, in turns. More do not fit into the prompt, in which the newest are kept.
+/// Maximum of `window_size`, in turns. More do not fit into the prompt, in which the newest are kept.
 const WINDOW_MAX: u64 = 50;
 
-/// Maximum interval, in turns; a judge with a longer one is never asked.
+/// Maximum of the number of turns between two evaluations; with a longer interval there would be none.
 const INTERVAL_MAX: u64 = 1000;
 
-/// Minimum number of findings before a person is called; never on a first one.
+/// Minimum of the number of findings in a row that call a person, which never happens on a first one.
 const THRESHOLD_MIN: u64 = 2;
 
-/// Maximum number of findings in a row before a person is called.
+/// Maximum of the number of findings in a row that call a person.
 const THRESHOLD_MAX: u64 = 100;
 
-/// Maximum time of an evaluation; a later verdict is about turns that are long past.
+/// Maximum of the time limit of one evaluation; a later verdict would be about turns that are long past.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
-/// Maximum number of concurrent processes of the CLI.
+/// Maximum of the number of evaluator processes that run at once.
 const AT_ONCE_MAX: u64 = 64;
 
-/// The judge of the agents' turns.
+/// The kind of evaluator that judges the agents' turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
-    /// The Codex CLI, `codex exec`.
+    /// The Codex CLI evaluates, as `codex exec`.
     Codex,
-    /// Claude Code, `claude -p`.
+    /// Claude Code evaluates, as `claude -p`.
     Claude,
-    /// Any program: prompt and transcript on standard input, one line on standard output.
+    /// Any program evaluates: it gets prompt and transcript on standard input and prints one line.
     Command,
-    /// herder's own detector alone, without a model.
+    /// herder's own detector of repetition alone, without a model.
     Builtin,
-    /// No judge.
+    /// No evaluation at all.
     Off,
 }
 
 impl Judge {
-    /// Returns its word in the file.
+    /// Returns the word for the kind in the configuration file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -66,8 +66,8 @@ impl Judge {
         }
     }
 
-    /// Returns the environment variables of herder that may hold its credential; the first one that is set counts.
-    /// The second list is used only if there is no login file.
+    /// Returns the environment variables of herder that may hold the credential of this kind of evaluator; the first
+    /// one that is set counts. The second list is used only if there is no login file.
     #[must_use]
     pub fn variables(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
@@ -94,16 +94,16 @@ impl Judge {
     }
 }
 
-/// Settings of `[evaluator]`.
+/// Settings of the file's section `[evaluator]`.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
-    /// The judge.
+    /// Kind of the evaluator.
     pub judge: Judge,
     /// The program and its first arguments; empty if no process is started.
     pub command: Vec<String>,
-    /// The model; empty: the program's own default.
+    /// Name of the model; empty: the program's own default.
     pub model: String,
-    /// Number of turns that are examined.
+    /// Number of last turns that one evaluation examines.
     pub window: usize,
     /// Number of turns between two evaluations.
     pub interval: u32,
@@ -111,15 +111,15 @@ pub struct Evaluator {
     pub threshold: u32,
     /// Maximum time of one evaluation.
     pub timeout: Duration,
-    /// Maximum number of concurrent processes.
+    /// Maximum number of evaluator processes that run at once.
     pub at_once: usize,
-    /// Its own credential, instead of the one that the CLI would find.
+    /// Credential for the evaluator alone, instead of the one that the CLI would find.
     pub key: Option<SecretString>,
-    /// The login file of the CLI, instead of the one that the CLI would find.
+    /// Path of the CLI's login file for the evaluator, instead of the one that the CLI would find.
     pub login: Option<PathBuf>,
-    /// Environment variables that are set for it.
+    /// Environment variables that are set for the evaluator's process.
     pub env: BTreeMap<String, String>,
-    /// Environment variables that it inherits from herder.
+    /// Names of the environment variables that the evaluator's process inherits from herder.
     pub inherit_env: Vec<String>,
 }
 
@@ -149,20 +149,20 @@ impl Evaluator {
         Self { judge: Judge::Builtin, command: Vec::new(), model: String::new(), ..Self::default() }
     }
 
-    /// Returns true if no judge is configured: a missing program is no mistake then.
+    /// Returns true if no evaluator is configured, so that a missing default program is no mistake.
     #[must_use]
     pub fn is_default(&self) -> bool {
         let default = Self::default();
         self.judge == default.judge && self.command == default.command
     }
 
-    /// Returns true if an evaluation starts a process.
+    /// Returns true if an evaluation starts a process, and so a model is asked.
     #[must_use]
     pub fn asks(&self) -> bool {
         matches!(self.judge, Judge::Codex | Judge::Claude | Judge::Command)
     }
 
-    /// Returns the rules for the core.
+    /// Returns the part of the settings that the core decides by.
     #[must_use]
     pub fn rules(&self) -> EvaluatorRules {
         let judge = match self.judge {
@@ -174,7 +174,7 @@ impl Evaluator {
     }
 }
 
-/// Parses the section.
+/// Parses `[evaluator]`.
 pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
     let default = Evaluator::default();
     let judges =
@@ -216,7 +216,7 @@ pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
     evaluator
 }
 
-/// Registers the credentials that the judge finds by itself for redaction, before the section is read.
+/// Registers for redaction the credentials that the evaluator's program finds by itself, before the section is read.
 pub(super) fn hide_credentials(top: &Section<'_>, judge: Judge) {
     let (before, after) = judge.variables();
     for name in before.iter().chain(after) {

@@ -9,20 +9,20 @@ use futures_util::future::join_all;
 use super::problems::Problem;
 use crate::runtime::folder;
 
-/// Maximum time for all of the checks together.
+/// Maximum time for the checks of all folders together.
 const ANSWERS: Duration = Duration::from_secs(6);
 
 /// A folder that the file names for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// The folder.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Position in the file, for problems with it.
+    /// Place in the file where the folder is named, for a report about it.
     pub(super) at: Problem,
 }
 
 impl Folder {
-    /// Returns the problem with the folder, if there is one.
+    /// Checks the folder; returns the problem with it, if there is one.
     async fn look(&self) -> Option<Problem> {
         let shown = self.path.display();
         let text = match folder::ask(&self.path, ANSWERS, |path| std::fs::metadata(path)).await {

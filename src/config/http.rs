@@ -11,7 +11,7 @@ use super::section::Section;
 use super::validate;
 use crate::access::Role;
 
-/// Default of `listen`.
+/// Default address of the listener (`listen`).
 const LISTEN: &str = "127.0.0.1:7700";
 
 /// Minimum length of a token's secret, in bytes.
@@ -20,12 +20,13 @@ const SECRET_MIN: usize = 16;
 /// Maximum length of a token's name, in bytes.
 const NAME_MAX: usize = 40;
 
-/// Settings of the listener of the web page and the API.
+/// Settings of `[http]`: the listener of the web page and the API.
 #[derive(Debug, Clone)]
 pub struct Http {
-    /// Address of the listener.
+    /// Address that the listener is bound to.
     pub listen: Listen,
-    /// Prefix of links to the page, without a final slash; `None`: the listener's own address.
+    /// Public address of the page, without a final slash, as the prefix of links to it; `None`: the listener's own
+    /// address.
     pub public_url: Option<String>,
     /// Host names that requests may use beside the listener's own, in lower case and without a port.
     pub hosts: BTreeSet<String>,
@@ -33,7 +34,7 @@ pub struct Http {
     pub tls: Option<TlsFiles>,
     /// True if a proxy in front encrypts the connections: cookies are `Secure` then.
     pub behind_proxy: bool,
-    /// Tokens of programs.
+    /// Tokens by which programs may use the API.
     pub tokens: Vec<Token>,
 }
 
@@ -55,33 +56,33 @@ impl Http {
 /// A certificate and its key, as PEM files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, followed by those of its issuers.
+    /// Path of the file with the certificate, followed by those of its issuers.
     pub cert: PathBuf,
-    /// Its private key.
+    /// Path of the file with the private key.
     pub key: PathBuf,
 }
 
-/// Address of the listener.
+/// The address of the listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
-    /// A TCP port.
+    /// The listener accepts TCP connections on this address and port.
     Tcp(SocketAddr),
-    /// A Unix socket, for a proxy on the same machine.
+    /// Path of a Unix socket, for a proxy on the same machine.
     Unix(PathBuf),
 }
 
-/// A token of a program.
+/// A token by which a program may use the API.
 #[derive(Debug, Clone)]
 pub struct Token {
-    /// Name in the audit trail: `http:` and the token's name.
+    /// Name of the token; the audit trail has it after `http:`.
     pub name: String,
-    /// Role of its requests.
+    /// Role that requests with the token have.
     pub role: Role,
     /// The secret that the program sends.
     pub secret: SecretString,
 }
 
-/// Parses `[http]`.
+/// Parses the file's section `[http]`, the listener for the web page and the API.
 pub(super) fn http(section: Section<'_>) -> Http {
     let behind_proxy = section.flag("behind_proxy").unwrap_or(false);
     let tls = tls(&section);

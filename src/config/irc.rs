@@ -11,19 +11,20 @@ use crate::core::id::NetworkName;
 use super::section::{At, Section};
 use super::{DISCORD_NETWORK, EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
 
-/// Names of authors that are no networks; a network of that name could pass for them in the audit trail.
+/// Reserved network names: authors that are no networks have them in the audit trail, where a network of that name
+/// could pass for them.
 const RESERVED: [&str; 6] = ["local", "console", "http", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
 
-/// Maximum length of a nick, in bytes; servers cut further, which the link handles.
+/// Maximum length of a configured nick, in bytes. Servers may cut it further, which the link handles.
 const NICK_MAX: usize = 30;
 
 /// Maximum length of a channel's name that every server accepts, in bytes.
 const CHANNEL_MAX: usize = 50;
 
-/// The usual ports with TLS and without.
+/// The usual IRC ports: with TLS, and without.
 const PORTS: (u16, u16) = (6697, 6667);
 
-/// Parses every `[[irc]]`.
+/// Parses every `[[irc]]` section, each an IRC network.
 pub(super) fn networks(top: &Section<'_>, bot: &str) -> Vec<IrcNetwork> {
     let sections = top.tables("irc");
     let networks: Vec<IrcNetwork> = sections.iter().map(|section| network(section, bot)).collect();
@@ -121,7 +122,7 @@ fn nick(section: &Section<'_>, bot: &str) -> String {
     nick
 }
 
-/// Checks that every server accepts a text as a nick.
+/// Checks that every IRC server accepts a text as a nick.
 pub(super) fn check_nick(nick: &str) -> Result<(), String> {
     let special = |c: char| "[]\\`_^{|}".contains(c);
     let first = |c: char| c.is_ascii_alphabetic() || special(c);
@@ -200,7 +201,8 @@ fn read_fingerprint(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// Checks a PEM file now, because the link would find out only when it first connects.
+/// Returns the path of a PEM file, and checks the file now, because a link would find a mistake only when it first
+/// connects.
 fn pem(section: &Section<'_>, key: &'static str, name: &str) -> PathBuf {
     let path = section.path(name);
     match fs::read(&path) {

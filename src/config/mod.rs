@@ -44,25 +44,25 @@ pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 pub use webhook::{DeadMan, Webhook};
 
-/// The default configuration file.
+/// Name of the default configuration file.
 pub const FILE: &str = "bot.toml";
 
-/// The default data folder.
+/// Name of the default data folder, in the folder of the file.
 pub const DATA_DIR: &str = "data";
 
-/// The name of the embedded server's network in `[access]` and in posts.
+/// Name of the embedded server as a network, in `[access]` and in posts.
 pub const EMBEDDED_NETWORK: &str = "embedded";
 
-/// The name of Discord as a network, in posts and in the audit trail.
+/// Name of Discord as a network, in posts and in the audit trail.
 pub const DISCORD_NETWORK: &str = "discord";
 
-/// The example file, which is also the manual: every key with its default.
+/// Text of the example file, which is also the manual: every key with its default.
 pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
 
-/// Maximum size of the file, in bytes; a fleet of thousands of agents fits.
+/// Maximum size of a configuration file, in bytes; a fleet of thousands of agents fits.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
-/// Reads and checks a file, with secrets from the environment.
+/// Reads and checks a configuration file, with secrets from the environment.
 ///
 /// # Errors
 /// Every problem of the file at once.
@@ -70,7 +70,7 @@ pub fn load(path: &Path) -> Result<Config, Problems> {
     read_file(path, |_| None)
 }
 
-/// Reads and checks a file, unless `amiss` refuses its text as a whole.
+/// Reads and checks a configuration file. `amiss` may refuse the text as a whole, by returning the reason.
 fn read_file(path: &Path, amiss: impl Fn(&str) -> Option<&'static str>) -> Result<Config, Problems> {
     let file = path.display().to_string();
     let text = text_of(path).and_then(|text| match amiss(&text) {
@@ -85,7 +85,8 @@ fn read_file(path: &Path, amiss: impl Fn(&str) -> Option<&'static str>) -> Resul
     validate::read(&text, &file, &around).map(|read| read.config)
 }
 
-/// Does the same as [`load`] for a running herder: an empty file is being written, and must not remove every agent.
+/// Reads a configuration file like [`load`], for a running herder: an empty file is refused, because it is just being
+/// written, and must not remove every agent.
 ///
 /// # Errors
 /// Every problem of the file at once.
@@ -94,7 +95,8 @@ pub fn load_again(path: &Path) -> Result<Config, Problems> {
     read_file(path, |text| text.trim().is_empty().then_some(empty))
 }
 
-/// Checks a text that is to become a file in the current folder. Variables with secrets may be unset.
+/// Checks the text of a configuration file that is to be written to the current folder. Variables with secrets may be
+/// unset.
 ///
 /// # Errors
 /// Every problem of the text at once.
@@ -106,8 +108,8 @@ pub fn try_text(text: &str) -> Result<(), Problems> {
     validate::read(text, FILE, &around).map(|_| ())
 }
 
-/// Returns the data folder that a file names, for commands that talk to a running herder. They need nothing else of
-/// the file, and their caller may lack its secrets.
+/// Returns the data folder that a configuration file names, for commands that talk to a running herder. They need
+/// nothing else of the file, and their caller may lack its secrets.
 #[must_use]
 pub fn data_dir(path: &Path) -> PathBuf {
     let text = text_of(path).unwrap_or_default();
@@ -139,30 +141,30 @@ fn text_of(path: &Path) -> Result<String, String> {
     })
 }
 
-/// A configuration that has been checked.
+/// The content of a configuration file that has been checked.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Display name; also the IRC nick unless a network sets another.
+    /// Display name of herder; also its IRC nick unless a network sets another.
     pub name: String,
     /// Folder for the database, sockets and per-agent state.
     pub data_dir: PathBuf,
-    /// Language of posts.
+    /// Language of posts, as the name of a locale.
     pub locale: String,
     /// Discord, if it is switched on.
     pub discord: Option<Discord>,
-    /// IRC networks.
+    /// IRC networks to join.
     pub irc: Vec<IrcNetwork>,
-    /// The access rules.
+    /// The people who may give commands, by role.
     pub access: AccessRules,
-    /// The supervisor's limits.
+    /// The limits and rules by which agents are supervised.
     pub policy: Policy,
-    /// Retention of the history.
+    /// Limits on the history that is kept in the database.
     pub history: History,
-    /// Maximum time of a shutdown.
+    /// Maximum time of a shutdown, after which processes are killed.
     pub drain_timeout: Duration,
-    /// Settings of all chat networks.
+    /// Settings that apply to all chat networks.
     pub networks: Networks,
-    /// The agents' own tools.
+    /// Settings of herder's tools for agents.
     pub tools: Tools,
     /// Settings of the evaluator.
     pub evaluator: Evaluator,
@@ -172,129 +174,129 @@ pub struct Config {
     pub deadman: Option<DeadMan>,
     /// The listener of the web page and the API, if it is configured.
     pub http: Option<Http>,
-    /// Agents in the file.
+    /// The agents that the file configures.
     pub agents: Vec<AgentSpec>,
-    /// Every secret of the file, and every variable of an agent that looks like one, for redaction.
+    /// Every secret in the file, and every environment variable of an agent that looks like one, to be redacted.
     pub secrets: Vec<SecretString>,
-    /// Redactor that knows them, and learns further secrets while herder runs.
+    /// Redactor that knows these secrets, and learns more while herder runs.
     pub redactor: Redactor,
-    /// Environment variables that herder's own secrets come from: no agent inherits them.
+    /// Names of the environment variables that herder's own secrets come from: no agent inherits them.
     pub secret_variables: BTreeSet<String>,
     /// True if no network is configured: the embedded server on loopback is the only one.
     pub embedded: bool,
-    /// The agents' folders, which [`unusable`] checks.
+    /// The workspaces and other folders that the file names for agents, which [`unusable`] checks.
     pub folders: Vec<Folder>,
-    /// Problems that do not prevent a start: readable secrets, an empty `[access]`.
+    /// Problems that do not prevent a start, such as a secret that others can read, or an empty `[access]`.
     pub warnings: Vec<Problem>,
 }
 
 /// Settings of one IRC network.
 #[derive(Debug, Clone)]
 pub struct IrcNetwork {
-    /// Its name in `[access]` and in posts.
+    /// Name of the network, in `[access]` and in posts.
     pub name: NetworkName,
-    /// Host name or address.
+    /// Host name or address of the server.
     pub server: String,
-    /// Port.
+    /// Port of the server.
     pub port: u16,
-    /// Protection of the link.
+    /// Encryption of the link.
     pub tls: Tls,
-    /// The nick to ask for.
+    /// Nick that herder asks for.
     pub nick: String,
-    /// A server password (`PASS`), if one is needed.
+    /// Password of the server (`PASS`), if one is needed.
     pub server_password: Option<SecretString>,
-    /// Login to services.
+    /// Login to the network's services, if there is one.
     pub sasl: Option<Sasl>,
     /// Password for NickServ, for a server without SASL.
     pub nickserv_password: Option<SecretString>,
-    /// Channel for escalations.
+    /// Name of the channel for alerts.
     pub alerts_channel: String,
-    /// Channel for task lines.
+    /// Name of the channel for machine-readable lines about tasks.
     pub work_channel: String,
-    /// Channel for talking with herder itself.
+    /// Name of the channel for commands to herder itself.
     pub control_channel: String,
-    /// Nicks of bots that are allowed to speak; all others are ignored.
+    /// Nicks of other bots that herder listens to; all others are ignored.
     pub bots: Vec<String>,
 }
 
-/// Protection of an IRC link.
+/// The encryption of an IRC link, and what the server's certificate is checked against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
-    /// None.
+    /// No encryption.
     Off,
-    /// TLS with the system's certificate authorities.
+    /// TLS; the certificate must be signed by one of the system's authorities.
     SystemRoots,
-    /// TLS with the authorities or the certificate in this PEM file, beside the system's.
+    /// TLS; the certificate must be signed by an authority in this PEM file or the system's, or be the one in the file.
     CaFile(PathBuf),
-    /// TLS with the SHA-256 of the server's certificate, regardless of its issuer.
+    /// TLS; the certificate must have this SHA-256 hash, whoever has signed it.
     Fingerprint([u8; 32]),
 }
 
-/// Login to an IRC network's services.
+/// The login to an IRC network's services, by SASL.
 #[derive(Debug, Clone)]
 pub enum Sasl {
-    /// Account and password.
+    /// Login with account and password (SASL PLAIN).
     Plain {
-        /// The account.
+        /// Name of the account.
         account: String,
-        /// Its password.
+        /// Password of the account.
         password: SecretString,
     },
-    /// SASL EXTERNAL with a client certificate.
+    /// Login with a client certificate (SASL EXTERNAL).
     External {
-        /// File with the PEM chain.
+        /// Path of the PEM file with the certificate and those of its issuers.
         certificate: PathBuf,
-        /// File with the PEM private key.
+        /// Path of the PEM file with the private key.
         key: PathBuf,
     },
 }
 
-/// The people who may command.
+/// The people who may give commands, by role, as `[access]` names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessRules {
-    /// People who may do everything.
+    /// People who may give every command.
     pub admins: Vec<Subject>,
-    /// People who may pause, resume, abort, and give tasks and work.
+    /// People who may pause, resume and abort agents, and give tasks and other work.
     pub operators: Vec<Subject>,
-    /// People who may look: status, log, help.
+    /// People who may only look: status, log, help.
     pub viewers: Vec<Subject>,
 }
 
-/// A subject named in `[access]`.
+/// A person or a group of people, as named in `[access]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// `*`: everyone; for viewers alone.
+    /// `*`: everyone; allowed for viewers only.
     Everyone,
-    /// `discord:<user id>`.
+    /// `discord:<user id>`: one Discord user.
     DiscordUser(String),
-    /// `discord-role:<role id>`.
+    /// `discord-role:<role id>`: everyone with this role on the Discord server.
     DiscordRole(String),
-    /// `irc:<network>:<account>`.
+    /// `irc:<network>:<account>`: the owner of a services account.
     IrcAccount {
-        /// The network.
+        /// Name of the network.
         network: NetworkName,
-        /// The services account.
+        /// Name of the services account.
         account: String,
     },
-    /// `irc-mask:<network>:<nick!user@host>`, with `*` and `?`.
+    /// `irc-mask:<network>:<nick!user@host>`, with `*` and `?`: everyone whose address matches.
     IrcMask {
-        /// The network.
+        /// Name of the network.
         network: NetworkName,
-        /// The mask.
+        /// The mask itself.
         mask: String,
     },
 }
 
-/// Retention of the history.
+/// Limits on the history that is kept in the database; older events move to archives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     /// Age from which events move to archives.
     pub keep: Duration,
     /// Number of events beyond which older ones move to archives.
     pub keep_events: u64,
-    /// True if a logical export is written every day.
+    /// True if an export is written every day.
     pub daily_export: bool,
-    /// A second folder for the export.
+    /// A second folder to which the daily export is copied, if there is one.
     pub export_copy: Option<PathBuf>,
     /// Free disk space below which a warning is posted, in bytes.
     pub warn_free: u64,
@@ -303,21 +305,23 @@ pub struct History {
 /// Default of the maximum time of a shutdown (contract, section 14).
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Settings of all chat networks.
+/// Settings that apply to all chat networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Networks {
     /// Maximum wait between two attempts to connect.
     pub reconnect_max: Duration,
-    /// Number of failed attempts after which the other networks are told and the adapter is restarted clean.
+    /// Number of failed attempts to connect after which the other networks are told, and the network's adapter is
+    /// restarted.
     pub attempts: u32,
     /// Number of lines for one channel beyond which a backlog is collapsed.
     pub backlog_lines: u32,
-    /// Maximum number of exchanges per hour between another bot and one agent without a person.
+    /// Maximum number of times per hour that one agent answers another bot, unless a person speaks to the agent
+    /// meanwhile.
     pub bot_exchanges: usize,
 }
 
 impl Networks {
-    /// Returns the maximum wait in seconds, which is also its multiple of the first wait of 1 s.
+    /// Returns the maximum wait between two attempts to connect, in seconds.
     #[must_use]
     pub fn longest_wait(&self) -> u32 {
         u32::try_from(self.reconnect_max.as_secs()).unwrap_or(u32::MAX)
@@ -325,7 +329,7 @@ impl Networks {
 }
 
 impl Default for Networks {
-    /// The defaults of the contract, sections 6 and 2.
+    /// Returns the defaults of the contract, sections 6 and 2.
     fn default() -> Self {
         Self {
             reconnect_max: Duration::from_secs(30),
@@ -336,14 +340,14 @@ impl Default for Networks {
     }
 }
 
-/// Settings of the agents' own tools.
+/// Settings of herder's tools for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tools {
-    /// True if agents get them.
+    /// True if agents get herder's tools.
     pub enabled: bool,
-    /// Maximum number of posts of an agent per minute.
+    /// Maximum number of posts that an agent makes with the tools per minute.
     pub sends_per_minute: usize,
-    /// Maximum number of an agent's calls for people per hour.
+    /// Maximum number of times that an agent calls for people with the tools, per hour.
     pub notices_per_hour: usize,
 }
 

@@ -4,27 +4,28 @@ use std::fmt;
 
 use crate::core::unseen::is_hidden;
 
-/// Returns text of a file for a terminal: characters that control the terminal or are invisible are escaped.
+/// Returns a text from the file for display in a terminal: characters that control the terminal or are invisible are
+/// escaped.
 pub(crate) fn printable(text: &str) -> String {
     let shown = |c: char| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
 }
 
-/// A problem, or a warning.
+/// A mistake in the configuration file, or a warning about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, counted from 1; `None` for the file as a whole.
+    /// Line of the file, counted from 1; `None` for the file as a whole.
     pub line: Option<usize>,
-    /// The section as written in the file, e.g. `[irc.libera]`; empty at the top.
+    /// Name of the section as written in the file, e.g. `[irc.libera]`; empty at the top.
     pub place: String,
-    /// The key; empty for the section as a whole.
+    /// Name of the key; empty for the section as a whole.
     pub key: String,
-    /// The problem and its remedy.
+    /// Description of the problem, with the remedy.
     pub text: String,
 }
 
 impl Problem {
-    /// Returns the sentence with the position in `file`: `bot.toml:12: [irc.libera] port: …`.
+    /// Returns the description with its position in `file`: `bot.toml:12: [irc.libera] port: …`.
     #[must_use]
     pub fn sentence(&self, file: &str) -> String {
         let mut sentence = file.to_owned();
@@ -47,12 +48,12 @@ impl Problem {
     }
 }
 
-/// All problems of a file, in the order of its lines. Never empty.
+/// All mistakes in a configuration file, in the order of its lines. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
-    /// The file as it was named.
+    /// Name of the file, as it was given.
     pub file: String,
-    /// The problems.
+    /// The mistakes.
     pub list: Vec<Problem>,
 }
 

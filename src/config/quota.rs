@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use super::section::Section;
 use crate::core::quota::{QuietHours, QuotaRules, Resume};
 
-/// Minimum interval of probes; more frequent ones only annoy.
+/// Minimum of the interval between two probes of an account at its usage limit; more frequent ones only annoy.
 const PROBE_INTERVAL_MIN: Duration = Duration::from_secs(1);
 
 const RESUME: [(&str, Resume); 3] = [("auto", Resume::Auto), ("ask", Resume::Ask), ("never", Resume::Never)];
@@ -30,7 +30,7 @@ pub(super) fn quota(section: Section<'_>) -> QuotaRules {
     rules
 }
 
-/// Parses `"23:00-08:00 Europe/Berlin"`.
+/// Parses quiet hours, written as `"23:00-08:00 Europe/Berlin"`.
 fn quiet_hours(text: &str) -> Result<QuietHours, String> {
     let wrong = || {
         format!(
@@ -54,7 +54,7 @@ fn quiet_hours(text: &str) -> Result<QuietHours, String> {
     Ok(QuietHours { from, to, zone })
 }
 
-/// Parses `23:00`.
+/// Parses a time of day, written as `23:00`.
 fn time(text: &str) -> Option<Time> {
     let (hour, minute) = text.split_once(':')?;
     let number = |text: &str| text.parse::<i8>().ok().filter(|_| text.len() <= 2);

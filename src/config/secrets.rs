@@ -11,17 +11,17 @@ use secrecy::SecretString;
 
 use super::section::Section;
 
-/// The form of a secret in the file.
+/// Text for error messages: the forms in which a secret is given in the file.
 pub(super) const FORM: &str = "{ env = \"NAME\" }, { file = \"path\" } or { credential = \"name\" }";
 
-/// Set by systemd to the folder of a service's credentials.
+/// Environment variable that systemd sets to the folder of a service's credentials.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
-/// Reply to a secret that is written in the file. The secret is not repeated, because problems are printed and
-/// logged.
+/// Error message for a secret that is written in the file itself. The secret is not repeated, because messages are
+/// printed and logged.
 pub(super) const LITERAL: &str = "a secret does not belong in this file; put it into a variable of the environment or a file of mode 0600, and write { env = \"NAME\" } or { file = \"path\" } here";
 
-/// Maximum size of a secret's file, in bytes: a private token, not a data set.
+/// Maximum size of a file with a secret, in bytes: a private token, not a data set.
 const LONGEST: u64 = 64 * 1024;
 
 /// Reads the secret that `{ env = … }`, `{ file = … }` or `{ credential = … }` names.
@@ -64,7 +64,7 @@ fn from_variable(source: &Section<'_>, name: &str) -> Option<SecretString> {
     usable(source, "env", &format!("the variable {name}"), &value)
 }
 
-/// Reads the secret that `{ file = … }` or `{ credential = … }` names, and where it is.
+/// Reads the secret that `{ file = … }` or `{ credential = … }` names, and returns it with the path of its file.
 pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
     let (key, path) = match (source.filled("file"), source.filled("credential")) {
         (Some(file), None) => ("file", source.path(&file.value)),
@@ -85,7 +85,7 @@ pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
     Some((path, secret))
 }
 
-/// The file in which the service manager hands a credential over.
+/// Returns the path of the file in which systemd provides a credential of this name.
 fn credential_path(source: &Section<'_>, name: &str) -> Option<PathBuf> {
     if name.contains('/') || name.contains('\0') || matches!(name, "." | "..") {
         source.problem("credential", "this is a path; write the name that LoadCredential= gives it");

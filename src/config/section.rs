@@ -19,29 +19,29 @@ use super::folders::Folder;
 use super::problems::Problem;
 use super::{secrets, units};
 
-/// Minimum similarity (0 to 1) of a mistyped word to a known one for a suggestion.
+/// Minimum similarity (0 to 1) of a mistyped word to a known one, for a suggestion.
 const ALIKE: f64 = 0.66;
 
-/// Context of a file: a folder for relative paths, and the environment's variables.
+/// The surroundings of a configuration file: a folder for relative paths, and the environment's variables.
 pub(super) struct Surroundings<'a> {
-    /// The folder of the file.
+    /// Path of the folder that contains the file.
     pub(super) folder: &'a Path,
-    /// Looks up an environment variable.
+    /// Function that returns the value of an environment variable.
     pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
-/// State of one reading of a file.
+/// The state of reading one configuration file: its text, and what was found so far.
 pub(super) struct Reading<'a> {
     text: &'a str,
     pub(super) around: &'a Surroundings<'a>,
     pub(super) problems: RefCell<Vec<Problem>>,
     pub(super) warnings: RefCell<Vec<Problem>>,
-    /// Folders of agents.
+    /// The folders that the file names for agents, to be checked later.
     pub(super) folders: RefCell<Vec<Folder>>,
     pub(super) secrets: RefCell<Vec<SecretString>>,
-    /// Names of the variables that herder's own secrets come from: no agent may inherit them.
+    /// Names of the environment variables that herder's own secrets come from: no agent may inherit them.
     pub(super) secret_variables: RefCell<BTreeSet<String>>,
-    /// Every `section.key` that was requested, whether or not it was present.
+    /// Every key that the code asked for, as `section.key`, whether or not the file has it.
     pub(super) asked: RefCell<BTreeSet<String>>,
 }
 
@@ -59,32 +59,32 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the line of an offset in the text, counted from 1.
+    /// Returns the line of the file that contains this byte offset, counted from 1.
     pub(super) fn line(&self, offset: usize) -> usize {
         let before = self.text.as_bytes().iter().take(offset);
         1 + before.filter(|byte| **byte == b'\n').count()
     }
 }
 
-/// A value with its line.
+/// A value from the file with the line where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct At<T> {
     pub(super) value: T,
     pub(super) line: usize,
 }
 
-/// A text, or the table that names the file with the text.
+/// A value that is a text, or a table that names the file with the text.
 pub(super) enum TextOrFile<'a> {
     Text(String),
     File(Section<'a>),
 }
 
-/// One table of the file.
+/// One table of the configuration file.
 pub(super) struct Section<'a> {
     pub(super) reading: &'a Reading<'a>,
-    /// Its name for people: `[irc.libera]`.
+    /// Name of the table in messages: `[irc.libera]`.
     place: String,
-    /// Its name for the check of the example: `irc`.
+    /// Name of the table for the test of the example file: `irc`.
     path: String,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
         Self { reading, place, path, table, span, asked: RefCell::default() }
     }
 
-    /// Returns the value of a key, which is a known one from now on.
+    /// Returns the value of a key, if the file has it; the key counts as known from then on.
     fn value(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.asked.borrow_mut().push(key);
         let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
@@ -114,12 +114,12 @@ impl<'a> Section<'a> {
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// Returns true if a key is present, with any value.
+    /// Returns true if the table has this key, with any value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.iter().any(|(name, _)| name.get_ref() == key)
     }
 
-    /// Returns the section's own line.
+    /// Returns the line in which the table begins.
     pub(super) fn line(&self) -> usize {
         self.reading.line(self.span.start)
     }
@@ -134,13 +134,13 @@ impl<'a> Section<'a> {
         Problem { line, place: self.place.clone(), key: key.to_owned(), text }
     }
 
-    /// Records a problem with a key.
+    /// Records a mistake in the value of a key.
     pub(super) fn problem(&self, key: &str, text: impl Into<String>) {
         let problem = self.note(self.line_of(key), key, text.into());
         self.reading.problems.borrow_mut().push(problem);
     }
 
-    /// Records a problem with one of a key's values.
+    /// Records a mistake in one of a key's values, at this line.
     pub(super) fn problem_at(&self, line: usize, key: &str, text: impl Into<String>) {
         let problem = self.note(Some(line), key, text.into());
         self.reading.problems.borrow_mut().push(problem);
@@ -152,7 +152,7 @@ impl<'a> Section<'a> {
         self.reading.warnings.borrow_mut().push(warning);
     }
 
-    /// Records a key that names the folder of an agent.
+    /// Records a key that names a folder of an agent, to be checked later.
     pub(super) fn folder(&self, key: &str, path: PathBuf) {
         let at = self.note(self.line_of(key), key, String::new());
         self.reading.folders.borrow_mut().push(Folder { path, at });
@@ -174,7 +174,7 @@ impl<'a> Section<'a> {
         );
     }
 
-    /// Parses a text, e.g. `"libera"`.
+    /// Returns the value of a key that is a text, e.g. `"libera"`; a mistake is recorded.
     pub(super) fn text(&self, key: &'static str) -> Option<At<String>> {
         let value = self.value(key)?;
         let line = self.reading.line(value.span().start);
@@ -185,12 +185,12 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// Parses a text; an empty one counts as missing.
+    /// Returns the value of a key that is a text; an empty one counts as missing.
     pub(super) fn filled(&self, key: &'static str) -> Option<At<String>> {
         self.text(key).filter(|text| !text.value.is_empty())
     }
 
-    /// Parses `true` or `false`.
+    /// Returns the value of a key that is `true` or `false`.
     pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
         let value = self.value(key)?;
         let flag = value.get_ref().as_bool();
@@ -200,7 +200,7 @@ impl<'a> Section<'a> {
         flag
     }
 
-    /// Parses a whole number within bounds.
+    /// Returns the value of a key that is a whole number within bounds.
     pub(super) fn number(&self, key: &'static str, bounds: RangeInclusive<u64>) -> Option<u64> {
         let value = self.value(key)?;
         let (low, high) = (bounds.start(), bounds.end());
@@ -217,7 +217,7 @@ impl<'a> Section<'a> {
         number
     }
 
-    /// Parses an amount of money that is not negative.
+    /// Returns the value of a key that is an amount of money, 0 or more.
     pub(super) fn amount(&self, key: &'static str) -> Option<f64> {
         let value = self.value(key)?;
         let text = match value.get_ref() {
@@ -239,13 +239,13 @@ impl<'a> Section<'a> {
         amount
     }
 
-    /// Parses a duration of at least `shortest`.
+    /// Returns the value of a key that is a duration of at least `shortest`.
     pub(super) fn duration(&self, key: &'static str, shortest: Duration) -> Option<Duration> {
         let text = self.text(key)?;
         self.read_duration(key, &text, shortest)
     }
 
-    /// Parses a list, not empty, of durations of at least `shortest`.
+    /// Returns the value of a key that is a list, not empty, of durations of at least `shortest`.
     pub(super) fn durations(&self, key: &'static str, shortest: Duration) -> Option<Vec<Duration>> {
         let texts = self.texts(key)?;
         if texts.is_empty() {
@@ -264,13 +264,13 @@ impl<'a> Section<'a> {
         read.map_err(|why| self.problem_at(text.line, key, why)).ok()
     }
 
-    /// Parses a size in bytes.
+    /// Returns the value of a key that is a size, in bytes.
     pub(super) fn size(&self, key: &'static str) -> Option<u64> {
         let text = self.text(key)?;
         units::size(&text.value).map_err(|why| self.problem_at(text.line, key, why)).ok()
     }
 
-    /// Parses a list of texts.
+    /// Returns the value of a key that is a list of texts, each with its line.
     pub(super) fn texts(&self, key: &'static str) -> Option<Vec<At<String>>> {
         let value = self.value(key)?;
         let Some(list) = value.get_ref().as_array() else {
@@ -290,8 +290,8 @@ impl<'a> Section<'a> {
         Some(texts)
     }
 
-    /// Parses a table of texts, or of files with one text each, e.g. `{ RUST_LOG = "warn", API_KEY = { file = "key" }
-    /// }`.
+    /// Returns the value of a key that is a table of texts, or of files with one text each, e.g. `{ RUST_LOG = "warn",
+    /// API_KEY = { file = "key" } }`.
     pub(super) fn texts_by_name(&self, key: &'static str) -> Option<BTreeMap<String, At<TextOrFile<'a>>>> {
         let value = self.value(key)?;
         let Some(table) = value.get_ref().as_table() else {
@@ -322,7 +322,7 @@ impl<'a> Section<'a> {
         Some(texts)
     }
 
-    /// Parses one of a few words.
+    /// Returns what the word in a key's value stands for, out of a few choices.
     pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let text = self.text(key)?;
         let found = choices.iter().find(|(word, _)| *word == text.value);
@@ -335,7 +335,7 @@ impl<'a> Section<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// Reads a secret from the environment or a file.
+    /// Returns the secret that a key's value names in the environment or in a file.
     pub(super) fn secret(&self, key: &'static str) -> Option<SecretString> {
         self.value(key)?;
         let source = self.subsection(key)?;
@@ -347,10 +347,10 @@ impl<'a> Section<'a> {
         secret
     }
 
-    /// Parses an address that may be a secret itself: a text, or the source of a secret. An address with a path is
-    /// redacted in all of herder's output.
+    /// Returns the value of a key that is an address, which may be a secret itself: a text, or the source of a secret.
+    /// An address with a path is redacted in all of herder's output.
     pub(super) fn address(&self, key: &'static str) -> Option<SecretString> {
-        /// Minimum length of a path that may be a password, in bytes.
+        /// Minimum length of an address's path that may be a password and is redacted, in bytes.
         const PATH_MIN: usize = 8;
         if self.value(key)?.get_ref().as_str().is_none() {
             return self.secret(key);
@@ -364,7 +364,7 @@ impl<'a> Section<'a> {
         Some(secret)
     }
 
-    /// Reads a secret that agents may get as well, if they ask for its variable.
+    /// Returns the secret that a key's value names, like [`Section::secret`]; agents may inherit its variable.
     pub(super) fn shared_secret(&self, key: &'static str) -> Option<SecretString> {
         let withheld = self.reading.secret_variables.borrow().clone();
         let secret = self.secret(key);
@@ -372,7 +372,7 @@ impl<'a> Section<'a> {
         secret
     }
 
-    /// Accepts a key without reading it.
+    /// Marks a key as known without reading it; returns `None`.
     pub(super) fn skip<T>(&self, key: &'static str) -> Option<T> {
         let _ = self.value(key);
         None
@@ -402,7 +402,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Parses a table inside this one: `key = { … }` or `[key]`.
+    /// Returns the table inside this one under a key: `key = { … }` or `[key]`.
     pub(super) fn table(&self, key: &'static str) -> Option<Self> {
         let value = self.value(key)?;
         let Some(table) = value.get_ref().as_table() else {
@@ -417,7 +417,7 @@ impl<'a> Section<'a> {
         Some(Self::new(self.reading, place, path, table, value.span()))
     }
 
-    /// Parses the tables of a table, by freely chosen names: `[key.name]`, or `key = { name = { … } }`.
+    /// Returns the tables with freely chosen names under a key: `[key.name]`, or `key = { name = { … } }`.
     pub(super) fn named(&self, key: &'static str) -> Vec<(String, Self)> {
         let Some(group) = self.table(key) else { return Vec::new() };
         let mut sections = Vec::new();
@@ -438,7 +438,7 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// Parses the tables of a list: `[[key]]`, or `key = [ { … } ]` inside a section.
+    /// Returns the tables of a list under a key: `[[key]]`, or `key = [ { … } ]` inside a section.
     pub(super) fn tables(&self, key: &'static str) -> Vec<Self> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let wanted = if self.path.is_empty() {
@@ -468,7 +468,8 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// Accepts a part that this version does not have; `rest` tells whether its content requests nothing.
+    /// Records a mistake if the file uses a part that this version does not have; `rest` returns true if the part is
+    /// switched off.
     pub(super) fn unsupported(&self, key: &'static str, what: &str, rest: impl Fn(&DeTable<'_>) -> bool) {
         self.asked.borrow_mut().push(key);
         let Some((name, value)) = self.table.iter().find(|(name, _)| name.get_ref() == key) else { return };
@@ -492,12 +493,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns a path; relative ones start at the file's own folder.
+    /// Returns a path from the file; a relative one starts at the file's own folder.
     pub(super) fn path(&self, text: &str) -> PathBuf {
         self.reading.around.folder.join(text)
     }
 
-    /// Reports every key that was never requested.
+    /// Records a mistake for every key of the table that the code never asked for.
     pub(super) fn finish(self) {
         let asked = self.asked.borrow();
         for (name, _) in self.table {

@@ -8,7 +8,7 @@ use crate::runtime::acp::quirks::Quirks;
 
 use super::section::Section;
 
-/// Maximum of a cap in tokens.
+/// Maximum of a configured cap in tokens.
 const TOKENS_MAX: u64 = 1_000_000_000_000_000;
 
 /// Parses `[limits]`: caps of all agents together, and of the agents of each account together.
@@ -33,7 +33,7 @@ fn shared(section: &Section<'_>) -> Caps {
     }
 }
 
-/// Parses the caps of one agent, beside its budget per session.
+/// Parses the caps of one agent, without its budget per session.
 pub(super) fn of_agent(section: &Section<'_>) -> Caps {
     Caps { tokens_per_session: tokens(section, "tokens_per_session"), ..shared(section) }
 }
@@ -60,7 +60,7 @@ pub(super) fn prices(top: &Section<'_>) -> Prices {
     prices
 }
 
-/// Warns of caps that cannot be enforced as intended.
+/// Records warnings about caps that cannot be enforced as intended.
 pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
     for agent in agents {
         let own = agent.max_budget_usd > 0.0 || agent.caps.in_dollars();

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::core::detail::brief;
 
-/// Maximum duration: deadlines are wall-clock times and must stay within a calendar's range.
+/// Maximum of a configured duration: deadlines are wall-clock times and must stay within a calendar's range.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// Formats a duration as it is written in the file.
+/// Formats a duration as it is written in the configuration file.
 pub(super) fn written(duration: Duration) -> String {
     if duration.subsec_millis() == 0 {
         brief(duration).replace(' ', "")

@@ -1,4 +1,4 @@
-//! From the file's text to a [`Config`]: the sections in the order of the example, then the rules between them.
+//! Parses the file's text into a [`Config`]: the sections in the order of the example, then the rules between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,25 +18,25 @@ use super::{
     evaluator, http, irc, quota, spending, webhook,
 };
 
-/// The result of reading a file.
+/// The result of reading a configuration file.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) config: Config,
-    /// Every key that this version knows, as `section.key`.
+    /// Every key that this version knows, as `section.key`, for a test of the example file.
     #[cfg_attr(not(test), expect(dead_code, reason = "what the example file is checked against"))]
     pub(super) known: BTreeSet<String>,
 }
 
-/// Languages in `locales/`.
+/// The languages in `locales/`, by their names in the configuration file.
 const LOCALES: [(&str, &str); 3] = [("en-US", "en-US"), ("de", "de"), ("ja", "ja")];
 
-/// Maximum length of a Unix socket's path, without the zero at its end.
+/// Maximum length of a Unix socket's path, in bytes, without the zero at its end.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// Minimum of a clock: a shorter one would fire before a process can have said anything.
+/// Minimum of a time limit: a shorter one would expire before a process can have said anything.
 const SHORTEST_CLOCK: Duration = Duration::from_secs(1);
 
-/// Parses `text`; problems name its file `file`.
+/// Parses and checks the text of a configuration file; messages call it `file`.
 pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<Read, Problems> {
     let reading = Reading::new(text, around);
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -55,7 +55,8 @@ pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<
     }
 }
 
-/// Finds texts with a U+0000, which no program, path or server accepts. A line with another mistake is left out.
+/// Records a mistake for texts with a U+0000, which no program, path or server accepts. A line with another mistake is
+/// left out.
 fn find_nul(reading: &Reading<'_>, table: &DeTable<'_>, problems: &mut Vec<Problem>) {
     for (name, item) in table {
         find_nul_in(reading, (name.get_ref(), item), problems);
@@ -179,7 +180,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
 }
 
-/// Accepts sections of parts that do not exist yet, if they are switched off.
+/// Records a mistake for sections of parts that do not exist yet, unless they are switched off.
 fn later_parts(top: &Section<'_>) {
     let says = |table: &DeTable<'_>, key: &str, word: &dyn Fn(&DeValue<'_>) -> bool| {
         table.is_empty() || table.iter().any(|(name, value)| name.get_ref() == key && word(value.get_ref()))
@@ -188,10 +189,10 @@ fn later_parts(top: &Section<'_>) {
     top.unsupported("web", "the web page and API are", disabled);
 }
 
-/// Minimum time before a reminder, so that there is time to answer.
+/// Minimum of the time before people are reminded of a call or question, so that there is time to answer.
 const REMIND_AFTER_MIN: Duration = Duration::from_secs(60);
 
-/// Maximum number of reminders; more are not read.
+/// Maximum of the number of reminders; more are not read.
 const REMIND_TIMES_MAX: u64 = 100;
 
 /// Maximum of `max_active`; more is a typing mistake.
@@ -271,7 +272,7 @@ fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
     Exponential { base, cap }
 }
 
-/// Maximum number of failures in a window, as more are not kept.
+/// Maximum of the number of failures in a window, as no more times are kept.
 const INTENSITY_MAX: u64 = crate::core::breaker::RING as u64 - 1;
 
 fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> Intensity {
@@ -287,7 +288,7 @@ const RECONNECT_LONGEST: Duration = Duration::from_secs(3600);
 /// Minimum of `backlog_lines`, below which there would be nothing to collapse.
 const BACKLOG_LEAST: u64 = crate::outbox::BACKLOG_KEPT as u64;
 
-/// Maximum number of posts per window; more would fill a channel.
+/// Maximum of `bot_exchanges` and of the posts per minute or hour with tools; more would fill a channel.
 const SAYINGS_MAX: u64 = 1000;
 
 fn networks(section: Section<'_>) -> Networks {
@@ -350,7 +351,7 @@ fn history(section: Section<'_>) -> History {
     history
 }
 
-/// Reports every name that is used twice.
+/// Records a mistake for every name that is used twice.
 pub(super) fn duplicates<'n>(names: impl Iterator<Item = (&'n str, &'n Section<'n>)>, what: &str) {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, section) in names {

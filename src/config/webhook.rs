@@ -12,41 +12,42 @@ use crate::core::hook::HookEvent;
 use crate::core::id::NetworkName;
 use crate::webhook::{Format, SigningKey, address};
 
-/// Maximum length of a name, in bytes.
+/// Maximum length of a webhook's name, in bytes.
 const NAME_MAX: usize = 60;
 
-/// Minimum interval of requests to a page.
+/// Minimum of the interval at which the dead man's switch requests its page.
 const EVERY_MIN: Duration = Duration::from_secs(1);
 
 /// A webhook: an HTTP endpoint that receives agents' events.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    /// Name in `status`, alerts and logs: `webhook:` and the configured name.
+    /// Name of the webhook in `status`, alerts and logs: `webhook:` and the configured name.
     pub name: NetworkName,
-    /// The URL, which may be a secret.
+    /// URL that requests go to, which may be a secret.
     pub url: SecretString,
-    /// Form of the requests.
+    /// Format of the requests.
     pub format: Format,
-    /// Key that signs requests.
+    /// Key that signs the requests; `None`: they are not signed.
     pub secret: Option<SigningKey>,
-    /// The events that it subscribes to.
+    /// The kinds of events that are sent.
     pub events: BTreeSet<HookEvent>,
-    /// True if its address may be private.
+    /// True if the URL may have a private address, such as one in the local network.
     pub allow_private: bool,
 }
 
-/// The dead man's switch: a page that is requested as long as herder is well.
+/// The dead man's switch: a page of another service that herder requests at intervals as long as it is well, so that
+/// silence raises an alarm there.
 #[derive(Debug, Clone)]
 pub struct DeadMan {
-    /// The URL, which may be a secret.
+    /// URL of the page, which may be a secret.
     pub url: SecretString,
-    /// Interval of the requests.
+    /// Interval at which the page is requested.
     pub every: Duration,
-    /// True if its address may be private.
+    /// True if the URL may have a private address, such as one in the local network.
     pub allow_private: bool,
 }
 
-/// Parses every `[[webhook]]`.
+/// Parses every `[[webhook]]` section of the file.
 pub(super) fn webhooks(top: &Section<'_>) -> Vec<Webhook> {
     let sections = top.tables("webhook");
     let read: Vec<(String, Option<Webhook>)> = sections.iter().map(webhook).collect();
@@ -81,7 +82,7 @@ fn webhook(section: &Section<'_>) -> (String, Option<Webhook>) {
     (name, webhook)
 }
 
-/// Parses `[deadman]`.
+/// Parses the file's section `[deadman]`; `None` if its URL is invalid.
 pub(super) fn deadman(section: Section<'_>) -> Option<DeadMan> {
     let allow_private = section.flag("allow_private").unwrap_or(false);
     let address = address(&section, allow_private, "which page is asked for");
@@ -90,7 +91,7 @@ pub(super) fn deadman(section: Section<'_>) -> Option<DeadMan> {
     address.map(|(url, _)| DeadMan { url, every, allow_private })
 }
 
-/// Parses the URL; returns it with its host.
+/// Parses a URL and checks it; returns it with its host.
 fn address(section: &Section<'_>, allow_private: bool, what: &str) -> Option<(SecretString, String)> {
     let Some(text) = section.address("url") else {
         if !section.has("url") {

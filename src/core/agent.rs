@@ -1,4 +1,4 @@
-//! One agent's state: what `apply` writes, `decide` reads, and views show.
+//! The state of one agent: written by `apply`, read by `decide`, and shown in views.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -48,31 +48,31 @@ pub enum Phase {
     Idle,
     /// A session was started; its process is not ready yet.
     Starting {
-        /// The session.
+        /// Number of the starting session.
         session: SessionId,
     },
     /// The session's process is at work.
     Running {
-        /// The session.
+        /// Number of the running session.
         session: SessionId,
     },
-    /// The session's process is being stopped by the stop ladder.
+    /// The session's process is being stopped by the stop ladder: interrupt, then SIGTERM, then SIGKILL.
     Stopping {
-        /// The session.
+        /// Number of the session that is being stopped.
         session: SessionId,
-        /// The reason for the stop.
+        /// Reason for the stop; it decides what happens after the session has ended.
         reason: StopReason,
     },
     /// A countdown runs before the next session.
     Waiting {
-        /// End of the countdown.
+        /// End of the countdown, when the next session may start.
         until: Timestamp,
-        /// The reason for the wait.
+        /// Tokens and dollars used.
         reason: WaitReason,
     },
-    /// Paused until a person resumes it.
+    /// The agent is paused until a person resumes it.
     Paused {
-        /// The reason for the pause.
+        /// Reason for the agent's pause.
         reason: PauseReason,
     },
     /// The circuit breaker is open; a person has to resume the agent.
@@ -87,65 +87,68 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Breaker {
-    /// Sessions may start.
+    /// Breaker closed: sessions may start.
     #[default]
     Closed,
-    /// No session may start until a person resumes the agent.
+    /// Breaker open: no session may start until a person resumes the agent.
     Open,
-    /// One trial session may start: success closes the breaker, failure opens it again.
+    /// Breaker half-open: one trial session may start. Success closes the breaker, failure opens it again.
     HalfOpen,
 }
 
-/// A process that may exist: recorded before it is given work.
+/// Identity of a process that may exist, recorded on disk before the process is given work, so that a later herder can
+/// find and end it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRecord {
-    /// Process id.
+    /// Process id on this machine.
     pub pid: u32,
-    /// Start time in clock ticks since boot; it tells this process from a later one with the same id.
+    /// Start time of the process, in clock ticks since boot; it tells the process from a later one with the same id.
     pub started: u64,
 }
 
-/// Sums since the agent was added.
+/// Counters and usage of an agent since it was (last) added.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Sessions started.
+    /// Number of sessions started.
     pub sessions: u64,
-    /// Sessions that succeeded.
+    /// Number of sessions that succeeded.
     pub successes: u64,
-    /// Sessions that failed, of every kind that counts.
+    /// Number of failed sessions and process crashes. Account failures (billing, login, budget, usage limit), stops and
+    /// turn limits do not count; a rate limit counts only without a usable reset time.
     pub failures: u64,
-    /// Process crashes.
+    /// Number of process crashes, which are also counted in `failures`.
     pub crashes: u64,
     /// Failures that matched no row of the runtime's classification table.
     #[serde(default)]
     pub unknown: u64,
-    /// Turns of the model.
+    /// Number of turns of the model.
     pub turns: u64,
-    /// Tokens and money.
+    /// Tokens and dollars used.
     pub usage: Usage,
 }
 
 /// State that is kept about unfinished work from one session to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// The work.
+    /// Number of the unfinished work.
     pub work: WorkId,
-    /// Number of sessions that worked on it and have ended.
+    /// Number of sessions that have worked on the unfinished work and have ended.
     pub tries: u32,
-    /// The agent's last words about it, at most `PROGRESS_MAX` bytes.
+    /// The agent's last words about the unfinished work, at most `PROGRESS_MAX` bytes.
     pub progress: String,
-    /// The turns of those sessions, one line each, oldest first.
+    /// Summaries of the turns of its ended sessions, one line each, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub done: VecDeque<String>,
-    /// Messages that were steered into those sessions; a new session must be told them again.
+    /// Messages that were written into a running turn of those earlier sessions; a new session must be told them again.
     pub steered: VecDeque<String>,
-    /// Whispers that were delivered to those sessions; a session in a new conversation must be told them again.
+    /// Whispers that were delivered to the earlier sessions of this work; a session in a new conversation must be told
+    /// them again.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub whispered: VecDeque<Whisper>,
-    /// The agent's own report on the task, made with a tool. It takes effect when the session ends.
+    /// The agent's own report on the task, made with a tool. The last one takes effect when the session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<TaskReport>,
-    /// Set if the last permission request of its session was denied.
+    /// Reason why the last permission request of its session was denied; `None` if it was allowed or there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,
 }
@@ -154,26 +157,26 @@ pub struct Unfinished {
 /// queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splitting {
-    /// The task.
+    /// Number of the task.
     pub work: WorkId,
     /// Number of the request to split; an answer with another number is stale.
     pub number: u32,
-    /// Deadline for the answer.
+    /// Time at which the request counts as failed if no parts have come.
     pub until: Timestamp,
 }
 
-/// One agent.
+/// State of one agent: configuration, phase, queue, counters and open questions. Only `apply` changes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     /// The agent's configuration, as set by a person; `None` before `Added`.
     pub spec: Option<AgentSpec>,
-    /// Current phase.
+    /// Current phase of the agent.
     pub phase: Phase,
-    /// Start of the current phase.
+    /// Time at which the agent entered its current phase.
     pub since: Timestamp,
-    /// The person who asked for a pause after the current session.
+    /// The person who asked for a pause after the current session; `None` if no pause is pending.
     pub pause_pending: Option<Actor>,
-    /// True if that pause was asked of all agents by `stop-all`; `resume-all` ends it.
+    /// True if the pending or present pause was asked of all agents by `stop-all`; `resume-all` ends it.
     #[serde(default)]
     pub pause_of_all: bool,
     /// Works that wait, in the order in which they will be started.
@@ -239,15 +242,15 @@ pub struct Agent {
     /// keeps its account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_on: Option<AccountName>,
-    /// Sums since the agent was added.
+    /// Counters and usage since the agent was added.
     pub totals: Totals,
-    /// Tokens and money since it was added, by account.
+    /// Tokens and dollars used since the agent was added, by the account that paid.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub paid_by: BTreeMap<AccountName, Usage>,
-    /// Usage of the current session, or of the last one.
+    /// Usage of the current session so far, or the total of the last one.
     #[serde(default)]
     pub meter: Usage,
-    /// Usage of that session's last turn, as far as it is known.
+    /// Usage of the last turn of the session that `meter` counts, as far as the runtime reports it.
     #[serde(default, skip_serializing_if = "Usage::is_none")]
     pub turn: Usage,
     /// Usage of the conversation that the next session can resume.
@@ -256,13 +259,13 @@ pub struct Agent {
     /// Session whose conversation must not be resumed, because the agent's configuration changed during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<SessionId>,
-    /// Usage by hour and by day.
+    /// The agent's usage by hour and by day, for caps and `cost`.
     #[serde(default)]
     pub books: Books,
-    /// Sessions of the last day, by hour.
+    /// Hours of the last day in which sessions ran, and the failures in each.
     #[serde(default, skip_serializing_if = "Strip::is_empty")]
     pub strip: Strip,
-    /// Caps that a person waived.
+    /// Caps that a person waived, each with the raised limit.
     #[serde(default)]
     pub waived: Vec<Waived>,
     /// Caps for which a warning was posted.
@@ -286,7 +289,8 @@ pub struct Agent {
     /// Rules that allow an exact command without asking, oldest first.
     #[serde(default)]
     pub rules: Vec<Rule>,
-    /// Messages between the agent and the board that are not acknowledged yet.
+    /// The agent's side of its exchange with the board: numbers of hand-overs, and messages that are not acknowledged
+    /// yet.
     #[serde(default, skip_serializing_if = "Dealings::is_none")]
     pub board: Box<Dealings>,
 }
@@ -365,7 +369,7 @@ impl Agent {
         self.current.as_ref().or_else(|| self.held()).is_some_and(|at_hand| at_hand.id == work)
     }
 
-    /// Returns the number of its works, waiting or current.
+    /// Returns the number of the agent's works: those in the queue and the current one.
     #[must_use]
     pub fn works(&self) -> u32 {
         u32::try_from(self.queue.len() + usize::from(self.current.is_some())).unwrap_or(u32::MAX)
@@ -383,7 +387,8 @@ impl Agent {
         self.settled.iter().rev().find(|settled| settled.ask.id == id)
     }
 
-    /// Returns the time of the next `Input::Tick`: a countdown or the time for an answer ends, or a reminder is due.
+    /// Returns the time at which the supervisor must send the next `Input::Tick`: a countdown or the time for an answer
+    /// ends, or a reminder is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         let asks = self.asks.iter().map(|ask| ask.remind_at.map_or(ask.until, |at| at.min(ask.until)));
@@ -419,7 +424,8 @@ impl Agent {
         self.began_on.clone().unwrap_or_else(|| self.account())
     }
 
-    /// Returns the session whose process may exist.
+    /// Returns the session that is starting, running or being stopped, whose process may exist; `None` in every other
+    /// phase.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         match self.phase {
@@ -445,7 +451,8 @@ impl Agent {
         }
     }
 
-    /// Returns the agent's position in the line for one of the `max_active` places.
+    /// Returns the agent's state for the assignment of the `max_active` places: it has a session, wants one (and since
+    /// when), or needs none.
     #[must_use]
     pub fn standing(&self) -> Standing {
         if self.session().is_some() {
@@ -465,7 +472,7 @@ impl Agent {
         called || held || halted && self.since <= at
     }
 
-    /// True if only a person can make the agent continue.
+    /// Returns true if the agent is paused, needs intervention or is degraded.
     #[must_use]
     pub fn stands_still(&self) -> bool {
         match self.phase {
@@ -479,7 +486,8 @@ impl Agent {
         }
     }
 
-    /// Returns the reason why the agent starts no work now; `None` if it is idle or merely busy.
+    /// Returns the reason why the agent starts no work now: a pause, a halt or a countdown; `None` if it is idle, busy
+    /// or removed.
     #[must_use]
     pub fn halt(&self) -> Option<Halt> {
         match &self.phase {

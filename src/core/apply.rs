@@ -272,7 +272,8 @@ fn cleared(agent: &mut Agent, works: &[WorkId]) {
     }
 }
 
-/// Takes work out of the queue or the session, wherever it is, and drops the state that was kept about it.
+/// Removes the work `id` from the agent, queued or current, with the state that was kept about it; `None` if the agent
+/// does not have it.
 fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     if agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.work == id) {
         agent.unfinished = None;
@@ -314,7 +315,7 @@ fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Ti
     agent.finished.push_back(FinishedTask { work, end, at, note: note.clone() });
 }
 
-/// Returns the work that a session's turns are grouped by. The rounds of a loop share one group, `None`.
+/// Returns the id by which turns are grouped for the evaluator: that of their work, or `None` for all rounds of a loop.
 pub(super) fn subject(work: &Work) -> Option<WorkId> {
     (work.kind != WorkKind::Round).then_some(work.id)
 }
@@ -427,8 +428,8 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     enter(agent, Phase::Idle, at);
 }
 
-/// Keeps the finished exchange, if the runtime has conversations. Rounds of a loop are not kept: no person wrote
-/// their prompts.
+/// Keeps the text of the current work and of the session's answer as an exchange, for a conversation that has to start
+/// from scratch. Rounds of a loop are left out: no person wrote their prompts.
 fn exchanged(agent: &mut Agent, outcome: &Outcome) {
     let converses = agent.spec.as_ref().is_some_and(|spec| spec.runtime != Runtime::Command);
     let Some(work) = agent.current.as_ref().filter(|work| converses && work.kind != WorkKind::Round) else {

@@ -59,37 +59,37 @@ pub struct AskKey(pub u64);
 /// An answer that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// The answer.
+    /// The offered answer itself, as it is shown and sent back.
     pub label: String,
     /// Explanation of the answer; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// Position of a question in a call that asks several, one after the other.
+/// Position of a question in a tool call that asks several, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// The driver's key of the call's first question.
+    /// The driver's key of the call's first question, by which its questions are known to belong together.
     pub call: AskKey,
-    /// True for the last question of the call.
+    /// True for the last question of the tool call.
     pub last: bool,
 }
 
-/// A request for words or for a choice, as a runtime puts it.
+/// A question or a plan as a runtime reports it, which a person answers in words or by a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inquiry {
-    /// A question.
+    /// A question of the agent, in its own words.
     Question {
-        /// Its words.
+        /// Text of the question.
         text: String,
         /// The offered answers. Free text is allowed too.
         options: Vec<Offer>,
-        /// True if more than one may be chosen.
+        /// True if more than one of the offered answers may be chosen.
         several: bool,
     },
     /// A plan that needs approval before it is carried out.
     Plan {
-        /// The plan.
+        /// Text of the plan.
         text: String,
     },
 }
@@ -111,7 +111,7 @@ impl Inquiry {
         }
     }
 
-    /// Returns the request as it is stored, with every part within its bound.
+    /// Returns the request in the form that is stored, each text cut to its maximum length.
     #[must_use]
     pub fn about(&self) -> About {
         match self {
@@ -138,37 +138,39 @@ impl Offer {
 pub enum About {
     /// A request for permission.
     Permission {
-        /// The tool.
+        /// Name of the tool that the agent wants to use.
         tool: String,
         /// The exact command or a description of the action, without secrets; at most [`ABOUT_MAX`] bytes.
         command: String,
-        /// True if the command was longer and is cut: no person has seen the rest.
+        /// True if the command was longer than it is shown here: no person has seen the part cut off.
         #[serde(default)]
         cut: bool,
-        /// True if only a name is known: the same words may stand for another action next time.
+        /// True if the runtime names only the action and not its details: the same words may mean another action next
+        /// time, so no rule can cover it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
-        /// True if secrets in it are redacted: other commands may read the same.
+        /// True if secrets in `command` were redacted: other commands may read the same, so no rule can cover it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         secret: bool,
-        /// The pattern that makes it always asked, by name or text; `None` if none matches.
+        /// Name or text of the pattern that makes the command always asked, whatever the agent's autonomy; `None` if
+        /// none matches.
         #[serde(default)]
         danger: Option<String>,
     },
-    /// A question of the agent's own.
+    /// A question of the agent, in its own words.
     Question {
-        /// Its words.
+        /// Text of the question.
         text: String,
         /// The offered answers, numbered from 1.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<Offer>,
-        /// True if more than one may be chosen.
+        /// True if more than one of the offered answers may be chosen.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
     /// A plan to be approved before it is carried out.
     Plan {
-        /// The plan, at most [`PLAN_MAX`] bytes.
+        /// Text of the plan, at most [`PLAN_MAX`] bytes.
         text: String,
     },
 }
@@ -189,8 +191,8 @@ impl About {
         }
     }
 
-    /// Returns true if the words stand for exactly one action, so that a decision about them is valid when they come
-    /// again.
+    /// Returns true if the stored text identifies exactly one action (it is not cut, vague, redacted or with hidden
+    /// characters), so that a decision about it is valid when it comes again.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match self {
@@ -201,7 +203,7 @@ impl About {
         }
     }
 
-    /// Returns true if the request is a question that is answered in words.
+    /// Returns true if the request is a question, which is answered in words and not by yes or no.
     #[must_use]
     pub fn is_question(&self) -> bool {
         match self {
@@ -210,7 +212,7 @@ impl About {
         }
     }
 
-    /// Returns the text to show for it.
+    /// Returns the text of the request as people see it: the command, the question or the plan.
     #[must_use]
     pub fn words(&self) -> &str {
         match self {
@@ -261,31 +263,31 @@ impl About {
 /// The session that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
-    /// The session.
+    /// Number of the session.
     pub session: SessionId,
     /// The driver's key of the question; `None` if the agent itself polls for the answer.
     pub key: Option<AskKey>,
 }
 
-/// One question.
+/// A permission request, question or plan of an agent for people, open until it is answered, expires or is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// Number of the question, used by people to answer it.
     pub id: AskId,
-    /// The request.
+    /// Content of the request.
     pub about: About,
-    /// The work during which it was asked.
+    /// Number of the work during which it was asked.
     pub work: WorkId,
     /// The session that waits for the answer; `None` if that session has ended.
     pub asker: Option<Asker>,
-    /// Time at which it was asked.
+    /// Time at which the question was asked.
     pub at: Timestamp,
-    /// Deadline; after it the answer is no.
+    /// Deadline; without an answer until then it is denied, or ends unanswered.
     pub until: Timestamp,
-    /// Position in a call of several questions; `None` if it is the only one.
+    /// Position in a tool call that asks several questions; `None` if it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// Time of the next reminder.
+    /// Time of the next reminder; `None` if no more follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_at: Option<Timestamp>,
     /// Number of reminders so far.
@@ -293,20 +295,20 @@ pub struct Ask {
     pub reminded: u32,
 }
 
-/// An answer to a question.
+/// A person's answer to a permission request, a question or a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum AskAnswer {
-    /// Permission is given.
+    /// A person permits the action.
     Allow {
-        /// True if the same is allowed from now on without asking.
+        /// True if the same command is allowed from now on without asking.
         always: bool,
     },
-    /// Permission is denied.
+    /// A person denies the action.
     Deny,
-    /// An answer in words.
+    /// A person answers in words.
     Text {
-        /// The words.
+        /// Text of the answer.
         text: String,
     },
     /// A choice from the offered answers.
@@ -316,21 +318,21 @@ pub enum AskAnswer {
     },
 }
 
-/// The end of a question, in the form that is sent to the session that asked.
+/// The answer to a request in the form that is sent to the session that asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// Allowed.
+    /// Permission is given, or the plan is approved.
     Yes,
-    /// Denied.
+    /// Permission is denied, or the plan is rejected.
     No,
-    /// Words, or the answers that were chosen.
+    /// An answer in words, or the labels of the offered answers that were chosen.
     Words(Vec<String>),
     /// No answer came in time.
     Nobody,
 }
 
 impl AskAnswer {
-    /// Returns true if it grants permission.
+    /// Returns true if the answer gives permission or approves a plan.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {
@@ -350,15 +352,15 @@ impl AskAnswer {
     }
 }
 
-/// The end of a question.
+/// Outcome of a request to people: answered, expired or dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
 pub enum AskEnd {
-    /// A person answered.
+    /// A person answered the question.
     Answered {
-        /// The answer.
+        /// The person's answer.
         answer: AskAnswer,
-        /// The person.
+        /// The person who answered.
         by: Actor,
     },
     /// No answer came in time, which counts as a no.
@@ -368,7 +370,7 @@ pub enum AskEnd {
 }
 
 impl AskEnd {
-    /// Returns true if the agent may do what it asked for.
+    /// Returns true if this end of a permission request lets the agent do what it asked for.
     #[must_use]
     pub const fn allows(&self) -> bool {
         match self {
@@ -377,7 +379,8 @@ impl AskEnd {
         }
     }
 
-    /// Returns the end in the form for the session that asked; `None` if no answer is needed.
+    /// Returns the answer in the form for the session that asked; `None` if the request was dropped and no answer is
+    /// needed.
     #[must_use]
     pub fn told(&self) -> Option<Told> {
         match self {
@@ -393,16 +396,16 @@ impl AskEnd {
     }
 }
 
-/// A settled question.
+/// A request that is over, with its outcome; kept so that a late answer can be told who answered first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
-    /// The question.
+    /// The request itself.
     pub ask: Ask,
-    /// The end of the question.
+    /// The outcome of the request.
     pub end: AskEnd,
-    /// Time at which it was settled.
+    /// Time at which the question was settled.
     pub at: Timestamp,
-    /// True if the answer came while no session waited: it is given to the session that asks the same again.
+    /// True if the answer came while no session waited for it: the session that asks the same again gets it.
     pub due: bool,
 }
 
@@ -411,25 +414,25 @@ pub struct Settled {
 pub struct Rule {
     /// Number of the question that the rule was made with; it is also the rule's number.
     pub id: AskId,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// The exact command.
     pub command: String,
-    /// The person who made it.
+    /// The person who made the rule.
     pub by: Actor,
-    /// Time at which it was made.
+    /// Time at which the rule was made.
     pub at: Timestamp,
 }
 
-/// Decision about a permission request without asking a person.
+/// Reason why a permission request was decided without asking a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum DecidedBy {
     /// The agent's autonomy setting answered.
     Autonomy,
-    /// A rule answered.
+    /// A rule decided: a person had allowed exactly this command for good.
     Rule {
-        /// Number of the rule.
+        /// Number of the rule that answered.
         rule: AskId,
     },
     /// Denied, because too many questions were open.
@@ -440,9 +443,10 @@ pub enum DecidedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denial {
-    /// The agent's permissions do not cover it, and no person has allowed it.
+    /// The agent's permissions do not cover the action, and no person has allowed it.
     Uncovered,
-    /// A person said no, or the action is always asked; an agent with more permissions would not change that.
+    /// A person denied the action, or it is one that is always asked about; an agent with more permissions would not
+    /// change that.
     Kept,
 }
 

@@ -42,49 +42,49 @@ pub use wish::Wish;
 /// Maximum number of tasks on the board. A person who types stays far below it; a bot that feeds itself is refused.
 pub const BOARD_MAX: usize = 1000;
 
-/// A part of a task.
+/// A part of a split task, with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Number of the part, which is a task itself.
     pub id: WorkId,
-    /// The part's end; `None` while it is open.
+    /// Outcome of the part; `None` while it is open.
     #[serde(default)]
     pub end: Option<TaskEnd>,
 }
 
-/// Place of a task on the board.
+/// State of a task on the board: waiting, being handed to an agent, or split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Waits for the agent `to`; if `None`, for the next idle agent that meets its needs.
+    /// The task waits for the agent `to`; if `None`, for the next idle agent that meets the task's needs.
     Queued {
-        /// The agent.
+        /// Name of that agent.
         to: Option<AgentName>,
     },
-    /// Being handed to an agent, which may have recorded it already.
+    /// The task is being handed to an agent, which may have recorded it already.
     Offered {
-        /// The agent.
+        /// The agent that the task is offered to.
         to: AgentName,
-        /// Number of the hand-over.
+        /// Number of the hand-over, by which the agent takes each only once.
         number: u64,
     },
-    /// Split; it is done when its parts are done.
+    /// The task is split; it is done when its parts are done.
     Split {
-        /// The parts.
+        /// The parts, which are tasks of their own.
         parts: Vec<Part>,
-        /// The person who cancelled it; it then ends when its parts have ended.
+        /// The person who cancelled the split task, which ends when its parts have ended; `None` if nobody did.
         cancelled: Option<Actor>,
     },
 }
 
-/// A task on the board.
+/// An open task of the board with its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boarded {
-    /// The task.
+    /// The task itself.
     pub work: Arc<Work>,
-    /// Place of the task.
+    /// State of the task.
     pub place: Place,
-    /// Time since which it has been in that place.
+    /// Time at which the task entered its state.
     pub since: Timestamp,
 }
 
@@ -97,17 +97,17 @@ impl Boarded {
     }
 }
 
-/// The board.
+/// State of the board: the tasks that were given to no agent, and the parts of split tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Board {
     /// Open tasks, by number.
     pub tasks: BTreeMap<WorkId, Boarded>,
-    /// Tasks that ended here, oldest first.
+    /// Tasks that ended on the board itself, not at an agent, oldest first.
     pub finished: VecDeque<FinishedTask>,
-    /// Number of the last news received from each agent.
+    /// Number of the last message recorded from each agent; one with a lower number is a repetition.
     pub heard: BTreeMap<AgentName, u64>,
-    /// Number of the last hand-over.
+    /// Number of the last hand-over to any agent.
     pub handed: u64,
 }
 
@@ -117,110 +117,110 @@ pub struct Board {
 pub enum BoardEvent {
     /// A person put a task on the board.
     Added {
-        /// The task.
+        /// The task that was put on the board.
         work: Arc<Work>,
     },
     /// An agent handed a task back.
     Taken {
-        /// The agent.
+        /// The agent that handed it back.
         agent: AgentName,
-        /// Number of the agent's news.
+        /// Number of the agent's message about it.
         number: u64,
-        /// The task.
+        /// The task as the agent had it.
         work: Arc<Work>,
-        /// The agent it is for; `None`: the next idle agent that meets its needs.
+        /// The agent that the task is for; `None`: the next idle agent that meets the task's needs.
         to: Option<AgentName>,
-        /// The person or agent that caused it.
+        /// The person or agent that caused the task to be handed back.
         by: Actor,
     },
     /// A task was assigned to another agent.
     Directed {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The agent it is for; `None`: the next idle agent that meets its needs.
+        /// The agent that the task is for; `None`: the next idle agent that meets the task's needs.
         to: Option<AgentName>,
-        /// The person who assigned it, or herder.
+        /// The person who assigned the task, or herder.
         by: Actor,
     },
     /// The text of a task was replaced.
     Reworded {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The new text.
+        /// New text of the task.
         text: String,
-        /// The person who replaced it.
+        /// The person who replaced the task's text.
         by: Actor,
     },
     /// A task is being handed to an agent.
     Offered {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The agent.
+        /// The agent that it is offered to.
         to: AgentName,
-        /// Number of the hand-over.
+        /// Number of the hand-over, by which the agent takes each only once.
         number: u64,
     },
     /// The agent has recorded the task.
     Accepted {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// Number of the hand-over.
+        /// Number of the hand-over, by which the agent takes each only once.
         number: u64,
     },
     /// The agent left without recording the task.
     Returned {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// Number of the hand-over.
+        /// Number of the hand-over, by which the agent takes each only once.
         number: u64,
     },
     /// A task was split into parts.
     Split {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The parts.
+        /// The parts, as tasks of their own.
         parts: Vec<Arc<Work>>,
-        /// The agent the parts are for; `None`: the next idle agents that meet their needs.
+        /// The agent that the parts are for; `None`: the next idle agents that meet the parts' needs.
         to: Option<AgentName>,
-        /// The person who split it, or herder.
+        /// The person who split the task, or herder.
         by: Actor,
     },
     /// A part ended at an agent.
     PartOver {
-        /// The agent.
+        /// The agent that had the part.
         agent: AgentName,
-        /// Number of the agent's news.
+        /// Number of the agent's message about it.
         number: u64,
-        /// The part.
+        /// Number of the part.
         part: WorkId,
-        /// The task that it is a part of.
+        /// Number of the task that was split into this part and others.
         parent: WorkId,
-        /// The part's end.
+        /// Outcome of the part.
         end: TaskEnd,
     },
     /// A cancelled part was opened again.
     Reopened {
-        /// The part.
+        /// Number of the part.
         task: WorkId,
-        /// The agent it is for; `None`: the next idle agent that meets its needs.
+        /// The agent that the task is for; `None`: the next idle agent that meets the task's needs.
         to: Option<AgentName>,
-        /// The person who opened it again.
+        /// The person who opened the part again.
         by: Actor,
     },
     /// A person cancelled a task whose parts must end first.
     Cancelling {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The person.
+        /// The person who cancelled it.
         by: Actor,
     },
     /// A task ended on the board.
     Ended {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The end.
+        /// Outcome of the task.
         end: TaskEnd,
-        /// The person who ended it; `None` if herder did.
+        /// The person who ended the task; `None` if herder did.
         by: Option<Actor>,
     },
 }
@@ -352,7 +352,7 @@ impl Board {
         self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note });
     }
 
-    /// Returns the number of an agent's last news that is recorded.
+    /// Returns the number of the last message from an agent that is recorded; 0 if there is none.
     #[must_use]
     pub fn heard_of(&self, agent: &AgentName) -> u64 {
         self.heard.get(agent).copied().unwrap_or_default()
@@ -397,7 +397,7 @@ impl Draft {
         self.events.push(event);
     }
 
-    /// Ends a task; if it was the last open part of another, that one ends too.
+    /// Ends a task; if it was the last open part of a split task, that task ends too.
     fn end(&mut self, task: WorkId, end: TaskEnd, by: Option<Actor>) {
         let parent = self.board.tasks.get(&task).and_then(|boarded| boarded.work.card().parent);
         self.record(BoardEvent::Ended { task, end, by });
@@ -406,7 +406,8 @@ impl Draft {
         }
     }
 
-    /// Ends a task whose parts are all over, if nothing is left for a person to decide.
+    /// Ends a split task all of whose parts have ended: as cancelled if a person cancelled it, as done if all parts are
+    /// done. Otherwise it stays open for a person to decide.
     fn settle(&mut self, parent: WorkId) {
         let Some(Boarded { place: Place::Split { parts, cancelled }, .. }) = self.board.tasks.get(&parent)
         else {

@@ -10,7 +10,8 @@ use super::agent::{Agent, Breaker};
 use super::policy::{Intensity, Policy};
 use super::time::Timestamp;
 
-/// Number of times that a ring keeps: far above every sensible limit, and small enough to be in every snapshot.
+/// Maximum number of failure or crash times kept for an agent: far above every sensible limit, and small enough to be
+/// in every snapshot.
 pub const RING: usize = 128;
 
 /// Adds a time to a ring; the oldest one makes room.
@@ -21,7 +22,7 @@ pub fn remember(ring: &mut VecDeque<Timestamp>, at: Timestamp) {
     ring.push_back(at);
 }
 
-/// Returns the number of times in the ring that lie within `window` of `now`.
+/// Returns the number of times in the ring that are less than `window` away from `now`.
 #[must_use]
 pub fn within(ring: &VecDeque<Timestamp>, window: Duration, now: Timestamp) -> u32 {
     // A clock that was set back leaves times in the future; those nearer than the window still count.

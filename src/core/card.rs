@@ -29,12 +29,12 @@ pub const ATTEMPTS_KEPT: usize = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
-    /// After all other tasks.
+    /// The task is started after all other tasks.
     Low,
-    /// In the order of arrival.
+    /// Tasks of this priority are started in the order of arrival.
     #[default]
     Normal,
-    /// Before all other tasks.
+    /// The task is started before all other tasks.
     High,
 }
 
@@ -42,7 +42,7 @@ impl Priority {
     /// The words for priorities, in commands and in data.
     pub const WORDS: [&'static str; 3] = ["high", "normal", "low"];
 
-    /// Returns the priority with this word.
+    /// Returns the priority that is written as `word`; `None` if there is none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         [Self::High, Self::Normal, Self::Low].into_iter().find(|priority| priority.word() == word)
@@ -77,20 +77,20 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// True if any agent meets them.
+    /// Returns true if there are no needs, so that any agent meets them.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.permissions.is_none() && self.tags.is_empty()
     }
 
-    /// True if an agent meets them.
+    /// Returns true if an agent with this configuration meets the needs.
     #[must_use]
     pub fn are_met_by(&self, spec: &AgentSpec) -> bool {
         self.permissions.is_none_or(|needed| spec.permissions >= needed)
             && self.tags.iter().all(|tag| spec.tags.contains(tag))
     }
 
-    /// Returns them as they are typed: `full,rust`.
+    /// Returns the needs as people type them: `full,rust`.
     #[must_use]
     pub fn words(&self) -> String {
         let permissions = self.permissions.map(Permissions::word);
@@ -133,10 +133,10 @@ pub struct Attempt {
     pub session: SessionId,
     /// Category of the session's outcome.
     pub category: Category,
-    /// The outcome's detail.
+    /// Details of the session's outcome, such as its exit code.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,
-    /// Time of the session's end.
+    /// Time at which the failed session ended.
     pub at: Timestamp,
 }
 
@@ -144,20 +144,20 @@ pub struct Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// Tokens, sent and received.
+    /// Number of tokens sent and received.
     pub tokens: u64,
-    /// Millionths of a dollar.
+    /// Cost in millionths of a dollar.
     pub microdollars: u64,
 }
 
 impl Spent {
-    /// Whether nothing was used, as far as anybody said.
+    /// Returns true if nothing was used, as far as the runtimes report.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what a session has used.
+    /// Adds the usage of one session.
     pub fn add(&mut self, usage: Usage) {
         self.tokens = self.tokens.saturating_add(usage.tokens());
         #[expect(
@@ -169,7 +169,7 @@ impl Spent {
         self.microdollars = self.microdollars.saturating_add(micro);
     }
 
-    /// Dollars.
+    /// Returns the cost in dollars.
     #[must_use]
     pub fn dollars(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a sum of dollars is far below where it matters")]
@@ -178,17 +178,18 @@ impl Spent {
     }
 }
 
-/// The card of a task; the default for most tasks.
+/// Additional data of a task: priority, needs, its place among split tasks, failed attempts, and usage. Most tasks keep
+/// the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
     /// Priority of the task.
     #[serde(skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
-    /// Requirements for an agent.
+    /// Requirements that an agent must meet.
     #[serde(skip_serializing_if = "Needs::is_none")]
     pub needs: Needs,
-    /// The task that it is a part of.
+    /// Number of the task that it is a part of; `None` if it is no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
     /// Depth of the split; 0 for a task that is no part.
@@ -197,23 +198,23 @@ pub struct Card {
     /// Failed sessions, oldest first; the last [`ATTEMPTS_KEPT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
-    /// Time at which the board handed it to its agent; `None` if it was given to its agent directly.
+    /// Time at which the board handed the task to its agent; `None` if the task was given to the agent directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came: Option<Timestamp>,
-    /// The thread in which it was given; the agent's words about it are posted there.
+    /// The chat thread in which it was given; the agent's words about it are posted there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ChatThread>,
-    /// Usage of its sessions so far.
+    /// Usage of the task's sessions so far.
     #[serde(skip_serializing_if = "Spent::is_none")]
     pub spent: Spent,
 }
 
-/// A thread of a channel.
+/// A thread of a chat channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatThread {
-    /// The network that it is on.
+    /// Name of the chat network that the thread belongs to.
     pub network: NetworkName,
-    /// Its id there.
+    /// The network's own id of the thread.
     pub id: String,
 }
 
@@ -223,7 +224,7 @@ const fn is_zero(depth: &u8) -> bool {
 }
 
 impl Card {
-    /// The card without any entry.
+    /// The card of a task for which nothing was specified and that is no part.
     pub(super) const PLAIN: Self = Self {
         priority: Priority::Normal,
         needs: Needs { permissions: None, tags: BTreeSet::new() },
@@ -235,7 +236,7 @@ impl Card {
         spent: Spent { tokens: 0, microdollars: 0 },
     };
 
-    /// Records a failed session.
+    /// Adds a failed session; the oldest one makes room.
     pub fn tried(&mut self, attempt: Attempt) {
         if self.attempts.len() >= ATTEMPTS_KEPT {
             self.attempts.remove(0);

@@ -15,8 +15,8 @@ use super::time::Timestamp;
 /// Maximum lead of a recorded time over the clock that is not taken as a sign that the clock was set back.
 const AHEAD_MAX: Duration = Duration::from_secs(2);
 
-/// Returns the milliseconds, negative, by which the clock lies behind the last of these times, which have all passed
-/// already; `None` if it does not.
+/// Returns the negative number of milliseconds by which the wall clock was set back, judged by the latest of these
+/// recorded times, which all must have passed; `None` if the clock is not behind.
 #[must_use]
 pub fn behind(seen: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<i64> {
     let last = seen.max()?;
@@ -24,7 +24,8 @@ pub fn behind(seen: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<i
 }
 
 impl Agent {
-    /// Returns the milliseconds by which the clock lies behind the agent's recorded times.
+    /// Returns the negative number of milliseconds by which the wall clock lies behind the agent's recorded times;
+    /// `None` if it does not.
     pub(super) fn clock_behind(&self, now: Timestamp) -> Option<i64> {
         let failures = self.failure_times.back().into_iter().chain(self.crash_times.back());
         let asks = self.asks.iter().map(|ask| ask.at);
@@ -33,7 +34,8 @@ impl Agent {
         behind(seen, now)
     }
 
-    /// Moves the agent's times by `by` milliseconds, after the wall clock was set.
+    /// Moves the agent's recorded times by `by` milliseconds, as far as the wall clock was set, so that its waits keep
+    /// their length.
     pub(super) fn clock_set(&mut self, by: i64) {
         let moves = |at: &mut Timestamp| *at = at.moved(by);
         moves(&mut self.since);
@@ -71,8 +73,8 @@ impl Agent {
 }
 
 impl Gate {
-    /// Moves the account's times by `by` milliseconds, after the wall clock was set. A reported reset is a time of
-    /// day and stays.
+    /// Moves the times of a closed account's gate by `by` milliseconds, after the wall clock was set. A reported reset
+    /// is a time of day and stays.
     pub fn clock_set(&mut self, by: i64) {
         self.since = self.since.moved(by);
         if self.resets_at.is_none() {

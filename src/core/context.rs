@@ -15,13 +15,14 @@ pub const FOLDER: &str = ".herder";
 /// Name of the file in an agent's folder below [`FOLDER`].
 pub const FILE: &str = "context.md";
 
-/// Maximum length of the work's own text, in bytes; the whole text is in the journal and in the next prompt.
+/// Maximum length of the work's own text in `context.md`, in bytes; the whole text is in the journal and in the next
+/// prompt.
 const TASK_MAX: usize = 4000;
 
-/// Maximum length of each question or message, in bytes.
+/// Maximum length of each question or message in `context.md`, in bytes.
 const LINE_MAX: usize = 500;
 
-/// Maximum length of the summary of one turn, in bytes.
+/// Maximum length of the one-line summary of a turn, in bytes.
 const TURN_MAX: usize = 240;
 
 /// Number of turns of earlier sessions that are kept; the results of older ones are in the workspace.
@@ -30,8 +31,8 @@ pub(super) const DONE_KEPT: usize = 20;
 /// Maximum length of a command or path in the summary of a turn, in bytes.
 const WHAT_MAX: usize = 80;
 
-/// Returns the file's text, if a session has started the agent's work and not finished it. Its length is bounded to a
-/// few kilobytes, whatever the agent said.
+/// Returns the text of `context.md`; `None` if no session has started work and left it unfinished. It has at most a few
+/// kilobytes, whatever the agent said.
 #[must_use]
 pub fn context(agent: &Agent) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.tries > 0)?;

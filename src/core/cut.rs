@@ -8,20 +8,20 @@ use unicode_segmentation::GraphemeCursor;
 
 use super::unseen::{is_hidden, is_joiner};
 
-/// Maximum length of such a line with the line breaks around it, in bytes.
+/// Maximum length of the line that marks a cut in a text, with the line breaks around it, in bytes.
 const MARK_MAX: usize = 48;
 
 /// Amount of text that was left out at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Whole lines.
+    /// Whole lines were left out: their number.
     Lines(usize),
-    /// Bytes of one line.
+    /// Bytes of one line were left out: their number.
     Bytes(usize),
 }
 
 impl Cut {
-    /// Returns the line that marks the cut.
+    /// Returns the line that stands in the text for what was left out.
     #[must_use]
     pub fn mark(self) -> String {
         let (count, unit) = match self {
@@ -46,10 +46,10 @@ impl Cut {
     }
 }
 
-/// Number of lines left in a text after cuts.
+/// Line counts of a text that may have been shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Number of lines in the text, some perhaps in part.
+    /// Number of lines that the text has now, some perhaps in part.
     pub lines: usize,
     /// Number of lines before any were left out.
     pub whole: usize,
@@ -58,7 +58,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Counts the lines of `text` and those that its marks say are missing.
+    /// Counts the lines of `text` and those that its cut marks say are missing.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut extent = Self { lines: 0, whole: 0, is_complete: true };
@@ -82,7 +82,7 @@ impl Extent {
     }
 }
 
-/// Returns the number of lines that a line stands for: 1, or the number that it says are missing.
+/// Returns the number of lines that a line stands for: 1, or the number in it if it marks a cut.
 #[must_use]
 pub fn stands_for(line: &str) -> usize {
     match Cut::of(line) {
@@ -136,8 +136,8 @@ pub fn grapheme_floor(text: &str, limit: usize) -> usize {
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// Returns the end for a beginning of at most `limit` bytes: before a space or after a sentence, if its second half
-/// has one; else between graphemes.
+/// Returns the offset, at most `limit`, at which to end the beginning of `text`: before a space or after a sentence if
+/// there is one in the second half, else between graphemes.
 fn word_end(text: &str, limit: usize) -> usize {
     let near = floor(text, limit / 2);
     let space = text[limit..].starts_with(char::is_whitespace).then_some(limit);
@@ -149,7 +149,7 @@ fn word_end(text: &str, limit: usize) -> usize {
     }
 }
 
-/// Returns the start for an end that may begin at `limit`, by the rules of [`word_end`].
+/// Returns the offset, at least `limit`, at which to start the end of `text`, by the rules of [`word_end`].
 fn word_start(text: &str, limit: usize) -> usize {
     let near = floor(text, limit + (text.len() - limit) / 2);
     let after = |at: usize| ceiling(text, limit + at + 1);

@@ -40,24 +40,24 @@ const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 /// Maximum nesting of commands within commands; deeper nesting is not in good faith.
 const DEPTH_MAX: usize = 16;
 
-/// Maximum number of steps for one text: programs and words that are examined. A wrapper's arguments are examined
-/// several times, so that a few words could otherwise keep the reader busy for very long.
+/// Maximum number of steps for checking one text (a step is a program or word that is examined); beyond it the text
+/// counts as unreadable and is asked about.
 const STEPS_MAX: usize = 40_000;
 
-/// Number of characters that are read in about the time of a step.
+/// Number of characters of text that count as one step.
 const STEP_LETTERS: usize = 32;
 
-/// Number of steps that a hundred operations of the parser count as.
+/// Number of steps that each progress callback of the parser (a hundred of its operations) counts as.
 const PARSE_STEPS: usize = 4;
 
 /// Maximum progress callbacks (a hundred parser operations each) without an advance in the text; a parser that has
 /// lost its way searches for long.
 const STANDS_MAX: usize = 20;
 
-/// Maximum number of pipes in a script.
+/// Maximum number of `|` characters in a script; the parser's time may grow with their square.
 const PIPES_MAX: usize = 1000;
 
-/// Maximum length of a text, in bytes.
+/// Maximum length of a text that is checked, in bytes; a longer one is always asked about.
 const TEXT_MAX: usize = 128 * 1024;
 
 const PUSH: &str = "git push";
@@ -70,7 +70,7 @@ const HIDDEN: &str = "hidden characters";
 const UNTOLD: &str = "a command that is only known when it runs";
 const UNREADABLE: &str = "too nested to be read";
 
-/// A pattern from the configuration.
+/// A regular expression from `always_ask` in the configuration: a command that it matches is always asked about.
 #[derive(Debug, Clone)]
 pub struct AskPattern(Regex);
 
@@ -107,7 +107,8 @@ pub fn of_command(command: &str, patterns: &[AskPattern]) -> Option<String> {
     found.or_else(|| hides(command).then(|| HIDDEN.to_owned()))
 }
 
-/// Does the same for text that is no command, such as the change of a file.
+/// Returns the text of the configured pattern that makes other text than a command always asked, such as the change of
+/// a file; `None` if none matches. The built-in patterns are not applied.
 #[must_use]
 pub fn of_text(text: &str, patterns: &[AskPattern]) -> Option<String> {
     configured(text, patterns)
@@ -131,7 +132,7 @@ fn built_in(text: &str) -> Option<&'static str> {
     found.or_else(|| if arguments.is_empty() || rest.trim().is_empty() { None } else { read(text, false) })
 }
 
-/// `Ok` if nothing was found, else the name of the pattern that was found.
+/// Result of a check: `Ok` if nothing was found, else the name of the pattern for which a person must be asked.
 type Asked = Result<(), &'static str>;
 
 /// A shell function that the text defines.
@@ -142,24 +143,24 @@ struct Function {
     called: bool,
 }
 
-/// State while one text is read, including the scripts within it.
+/// State of the check of one text, including the scripts within it.
 struct Reader {
     parser: Option<Parser>,
     depth: usize,
-    /// Current depth of syntax nodes.
+    /// Current depth in the syntax tree, limited by `NESTING_MAX`.
     nesting: usize,
-    /// Remaining steps.
+    /// Number of steps that are left of [`STEPS_MAX`].
     left: usize,
     names: Names,
     functions: BTreeMap<String, Function>,
     aliases: BTreeMap<String, String>,
-    /// Function calls that are being read.
+    /// Function calls that are being checked, with their arguments, so that a recursive call is not followed again.
     calls: Vec<(String, Vec<String>)>,
-    /// Files that the text writes, with their content if it is known.
+    /// Files that the text writes, with their content; `None` if that is output only known at run time.
     files: BTreeMap<String, Option<String>>,
     /// Characters besides blanks at which values are split (`IFS`).
     separators: String,
-    /// True if the script being read contains output of another command.
+    /// True if the script being read contains output of another command, so that its content is unknown.
     fed: bool,
     /// True if the standard input of everything that follows is another command's output.
     stdin: bool,
@@ -185,21 +186,22 @@ impl Reader {
         }
     }
 
-    /// Reads one text. `sure`: the text is known to be a command, not other text that may stand in its place.
+    /// Checks one text for commands that a person must be asked about. `sure`: the text is known to be a command, so
+    /// that a syntax error is asked about too.
     fn text(&mut self, text: &str, sure: bool) -> Asked {
         *self = Self { left: self.left, parser: self.parser.take(), ..Self::new() };
         self.nested(text, &Around::default(), sure)?;
         self.uncalled()
     }
 
-    /// Consumes `steps`; fails when none are left.
+    /// Consumes `steps`; fails as unreadable when none are left.
     fn step(&mut self, steps: usize) -> Asked {
         let left = self.left.checked_sub(steps);
         self.left = left.unwrap_or_default();
         left.map(drop).ok_or(UNREADABLE)
     }
 
-    /// Reads a script within a script.
+    /// Checks a script, such as the argument of `bash -c`: takes its here-documents out and parses it.
     fn nested(&mut self, text: &str, around: &Around, sure: bool) -> Asked {
         let fed = self.fed;
         self.fed |= text.contains(HOLE);
@@ -211,7 +213,7 @@ impl Reader {
         read
     }
 
-    /// Reads a script without its here-documents.
+    /// Parses and checks a script whose here-documents were taken out.
     fn parsed(&mut self, text: &str, documents: &Documents, around: &Around, sure: bool) -> Asked {
         self.deeper(|reader| {
             let tree = reader.parse(text)?;

@@ -2,7 +2,8 @@
 //!
 //! Each side is recorded by its owner alone, so a task that is handed over is known to both for a while. Numbers
 //! prevent duplicates: the board numbers its hand-overs, one at a time per agent, and an agent takes a number only
-//! once; an agent numbers its news, and keeps them until the board has recorded them. Lost messages are sent again.
+//! once; an agent numbers its messages to the board (its news), and keeps them until the board has recorded them. Lost
+//! messages are sent again.
 
 use std::collections::VecDeque;
 
@@ -16,20 +17,20 @@ use super::work::{Actor, TaskEnd, Work};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Onward {
-    /// To that agent; `None`: to the next idle one that meets its needs.
+    /// Goes to that agent; `None`: to the next idle one that meets its needs.
     To(Option<AgentName>),
-    /// Split into parts, which go to the agent that had the task.
+    /// Is split into parts, which go to the agent that had the task.
     Split(Vec<Cut>),
-    /// To the next idle agent with at least these permissions, because its agent had too few.
+    /// Goes to the next idle agent with at least these permissions, because its agent had too few.
     Broader(Permissions),
 }
 
-/// A new part of a task.
+/// One of the new parts that a task is split into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The number drawn for it.
+    /// Number for the part, drawn by the caller.
     pub id: WorkId,
-    /// The part's text.
+    /// Text of the part.
     pub text: String,
 }
 
@@ -39,43 +40,43 @@ pub struct Cut {
 pub enum News {
     /// The agent gives a task back.
     HandedBack {
-        /// The task.
+        /// The task that is handed back.
         work: Box<Work>,
         /// The destination of the task.
         onward: Onward,
-        /// The person who caused it, or herder.
+        /// The person who caused the hand-back, or herder.
         by: Actor,
     },
     /// A part of a task ended.
     PartOver {
-        /// The part.
+        /// Number of the part.
         part: WorkId,
-        /// The task that it is a part of.
+        /// Number of the task that it is a part of.
         parent: WorkId,
-        /// The end.
+        /// Outcome of the part.
         end: TaskEnd,
     },
 }
 
-/// News with their number.
+/// A message to the board with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbered {
-    /// Number, counted from 1 per agent.
+    /// Number of the message, counted from 1 per agent.
     pub number: u64,
-    /// The message.
+    /// The message itself.
     pub news: News,
 }
 
-/// One agent's side of the protocol with the board.
+/// An agent's side of its exchange with the board, so that no hand-over and no message is lost or taken twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dealings {
     /// Number of the last hand-over that the agent took.
     #[serde(default)]
     pub taken: u64,
-    /// Number of the agent's last news.
+    /// Number of the last message that the agent wrote to the board.
     #[serde(default)]
     pub told: u64,
-    /// News that the board has not acknowledged yet, oldest first.
+    /// Messages that the board has not acknowledged yet, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub news: VecDeque<Numbered>,
 }

@@ -15,13 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use super::recap::{bounded, one_line};
 
-/// A reason for people.
+/// Explanation for people of an outcome or a state, such as a failure: a reason of herder's own, text of another
+/// program, or both.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Detail {
-    /// Herder's own reason.
+    /// Herder's own reason, which is translated.
     pub own: Option<Own>,
-    /// Text of someone else, unchanged; it follows herder's own if there are both.
+    /// Text of another program, such as an agent or a server, shown unchanged; it follows herder's own reason if there
+    /// are both.
     pub said: String,
 }
 
@@ -73,13 +75,13 @@ impl From<Own> for Detail {
 }
 
 impl Detail {
-    /// True if there is neither.
+    /// Returns true if it has neither a reason of herder's own nor other text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.own.is_none() && self.said.trim().is_empty()
     }
 
-    /// True if herder's own reason is `own`.
+    /// Returns true if herder's own reason is `own`.
     #[must_use]
     pub fn is(&self, own: &Own) -> bool {
         self.own.as_ref() == Some(own)
@@ -96,7 +98,7 @@ impl Detail {
     }
 }
 
-/// Shows the sentence.
+/// Formats the detail as its English sentence.
 impl fmt::Debug for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.to_string(), f)
@@ -165,35 +167,36 @@ pub enum Own {
     VariableUnreadable { path: String },
 
     // ── what was seen when a clock ran out ──
-    /// Neither events nor CPU time; `cpu` is the time since CPU time was used, if it ever was.
+    /// Hung: neither events nor CPU time for the time `silent`; `cpu` is the time since CPU time was used, if it ever
+    /// was.
     Silent { silent: Duration, cpu: Option<Duration> },
-    /// No events for too long; CPU time alone does not count for ever.
+    /// Hung: no events for the time `silent`. CPU time was used, but that alone does not count for ever.
     OnlyCpu { silent: Duration },
-    /// No event at all.
+    /// Hung: no event at all in the time `waited` since the start.
     NothingYet { waited: Duration },
-    /// A tool call does not end.
+    /// Hung: a tool call has been open for the time `open`.
     ToolOpen { tool: String, open: Duration },
-    /// The session takes too long; time of its last event.
+    /// The session exceeded its time limit: it has taken the time `takes`, and its last event was `silent` ago.
     TakesLong { takes: Duration, silent: Duration },
-    /// The session takes too long, with a tool call still open.
+    /// The session exceeded its time limit while a tool call was open.
     TakesLongWithTool { takes: Duration, tool: String, open: Duration },
-    /// The driver sends no heartbeat.
+    /// The driver sent no heartbeat for the time `silent`.
     NoHeartbeat { silent: Duration },
 
     // ── herder's own part ──
     /// The driver sends no heartbeat, and nothing else is known.
     NoSignOfLife,
-    /// The driver is gone.
+    /// The session's driver has ended without a report.
     DriverGone,
-    /// The driver panicked.
+    /// The task that drives the process panicked.
     DriverFailed,
-    /// The driver did not finish.
+    /// The driver did not end its session in time.
     DriverOverdue,
-    /// Processes could not be ended.
+    /// Processes of the session could not be ended.
     NotEnded,
     /// herder was restarted.
     Restarted,
-    /// The supervisor panicked.
+    /// The agent's supervisor panicked.
     SupervisorPanicked,
     /// The work reached its time limit once too often.
     TimeLimit,
@@ -209,7 +212,7 @@ pub enum Own {
     SplitFailed,
     /// A task needs more permissions than its agent has, and no other agent has more.
     NobodyBroader,
-    /// A person did it.
+    /// A person of this name ended it.
     By { name: String },
 
     // ── what runtimes say by a sign, not in words ──
@@ -227,9 +230,9 @@ pub enum Own {
     AnswerBrokenOff,
     /// The turn ended well by the agent's report, without words or tool calls.
     NothingSaid,
-    /// The model refused.
+    /// The model refused to answer.
     ModelRefused,
-    /// The turn ended with an unknown status.
+    /// The turn ended with a status that herder does not know.
     TurnEndedAs { status: String },
     /// The runtime does not find its conversation, or cannot open it.
     ConversationGone,
@@ -247,9 +250,9 @@ pub enum Own {
     NoPlanMode,
 
     // ── why a network is not to be had ──
-    /// A reason of any network.
+    /// A reason that the connection to any network can have.
     Link(LinkReason),
-    /// A reason of Discord.
+    /// A reason that only the Discord connection has.
     Discord(DiscordReason),
 }
 
@@ -291,13 +294,13 @@ impl Own {
         )
     }
 
-    /// Returns a detail of this reason and someone else's text.
+    /// Returns a detail with this reason, followed by text of another program.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Detail { own: Some(self), said: said.into() }
     }
 
-    /// Returns the texts in it, which may be of any origin.
+    /// Returns the text fields of the reason, which may come from any program and so are bounded and redacted.
     fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::NotInstalled { program, path } => vec![program, path],
@@ -483,7 +486,7 @@ impl fmt::Display for Own {
     }
 }
 
-/// Formats a duration in its two largest units, as the English locale writes it.
+/// Formats a duration in its two largest units, in English.
 #[must_use]
 pub fn brief(duration: Duration) -> String {
     let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();

@@ -12,13 +12,13 @@ use super::work::{Actor, Work};
 pub enum Effect {
     /// Start the process of a session.
     Spawn {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The work of the session.
+        /// The work that the session is to do.
         work: Work,
-        /// Id of the conversation to resume, if the runtime can.
+        /// Id of the conversation that the session resumes, if the runtime can; `None` for a new conversation.
         conversation: Option<String>,
-        /// The last exchanges, for a conversation that has to start from scratch.
+        /// The last exchanges with the agent as text, for a conversation that has to start from scratch.
         past: Option<String>,
         /// Recap of a failed session for the one that follows it.
         recap: Option<String>,
@@ -27,57 +27,57 @@ pub enum Effect {
     },
     /// Write `context.md` with the state of unfinished work for the agent and for people; `None` removes the file.
     Keep {
-        /// The whole text of `context.md`.
+        /// The whole text of the file; `None` removes it.
         context: Option<String>,
     },
     /// Deliver a whisper to the running session, if the runtime can. It waits until its delivery is reported.
     Whisper {
-        /// The session.
+        /// Number of the running session.
         session: SessionId,
-        /// The whisper.
+        /// Number of the whisper.
         whisper: WorkId,
-        /// Its text in the agent's form.
+        /// Text of the whisper in the form that the agent gets.
         text: String,
     },
-    /// Start an evaluation of the last turns.
+    /// Start an evaluation of the agent's last turns.
     Evaluate {
-        /// Number of the evaluation.
+        /// Number of the evaluation, which its result names.
         number: u32,
     },
     /// Ask the evaluator's program to split the task that did not fit into one context window.
     Split {
-        /// Number of the request.
+        /// Number of the request, which its answer names.
         number: u32,
     },
-    /// Give the process its work: its record is on disk.
+    /// Give the started process its work: the record of the process is on disk.
     Go {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
     },
     /// Write a message into the running turn, if the runtime can. It stays queued until `Signal::Steered`.
     Steer {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The message.
+        /// Number of the message.
         work: WorkId,
-        /// Its text.
+        /// Text of the message.
         text: String,
     },
     /// Give the runtime the answer to a question.
     Answer {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
         /// The driver's key of the question.
         key: AskKey,
-        /// The answer.
+        /// The answer for the runtime.
         told: Told,
     },
-    /// Run the stop ladder on the session's process tree.
+    /// Run the stop ladder on the session's process tree: interrupt, then SIGTERM, then SIGKILL.
     Stop {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
     },
-    /// Close the account's gate: the root tells the other agents.
+    /// Close the agent's account: the root stops or pauses the other agents that share it.
     BlockAccount {
         /// The account whose billing, login or budget failed.
         account: AccountName,
@@ -87,28 +87,28 @@ pub enum Effect {
     /// Record that the account's usage limit is reached: no session of it starts until one agent has shown that it
     /// works again.
     Exhausted {
-        /// The account.
+        /// The account whose limit is reached.
         account: AccountName,
-        /// Reported end of the limit.
+        /// Reported end of the limit, if there is one.
         resets_at: Option<Timestamp>,
     },
     /// Record that a session has shown that its account works.
     Proved {
-        /// The account.
+        /// The account that works.
         account: AccountName,
     },
-    /// Open the account's gate.
+    /// Open the agent's account again for all agents that share it.
     OpenAccount {
         /// The account of the agent that was resumed, or the one that its last session failed on.
         account: AccountName,
         /// The person who resumed the agent.
         by: Actor,
     },
-    /// Check the account's gate for an agent whose account was changed while it was paused for the old one.
+    /// Check whether the agent's account is open: the agent was moved to it while paused for its old one.
     LookAtAccount,
     /// Check the caps of the account and of the fleet after usage was recorded.
     Spent {
-        /// The account.
+        /// The account that paid.
         account: AccountName,
     },
     /// End the supervisor: the agent is removed and its session gone.

@@ -28,31 +28,32 @@ use super::workspace::Workspace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// `pause now`: its work goes back to the head of the queue, and the agent is paused.
+    /// `pause now`: the session's work goes back to the head of the queue, and the agent is paused.
     Pause,
-    /// `abort`: its work is discarded, and the next work follows.
+    /// `abort`: the session's work is discarded, and the next work follows.
     Abort,
-    /// `restart`: its work is tried again in a clean session.
+    /// `restart`: the session's work is tried again in a clean session.
     Restart,
-    /// `stop-all`: the same as for `pause now`.
+    /// `stop-all`: its work goes back to the head of the queue, and the agent is paused.
     StopAll,
-    /// Its task was cancelled; the next work follows.
+    /// The session's task was cancelled; the next work follows.
     Cancel,
     /// The agent was removed.
     Remove,
-    /// Another agent of the account failed for billing, auth or budget.
+    /// Another agent of the account failed for this category: billing, auth or budget.
     Account(Category),
-    /// The driver sent no heartbeat.
+    /// The session's driver sent no heartbeat.
     Hung,
-    /// One of the agent's own caps is reached: its work goes back to the head of the queue, and the agent is paused.
+    /// One of the agent's own caps is reached: the session's work goes back to the head of the queue, and the agent is
+    /// paused.
     Cap(Cap),
-    /// A person is called: its work goes back to the head of the queue, and the agent is paused.
+    /// A person is called: the session's work goes back to the head of the queue, and the agent is paused.
     Escalation,
-    /// The configuration changed its command or account: its work is tried again with the new one.
+    /// The configuration changed the agent's command, environment or account: the work is tried again with the new one.
     Configured,
 }
 
-/// Reason for a pause.
+/// Reason for which an agent is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseReason {
@@ -60,15 +61,15 @@ pub enum PauseReason {
     Person(Actor),
     /// A person stopped all agents.
     StopAll(Actor),
-    /// Its own session failed with this category: billing, auth, budget, or "do not restart".
+    /// The agent's own session failed with this category: billing, auth, budget, or "do not restart".
     Failure(Category),
-    /// Another agent of its account failed with this category.
+    /// Another agent of the same account failed with this category.
     Account(Category),
-    /// Processes of its last session could not be ended.
+    /// Processes of the agent's last session could not be ended.
     Survivors,
-    /// One of its own caps was reached.
+    /// One of the agent's own caps was reached.
     Cap(Cap),
-    /// A person was called, because it makes no progress by itself.
+    /// A person was called, because the agent makes no progress by itself.
     Escalation,
 }
 
@@ -82,7 +83,7 @@ pub enum WaitReason {
     RateLimit,
     /// Rest between two rounds of a loop.
     Rest,
-    /// The task is being split.
+    /// Time for an answer to the request to split the task into parts.
     Split,
 }
 
@@ -90,465 +91,467 @@ pub enum WaitReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
-    /// The agent was added.
+    /// The agent was added to the fleet.
     Added {
-        /// Its configuration.
+        /// Configuration of the agent.
         spec: Box<AgentSpec>,
-        /// The person who added it.
+        /// The person who added the agent.
         by: Actor,
     },
     /// The agent's settings changed.
     Edited {
-        /// Its new configuration.
+        /// New configuration of the agent.
         spec: Box<AgentSpec>,
-        /// The person who changed it, or the configuration.
+        /// The person who changed the settings, or the configuration file.
         by: Actor,
     },
-    /// The agent was removed.
+    /// The agent was removed from the fleet.
     Removed {
-        /// The person who removed it, or the configuration.
+        /// The person who removed the agent, or the configuration file.
         by: Actor,
     },
-    /// Work was accepted.
+    /// Work was accepted into the agent's queue.
     Queued {
-        /// The work.
+        /// The work that was put into the queue.
         work: Work,
     },
-    /// The board has handed a task over: it waits in the queue from now on.
+    /// The board has handed a task over to the agent, in whose queue it waits from now on.
     TaskTaken {
-        /// Number of the hand-over; each is taken once.
+        /// Number of the hand-over from the board; each is taken once.
         number: u64,
-        /// The task.
+        /// The task that was handed over.
         work: Work,
     },
-    /// A task that waited, failed or was blocked is the agent's no more: it goes to the board.
+    /// A task that waited, failed or was blocked leaves the agent and goes back to the board.
     TaskHandedBack {
-        /// The task.
+        /// Number of the task.
         work: WorkId,
-        /// Its destination.
+        /// Destination of the task: an agent, any agent, or parts.
         onward: Onward,
-        /// The person who moved it, or herder.
+        /// The person who moved the task, or herder.
         by: Actor,
     },
-    /// A task did not fit into one context window: somebody is asked to split it.
+    /// A task did not fit into one context window: the evaluator's program is asked to split it.
     SplitBegun {
-        /// The task.
+        /// Number of the task.
         work: WorkId,
-        /// Number of the request, from the same sequence as evaluations.
+        /// Number of the request to split, from the same sequence as evaluations.
         number: u32,
-        /// Deadline for the answer.
+        /// Time at which the request counts as failed if no answer has come.
         until: Timestamp,
     },
-    /// The split of a task was answered, or was not. The parts, if there are any, follow as what becomes of the task.
+    /// The request to split a task ended. If there are parts, an event that hands the task back to the board in parts
+    /// follows.
     SplitEnded {
-        /// Number of the request.
+        /// Number of the request that ended.
         number: u32,
-        /// Reason why there are no parts.
+        /// Reason why there are no parts; `None` if there are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lapse: Option<Lapse>,
         /// Usage of the model that was asked, as far as it is known.
         #[serde(default)]
         usage: Usage,
-        /// True if its usage is unknown in part or whole.
+        /// True if the usage of the model that was asked is unknown in part or whole.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unmetered: bool,
     },
-    /// The board has the agent's news on record.
+    /// The board has recorded the agent's messages.
     BoardHeard {
-        /// Number of the last news that are recorded.
+        /// Number of the last message that is recorded.
         up_to: u64,
     },
     /// Messages were dropped from the queue.
     Cleared {
-        /// The messages.
+        /// Numbers of the messages.
         works: Vec<WorkId>,
-        /// The person who dropped them.
+        /// The person who dropped the messages.
         by: Actor,
     },
-    /// Work that waits was given other words.
+    /// The text of waiting work was replaced.
     Reworded {
-        /// The work.
+        /// Number of the work.
         work: WorkId,
-        /// The new text.
+        /// New text of the work.
         text: String,
-        /// The person who changed it.
+        /// The person who changed the text.
         by: Actor,
     },
-    /// Work that waited was taken back.
+    /// Waiting work was withdrawn.
     Withdrawn {
-        /// The work.
+        /// Number of the work.
         work: WorkId,
-        /// The person who took it back.
+        /// The person who withdrew it.
         by: Actor,
     },
-    /// A message reached the running turn.
+    /// A person's message reached the agent in its running turn.
     Steered {
-        /// The session.
+        /// Number of the session that got it.
         session: SessionId,
-        /// The message.
+        /// Number of the message.
         work: WorkId,
     },
-    /// A task is over; it leaves the queue or the session.
+    /// A task has ended; it leaves the queue or the session.
     TaskEnded {
-        /// The task.
+        /// Number of the task.
         work: WorkId,
-        /// The end.
+        /// The kind of end: done, failed, cancelled or blocked.
         end: TaskEnd,
-        /// The result or the reason, bounded.
+        /// The task's result, or the reason for its end; of bounded length.
         note: Detail,
     },
-    /// The agent said of its own task how it stands; that counts when its session is over.
+    /// The agent reported the state of its own task; the report takes effect when its session is over.
     TaskReported {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The task.
+        /// Number of the task.
         work: WorkId,
-        /// The report.
+        /// The agent's report.
         report: TaskReport,
     },
-    /// A turn was seen, for the evaluator.
+    /// A turn of the model was observed, for the evaluator.
     TurnObserved {
-        /// The turn.
+        /// The observed turn.
         turn: Arc<Turn>,
-        /// Number of turns that are kept.
+        /// Number of last turns to keep.
         keep: usize,
     },
-    /// The last turns are being judged.
+    /// An evaluation of the agent's last turns began.
     EvaluationBegun {
-        /// The evaluation's number.
+        /// Number of the evaluation.
         number: u32,
-        /// Finding of the built-in detector from before the evaluation.
+        /// Finding of the built-in detector before the evaluation began, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finding: Option<Finding>,
     },
     /// An evaluation ended: the last turns were judged, or could not be.
     Evaluated {
-        /// The evaluation's number.
+        /// Number of the evaluation.
         number: u32,
-        /// The result.
+        /// The verdict, or the reason why there is none.
         judgement: Box<Judgement>,
         /// Usage of the model that was asked, as far as it is known.
         #[serde(default)]
         usage: Usage,
-        /// True if its usage is unknown in part or whole.
+        /// True if the usage of the model that was asked is unknown in part or whole.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unmetered: bool,
     },
-    /// The evaluator has not judged, and what the built-in detector had found counts instead.
+    /// The evaluator gave no verdict, so that the built-in detector's finding counts instead.
     DetectorStoodIn {
-        /// The evaluation's number.
+        /// Number of the evaluation.
         number: u32,
     },
-    /// A person is called.
+    /// A person is called to the agent.
     Escalated {
-        /// The call.
+        /// The call for a person.
         escalation: Box<Escalation>,
     },
     /// Nobody answered a call for a while: people are reminded of it.
     EscalationReminded {
-        /// The call.
+        /// Number of the call.
         id: WorkId,
-        /// Time of the next reminder.
+        /// Time of the next reminder; `None` if it was the last.
         next: Option<Timestamp>,
     },
-    /// A person has seen a call.
+    /// A person acknowledged a call and takes care of it.
     EscalationAcked {
-        /// The call.
+        /// Number of the call.
         id: WorkId,
-        /// The person.
+        /// The person who acknowledged it.
         by: Actor,
     },
     /// A person has answered a call.
     EscalationAnswered {
-        /// The call.
+        /// Number of the call.
         id: WorkId,
-        /// The answer.
+        /// The person's answer: resume, abort and so on.
         answer: Answer,
-        /// The person.
+        /// The person who answered.
         by: Actor,
     },
     /// An operator said whether a whisper of the evaluator was called for.
     WhisperMarked {
-        /// The whisper.
+        /// Number of the whisper.
         id: WorkId,
-        /// The mark.
+        /// The operator's mark: right or wrong.
         mark: Mark,
-        /// The operator.
+        /// The operator who marked it.
         by: Actor,
     },
-    /// Something was said for the agent alone, by a person or the evaluator.
+    /// A person or the evaluator whispered to the agent.
     Whispered {
-        /// The whisper.
+        /// The whisper, to be delivered.
         whisper: Box<Whisper>,
     },
     /// Whispers reached the agent.
     WhispersDelivered {
-        /// The session that has them.
+        /// Number of the session that got them.
         session: SessionId,
-        /// The whispers.
+        /// Numbers of the whispers.
         whispers: Vec<WorkId>,
-        /// Way of delivery.
+        /// Way in which they were delivered.
         way: Way,
     },
-    /// Whispers of the evaluator that the agent has not got are not handed over any more: they are about work that is given up.
+    /// Whispers of the evaluator that are not delivered yet were dropped: they are about work that is given up.
     WhispersDropped {
-        /// The whispers.
+        /// Numbers of the whispers.
         whispers: Vec<WorkId>,
-        /// The person who gave the work up, or herder.
+        /// The person who gave the work up that the whispers are about, or herder.
         by: Actor,
     },
-    /// Work that a session had is given up (abort). Messages have no state of their own, so this is their end.
+    /// The work of a session is given up (abort). Messages have no state of their own, so this is their end.
     Discarded {
-        /// The work.
+        /// Number of the work.
         work: WorkId,
-        /// The person who gave it up.
+        /// The person who gave the work up.
         by: Actor,
     },
     /// A session begins: from here on a process may exist.
     SessionStarted {
-        /// Its number.
+        /// Number of the session, counted per agent from 1.
         session: SessionId,
-        /// Its work, taken from the head of the queue.
+        /// The work that it does, taken from the head of the queue.
         work: Work,
         /// True if it is the breaker's trial session.
         trial: bool,
     },
-    /// Before its process is started, the workspace was looked at.
+    /// The workspace was inspected before the session's process is started.
     WorkspaceSeen {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
         /// State of the workspace.
         workspace: Workspace,
     },
-    /// The process runs.
+    /// The session's process was started.
     ProcessStarted {
-        /// Its session.
+        /// Number of the session.
         session: SessionId,
-        /// Process id.
+        /// Process id of the session's process.
         pid: u32,
-        /// Start time in clock ticks since boot.
+        /// Start time of the process, in clock ticks since boot; it tells the process from a later one with the same
+        /// id.
         started: u64,
     },
     /// The process is ready and has its work.
     Ready {
-        /// Its session.
+        /// Number of the session.
         session: SessionId,
-        /// Messages that arrived while it came up, which the running turn is offered now.
+        /// Numbers of the messages that arrived during the start, and are offered to the running turn now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         late: Vec<WorkId>,
     },
     /// The runtime named its conversation.
     ConversationNamed {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// Id for resuming it in a later session.
+        /// Id with which a later session can resume the conversation.
         conversation: String,
     },
     /// The conversation cannot be resumed any more: the next session begins a new one.
     ConversationLost {
-        /// The session that found out.
+        /// Number of the session that found out.
         session: SessionId,
-        /// The reason; empty in older journals.
+        /// Reason why the conversation is lost; empty in older journals.
         #[serde(default, skip_serializing_if = "Detail::is_empty")]
         why: Detail,
     },
-    /// A turn ended, for `log`.
+    /// A turn of a session ended; its text is kept for the `log` command.
     TurnEnded {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The turn's text, bounded.
+        /// Text of the turn, of bounded length.
         text: String,
-        /// The tools it used.
+        /// Names of the tools that the turn used.
         tools: Vec<String>,
     },
-    /// A clock ran out.
+    /// A time limit of the session ran out.
     ClockRanOut {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The clock.
+        /// The time limit that ran out.
         clock: Clock,
-        /// The evidence.
+        /// The evidence: how long the session has been silent, and the like.
         evidence: Detail,
     },
-    /// The agent asked for permission and was told no, because there was nobody who could be asked. Not recorded any more.
+    /// The agent's permission request was denied, because no person could be asked. Only in older journals.
     PermissionDenied {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The request, bounded.
+        /// Description of the request, of bounded length.
         what: String,
     },
-    /// What the session has used by now, since it began.
+    /// The session's usage so far was reported.
     UsageRecorded {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
         /// Usage of the session so far.
         usage: Usage,
-        /// Usage of its last turn, as far as it is known.
+        /// Usage of the session's last turn, as far as it is known.
         #[serde(default, skip_serializing_if = "Usage::is_none")]
         turn: Usage,
     },
-    /// A part of one of the agent's own caps is used.
+    /// Part of one of the agent's own caps is used.
     CapNear {
-        /// The cap.
+        /// The cap that is partly used.
         cap: Cap,
-        /// Number of the hour, day or session.
+        /// Number of the window (hour, day or session) that the cap counts over.
         at: i64,
-        /// The cap's limit.
+        /// Limit of the cap, in its unit.
         limit: f64,
-        /// Amount that is used.
+        /// Amount used, in the cap's unit.
         used: f64,
-        /// The level of the warning, in percent.
+        /// Level of the cap at which the warning is posted, in percent.
         percent: u8,
     },
-    /// A person lets the agent go on past one of its own caps.
+    /// A person lets the agent continue past one of its own caps.
     CapWaived {
-        /// The cap.
+        /// The cap that is waived.
         cap: Cap,
-        /// Number of the hour or day.
+        /// Number of the hour or day for which the cap is waived.
         at: i64,
-        /// The limit that applies there instead.
+        /// The raised limit that applies in that window.
         limit: f64,
-        /// The person.
+        /// The person who waived it.
         by: Actor,
     },
     /// The agent uses far more in this hour than usual.
     Spiked {
-        /// The hour, since the Unix epoch.
+        /// Number of the hour since the Unix epoch.
         hour: i64,
-        /// Unit of both amounts.
+        /// Unit of both amounts, `used` and `usual`.
         unit: Unit,
-        /// Amount used in this hour.
+        /// Amount that the agent has used in this hour.
         used: f64,
-        /// Usual amount in an hour.
+        /// Amount that the agent usually uses in an hour.
         usual: f64,
     },
     /// Tokens were used whose price is not known.
     PriceUnknown {
-        /// The model.
+        /// Name of the model.
         model: String,
-        /// True if they are counted at the highest price, because a cap in dollars applies.
+        /// True if the tokens are counted at the highest price, because a cap in dollars applies.
         assumed: bool,
     },
-    /// The agent asks people something.
+    /// The agent asks people for a permission, an answer or the approval of a plan.
     Asked {
-        /// The question.
+        /// The request.
         ask: Ask,
     },
-    /// Another session for the same work asks the same: one question, one answer.
+    /// Another session for the same work asks the same question; it becomes the one that waits for the answer.
     AskedAgain {
         /// Number of the question, which is open or was answered while no session waited.
         ask: AskId,
         /// The session that waits for the answer now.
         session: SessionId,
-        /// The driver's key of the question.
+        /// The driver's key of the question; `None` if the agent polls for the answer.
         key: Option<AskKey>,
     },
     /// Nobody answered a question for a while: people are reminded of it.
     AskReminded {
-        /// The question.
+        /// Number of the question.
         ask: AskId,
-        /// Time of the next reminder.
+        /// Time of the next reminder; `None` if it was the last.
         next: Option<Timestamp>,
     },
-    /// A person answered what the agent asked.
+    /// A person answered a question of the agent.
     Answered {
-        /// The question.
+        /// Number of the question.
         ask: AskId,
-        /// The answer.
+        /// The person's answer.
         answer: AskAnswer,
-        /// The person.
+        /// The person who answered.
         by: Actor,
     },
-    /// Nobody answered a question in time, which counts as no.
+    /// No person answered a question in time; a permission request is thereby denied.
     AskExpired {
-        /// The question.
+        /// Number of the question.
         ask: AskId,
     },
-    /// A question was dropped, because nobody needs its answer any more.
+    /// A question was dropped, because its answer is not needed any more.
     AskDropped {
-        /// The question.
+        /// Number of the question.
         ask: AskId,
     },
-    /// The agent asked for permission, and no person had to be asked.
+    /// A permission request of the agent was decided without asking a person.
     PermissionDecided {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
         /// The driver's key of the question.
         key: AskKey,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The command, bounded.
+        /// The command, of bounded length.
         command: String,
-        /// True if it was allowed.
+        /// True if the permission was given.
         allowed: bool,
         /// The setting or rule that decided.
         by: DecidedBy,
     },
-    /// A person allowed a command for good.
+    /// A person allowed a command for good, by an always-allow rule.
     RuleAdded {
-        /// The rule.
+        /// The new rule.
         rule: Rule,
     },
-    /// A person took an always-allow rule back.
+    /// A person removed an always-allow rule.
     RuleRemoved {
-        /// The rule.
+        /// Number of the rule.
         rule: AskId,
-        /// The person.
+        /// The person who removed it.
         by: Actor,
     },
     /// The session is being stopped.
     StopRequested {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The reason.
+        /// Reason for the stop, which decides what follows.
         reason: StopReason,
-        /// The person who requested it; `None` if herder did.
+        /// The person who requested the stop; `None` if herder did.
         by: Option<Actor>,
     },
-    /// The session is over.
+    /// A session ended.
     SessionEnded {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The outcome.
+        /// The outcome of the session.
         outcome: Box<Outcome>,
-        /// Processes that could not be ended.
+        /// Process ids of processes that could not be ended.
         survivors: Vec<u32>,
     },
-    /// The session's work goes back to the head of the queue.
+    /// The session's work goes back to the head of the agent's queue.
     Requeued {
-        /// The work.
+        /// Number of the work.
         work: WorkId,
     },
-    /// The agent waits.
+    /// The agent waits before its next session.
     Waiting {
-        /// End of the countdown.
+        /// Time at which the agent's wait ends.
         until: Timestamp,
-        /// The reason.
+        /// Reason for the wait.
         reason: WaitReason,
     },
-    /// A wait is over, or was skipped.
+    /// The agent's countdown is over, or was skipped.
     WaitOver,
-    /// A pause after the current session was asked for.
+    /// A person asked for a pause after the current session.
     PausePending {
-        /// The person who asked for it.
+        /// The person who asked for the pause.
         by: Actor,
-        /// It was asked of all agents at once (`stop-all`).
+        /// True if it was asked of all agents at once (`stop-all`).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         all: bool,
     },
-    /// The agent is paused.
+    /// The agent was paused.
     Paused {
-        /// The reason.
+        /// Reason for the pause.
         reason: PauseReason,
     },
-    /// A person let it go on, from a pause, a pending pause, the open breaker or degraded.
+    /// A person resumed the agent from a pause, a pending pause, the open breaker or the degraded state.
     Resumed {
-        /// The person.
+        /// The person who resumed it.
         by: Actor,
     },
-    /// The account's gate was opened again: an agent that was paused for its account goes on.
+    /// The agent's account was opened again, so that an agent that was paused for it continues.
     AccountOpened {
-        /// The person who opened it.
+        /// The person who opened the account again.
         by: Actor,
     },
     /// The counters were reset by `restart`, and the next session is a clean one.
@@ -556,29 +559,29 @@ pub enum Event {
         /// The person who used `restart`.
         by: Actor,
     },
-    /// Too many failures in the window: no restarts until a person says so.
+    /// Too many failures in the window: the breaker opened, and no session starts until a person resumes the agent.
     BreakerOpened {
-        /// Number of failures in the window.
+        /// Number of failures in the breaker's time window.
         failures: u32,
         /// True if the breaker was open before and its trial session failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         trial: bool,
     },
-    /// The trial session succeeded.
+    /// The breaker's trial session succeeded, so that the breaker closed.
     BreakerClosed,
-    /// Too many process crashes in the window: no restarts until a person says so.
+    /// Too many process crashes in the window: no session starts until a person resumes the agent.
     Degraded {
-        /// Number of crashes in the window.
+        /// Number of process crashes in the time window.
         crashes: u32,
     },
-    /// The wall clock was set: what is measured by its own length is moved along with it.
+    /// The wall clock was set: recorded times that waits are measured from were moved along.
     ClockSet {
         /// Milliseconds by which the clock was set forward; negative if it was set back.
         by: i64,
     },
     /// The supervisor panicked and was rebuilt.
     SupervisorPanicked {
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
     },
 }

@@ -6,7 +6,7 @@ use super::id::{AgentName, WorkId};
 use super::notice::Notice;
 use super::work::Work;
 
-/// Maximum length of a task's text in an event, in bytes.
+/// Maximum length of a task's text in a webhook's request, in bytes.
 const TASK_MAX: usize = 2000;
 
 /// Kind of an event for webhooks (contract, section 8).
@@ -17,11 +17,11 @@ pub enum HookEvent {
     Spiraling,
     /// A session failed, a task was given up, or the agent is paused or halted by a failure.
     Error,
-    /// The agent asks people something, or calls for them.
+    /// The agent asks people something, or calls for their attention.
     Question,
-    /// A clock ran out.
+    /// A time limit of a session ran out.
     Timeout,
-    /// A session completed.
+    /// A session completed successfully.
     Complete,
     /// Whispers did not help: the agent is paused, and a person is called.
     Escalation,
@@ -30,7 +30,7 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    /// All of them.
+    /// All kinds of events.
     pub const ALL: [Self; 7] = [
         Self::Spiraling,
         Self::Error,
@@ -41,7 +41,7 @@ impl HookEvent {
         Self::Resumed,
     ];
 
-    /// Returns the kind's name in the configuration and in the request.
+    /// Returns the kind's name, as in the configuration and in requests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -190,26 +190,26 @@ impl HookEvent {
     }
 }
 
-/// An event as it is sent to an endpoint.
+/// An event as it is sent to a webhook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hook {
-    /// Kind of the event.
+    /// Kind of the event that is sent.
     pub event: HookEvent,
-    /// The agent.
+    /// The agent that the event is about.
     pub agent: AgentName,
-    /// Its current work, or else its next one.
+    /// The agent's current work, or else its next one; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<HookTask>,
-    /// The notice for people.
+    /// The notice that people get about it.
     pub notice: Notice,
 }
 
 /// The work that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookTask {
-    /// Its number.
+    /// Number of the work.
     pub id: WorkId,
-    /// Its text; only the beginning of a long one.
+    /// Text of the work; only the beginning of a long one.
     pub text: String,
 }
 

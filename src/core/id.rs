@@ -20,18 +20,18 @@ pub struct AgentName(Arc<str>);
 /// Reason why a text cannot be an agent's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The text is empty.
+    /// The given name is empty.
     #[error("an agent needs a name")]
     Empty,
-    /// The text is longer than [`AGENT_NAME_MAX`].
+    /// The given name is longer than [`AGENT_NAME_MAX`].
     #[error("\"{0}\" is too long: an agent's name has at most {AGENT_NAME_MAX} characters")]
     TooLong(String),
-    /// The text has a character that cannot be part of a channel, a folder and a nick at once.
+    /// The given name has a character that cannot be part of a channel, a folder and a nick at once.
     #[error(
         "\"{0}\" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex"
     )]
     Character(String),
-    /// The text is a word that herder uses itself.
+    /// The text is a word that herder reserves for itself.
     #[error("\"{0}\" cannot name an agent: herder uses that word itself")]
     Reserved(String),
 }
@@ -130,7 +130,7 @@ text_id!(
     AccountName
 );
 text_id!(
-    /// The name of a configured chat network, e.g. `libera`.
+    /// The name of a configured chat network, e.g. `libera`, or of herder's own pseudo networks.
     NetworkName
 );
 
@@ -150,27 +150,27 @@ macro_rules! number_id {
 }
 
 number_id!(
-    /// A piece of work (message or task), unique in the fleet.
+    /// Number of a piece of work (message or task), unique in the fleet.
     WorkId
 );
 number_id!(
-    /// A question of an agent's, unique in the fleet and never the number of a piece of work.
+    /// Number of a question of an agent, unique in the fleet and never the number of a piece of work.
     AskId
 );
 number_id!(
-    /// A session, counted per agent from 1.
+    /// Number of a session, counted per agent from 1.
     SessionId
 );
 number_id!(
-    /// A post in the outbox, unique in the journal and in the order of commits.
+    /// Number of a post in the outbox, unique in the journal and in the order of commits.
     PostId
 );
 
 impl NetworkName {
-    /// Prefix of a webhook's name among the networks.
+    /// Prefix of the network name under which a webhook is kept in the outbox.
     pub const WEBHOOK: &str = "webhook:";
 
-    /// Returns the name of a webhook, if the network is one.
+    /// Returns the name of a webhook; `None` if the network is none.
     #[must_use]
     pub fn webhook(&self) -> Option<&str> {
         self.0.strip_prefix(Self::WEBHOOK)

@@ -17,7 +17,7 @@ use super::watch::{Judgement, Mark};
 use super::work::{Actor, TaskReport, Work, WorkKind};
 use super::workspace::Workspace;
 
-/// An input to an agent's supervisor.
+/// An input to an agent's supervisor: everything that can change the agent's state arrives as one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The supervisor came up (herder started, or the supervisor was rebuilt): pending actions are decided now.
@@ -26,243 +26,245 @@ pub enum Input {
     /// Processes of earlier sessions, whose ends are recorded, still exist and cannot be ended, so that no session
     /// may start beside them. It comes before [`Input::Started`].
     SurvivorsFound,
-    /// A place may be free for the agent: the start that it waited for is tried again.
+    /// A place may be free for the agent, so that it should try again to start its waiting work.
     Promoted,
-    /// The deadline named by [`super::agent::Agent::deadline`] has passed.
+    /// The time named by [`super::agent::Agent::deadline`] has come: something is due.
     Tick,
     /// The wall clock was set.
     ClockSet {
-        /// Milliseconds by which it was set forward; negative if it was set back.
+        /// Milliseconds by which the clock was set forward; negative if it was set back.
         by: i64,
     },
     /// A person's command, already authorised.
     Control {
-        /// The person.
+        /// The person who gave the command.
         by: Actor,
-        /// The command.
+        /// The command itself.
         control: Control,
     },
     /// The account's gate was closed by another agent's failure.
     AccountBlocked {
-        /// Billing, auth or budget.
+        /// Category of the failure: billing, auth or budget.
         category: Category,
     },
     /// An account was closed that the agent has left, but that the running session may have started on.
     LeftAccountBlocked {
-        /// The account.
+        /// The account that was closed.
         account: AccountName,
     },
     /// The account's gate was opened again by a person.
     AccountOpened {
-        /// The person.
+        /// The person who opened it.
         by: Actor,
     },
     /// The board hands a task over. It is repeated until the agent has recorded it; a known number is ignored.
     HandedOver {
-        /// Number of the hand-over.
+        /// Number of the hand-over, by which the agent takes it only once.
         number: u64,
-        /// The task.
+        /// The task that is handed over.
         work: Box<Work>,
     },
-    /// The board has recorded the agent's news.
+    /// The board has recorded the agent's messages.
     BoardHeard {
-        /// Number of the last of them.
+        /// Number of the last message that is recorded.
         up_to: u64,
     },
     /// A signal from the driver of a session. Signals of any session but the current one are ignored.
     Driver {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The signal.
+        /// The driver's report.
         signal: Signal,
     },
-    /// The same as [`Signal::Ended`], while herder goes down or is not up yet: the outcome is recorded, and no
-    /// session starts before [`Input::Started`].
+    /// A session ended while herder shuts down or before it is up: the outcome is recorded, and no session starts
+    /// before [`Input::Started`].
     EndedAtShutdown {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The outcome.
+        /// The outcome of the session.
         outcome: Box<Outcome>,
-        /// See [`Signal::Ended`].
+        /// Process ids of processes that could not be ended.
         survivors: Vec<u32>,
     },
     /// The driver sent no heartbeat for `silent`, the policy's `heartbeat_timeout`.
     DriverSilent {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// Time without a heartbeat.
+        /// Time since the last heartbeat.
         silent: Duration,
     },
-    /// The agent reports on its task with a tool. It is refused if the session is not the current one, or has no
-    /// task.
+    /// The agent reports on its task with a tool. The report is refused if the session is not the current one, or has
+    /// no task.
     Reported {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The report.
+        /// The agent's report on its task.
         report: TaskReport,
     },
     /// Whispers were delivered with the result of a tool call.
     WhispersTaken {
-        /// The session that has them.
+        /// Number of the session that got them.
         session: SessionId,
-        /// The whispers.
+        /// Numbers of the whispers.
         whispers: Vec<WorkId>,
     },
-    /// The agent asks people a question with a tool, and polls for the answer. It is refused unless its session runs.
+    /// The agent asks people a question with a tool, and polls for the answer. The question is refused unless the
+    /// agent's session runs.
     Question {
-        /// The session.
+        /// Number of the session.
         session: SessionId,
-        /// The question.
+        /// The question or plan.
         inquiry: Inquiry,
     },
     /// An evaluation ended, with a verdict or without.
     Evaluated {
-        /// The evaluation's number.
+        /// Number of the evaluation.
         number: u32,
-        /// The result.
+        /// The verdict, or the reason why there is none.
         judgement: Judgement,
-        /// Usage of the model that was asked; `None` if it is unknown.
+        /// Usage of the model that evaluated; `None` if it is unknown.
         usage: Option<Usage>,
     },
     /// The request to split the agent's task ended.
     Divided {
-        /// Number of the request.
+        /// Number of the request that ended.
         number: u32,
         /// The new parts, or the reason why there are none.
         answer: Result<Vec<Cut>, Lapse>,
-        /// Usage of the model that was asked; `None` if it is unknown.
+        /// Usage of the model that was asked to split; `None` if it is unknown.
         usage: Option<Usage>,
     },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
     Panicked {
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
     },
 }
 
-/// A person's command to one agent.
+/// A command of a person to one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Control {
     /// Pause after the current session, or now.
     Pause {
-        /// True to interrupt the turn; its work goes back to the head of the queue.
+        /// True to interrupt the running turn, whose work goes back to the head of the queue.
         now: bool,
     },
-    /// Ends any pause, half-opens the breaker, starts again.
+    /// Resumes the agent: ends any pause, half-opens the breaker, starts again.
     Resume,
-    /// Stops the session, discards its work, continues with the next.
+    /// Stops the session, discards its work and continues with the next work.
     Abort,
-    /// The same, from a person who was told that another person has answered the call that they may have meant.
+    /// Aborts like [`Control::Abort`], although another person has answered the call for a person meanwhile: this
+    /// person has been told so.
     AbortAnyway {
-        /// The call.
+        /// Number of the answered call.
         call: WorkId,
     },
-    /// A button below a post. It is valid as long as the call of that post is open.
+    /// A press of a button below a post. It is valid as long as the call for a person in that post is open.
     Press {
-        /// Time at which the post was decided.
+        /// Time at which the post was made.
         at: Timestamp,
-        /// The button.
+        /// The button that was pressed.
         button: Button,
     },
-    /// Starts a clean new session with counters reset; skips a countdown.
+    /// Starts a clean new session with the failure counters reset; skips a countdown.
     Restart,
-    /// Stops now and stays paused: the part of `stop-all` for one agent.
+    /// Stops the agent now and leaves it paused: the part of `stop-all` for one agent.
     Stop,
-    /// Continues if it was stopped by `stop-all`: the part of `resume-all` for one agent.
+    /// Lets the agent continue if `stop-all` stopped it: the part of `resume-all` for one agent.
     LetOn,
-    /// Gives the agent work.
+    /// Gives the agent new work.
     Give {
-        /// The number drawn for it.
+        /// Number for the new work, drawn by the caller.
         id: WorkId,
-        /// Its kind.
+        /// Kind of the work: message or task.
         kind: WorkKind,
-        /// The work's text.
+        /// Text of the work.
         text: String,
-        /// Its priority, needs and parent.
+        /// The task's priority, needs and parent; `None` for the defaults.
         card: Option<Box<Card>>,
     },
     /// Replaces the text of work that waits.
     Reword {
-        /// The work.
+        /// Number of the work.
         id: WorkId,
-        /// The new text.
+        /// New text of the work.
         text: String,
     },
-    /// Takes back work that waits.
+    /// Withdraws the work with this number, which still waits.
     Withdraw(WorkId),
-    /// Cancels a task, queued or running.
+    /// Cancels the task with this number, queued or running.
     CancelTask(WorkId),
     /// Hands back a task that waits, failed or was blocked: for another agent, or in parts.
     HandBack {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// Its destination.
+        /// Destination of the task: an agent, any agent, or parts.
         onward: Onward,
     },
-    /// Whispers to the agent.
+    /// Gives the agent a whisper: words for it alone.
     Whisper {
-        /// The number drawn for the whisper.
+        /// Number for the whisper, drawn by the caller.
         id: WorkId,
-        /// Its text.
+        /// Text of the whisper.
         text: String,
     },
-    /// Acknowledges a call for a person; `None`: the open one.
+    /// Acknowledges the call for a person with this number; `None`: the open one.
     Ack(Option<WorkId>),
     /// Marks a whisper of the evaluator as right or wrong.
     Mark {
-        /// The whisper.
+        /// Number of the whisper.
         id: WorkId,
-        /// The mark.
+        /// The mark: right or wrong.
         mark: Mark,
     },
-    /// Drops queued messages; tasks stay.
+    /// Drops the messages that wait in the queue; tasks stay.
     Clear,
     /// Answers a question; the first answer counts.
     Answer {
-        /// The question.
+        /// Number of the question.
         ask: AskId,
-        /// The answer.
+        /// The person's answer.
         answer: AskAnswer,
     },
-    /// Removes a rule: from now on its command is asked about again.
+    /// Removes the always-allow rule with this number: its command is asked about again.
     RemoveRule(AskId),
     /// Changes the agent's configuration from the next session on.
     Edit {
-        /// The new configuration.
+        /// The new configuration of the agent.
         spec: Box<AgentSpec>,
         /// The configuration that was edited, so that a change made meanwhile by someone else is not undone; `None`
         /// skips that check.
         base: Option<Box<AgentSpec>>,
     },
-    /// The same from the configuration file: a session whose own command changed is cut, and its work continues with
-    /// the new one.
+    /// Changes the agent's configuration like [`Control::Edit`], from the configuration file: a session whose own
+    /// command changed is stopped, and its work continues with the new one.
     Configure(Box<AgentSpec>),
     /// Removes the agent: its session is stopped, its supervisor ended, its history kept.
     Remove,
 }
 
-/// A button below a post that calls for a person.
+/// A button below a post that calls a person to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Button {
-    /// The same as [`Control::Resume`].
+    /// Acts as [`Control::Resume`].
     Resume,
-    /// The same as [`Control::Abort`].
+    /// Acts as [`Control::Abort`].
     Abort,
 }
 
-/// The clocks of the contract's section 5, and the time limit of a session.
+/// A time limit of a session (contract, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// `startup_timeout`: time until the process is ready.
     Startup,
-    /// `silence_timeout`: time of a model call without any event.
+    /// `silence_timeout`: time that a model call may take without any event.
     Silence,
-    /// `tool_timeout`: duration of a tool call.
+    /// `tool_timeout`: time that one tool call may take.
     Tool,
-    /// `max_task_duration`: duration of the session.
+    /// `max_task_duration`: time that a whole session may take.
     Task,
-    /// `heartbeat_timeout`: time without a heartbeat of the driver.
+    /// `heartbeat_timeout`: time that the driver may send no heartbeat.
     Heartbeat,
 }
 
@@ -271,12 +273,12 @@ pub enum Clock {
 pub enum Signal {
     /// State of the workspace before the process is started.
     Workspace {
-        /// The state.
+        /// The state that was found.
         seen: Workspace,
     },
     /// The process runs. Its record must be on disk before it is given work: the supervisor answers with `Go`.
     Spawned {
-        /// Process id.
+        /// Process id of the session's process.
         pid: u32,
         /// Start time in clock ticks since boot (`/proc/<pid>/stat`, field 22), which together with the pid
         /// identifies a process.
@@ -284,77 +286,79 @@ pub enum Signal {
     },
     /// The runtime is ready and named its conversation, if it has one.
     Ready {
-        /// Id for resuming the conversation later; `None` if it cannot be resumed, nor can the one known before.
+        /// Id with which a later session can resume the conversation; `None` if it cannot be resumed, nor can the one
+        /// known before.
         conversation: Option<String>,
     },
     /// The conversation could not be resumed: the session starts a new one.
     ConversationLost {
-        /// The runtime's message, bounded by the driver.
+        /// The runtime's message about the lost conversation, bounded by the driver.
         why: String,
     },
     /// A message was written into the running turn.
     Steered {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
     },
     /// A turn ended and the session continues, or the runtime printed something for `log`.
     Turn {
-        /// The turn's text, bounded by the driver.
+        /// Text of the turn, bounded by the driver.
         text: String,
-        /// Names of the tools it used, in order, bounded by the driver.
+        /// Names of the tools that the turn used, in order, bounded by the driver.
         tools: Vec<String>,
     },
-    /// A turn for the evaluator: the model gave an answer, and its tool calls have ended.
+    /// A whole turn was observed, for the evaluator: the model gave an answer, and the tool calls in it have ended.
     Observed {
-        /// The turn; its work is filled in from the state.
+        /// The turn that ended; the work it belongs to is filled in from the state.
         turn: Box<Turn>,
     },
-    /// A clock ran out; the driver interrupts, then ends the process tree, then reports `Ended`.
+    /// A time limit ran out; the driver interrupts, then ends the process tree, then reports `Ended`.
     ClockRanOut {
-        /// The clock.
+        /// The time limit that ran out.
         clock: Clock,
-        /// The evidence.
+        /// The evidence: how long the session has been silent, and the like.
         evidence: Own,
     },
-    /// The runtime asks for a permission, and waits.
+    /// The runtime asks for a permission, and waits for the answer.
     Asked {
         /// The driver's key of the question.
         key: AskKey,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// The exact command, or a description of the action.
         command: String,
         /// The command with its secrets redacted, which is stored and shown instead; `None` if it holds none.
         redacted: Option<String>,
-        /// True if it is a command for a shell or similar, in which always-asked commands are searched for.
+        /// True if the command is for a shell or similar, so that it is searched for commands that are always asked
+        /// about.
         shell: bool,
-        /// True if only a name is known, which may stand for different actions.
+        /// True if only the action's name is known, which may stand for different actions.
         vague: bool,
     },
     /// The runtime asks a person for words or a choice, and waits.
     Inquired {
         /// The driver's key of the question.
         key: AskKey,
-        /// The question.
+        /// The question or plan.
         inquiry: Box<Inquiry>,
-        /// Position in a call of several questions; `None` if it is the only one.
+        /// Position in a tool call that asks several questions; `None` if it is the only one.
         part: Option<Part>,
     },
-    /// The runtime does not wait for an answer any more.
+    /// The runtime does not wait for the answer to a question any more.
     AskWithdrawn {
         /// The driver's key of the question.
         key: AskKey,
     },
-    /// A reading of the session's usage.
+    /// The runtime reported the usage of the session so far.
     Usage {
-        /// The reading.
+        /// The reported usage.
         reading: Box<Reading>,
     },
     /// The session ended, and its process tree is verified empty except for the survivors.
     Ended {
-        /// The outcome.
+        /// The outcome of the session.
         outcome: Box<Outcome>,
-        /// Processes that could not be ended.
+        /// Process ids of processes that could not be ended.
         survivors: Vec<u32>,
     },
 }

@@ -1,4 +1,5 @@
-//! Shared usage: caps of the fleet and of accounts, over the books of all agents including removed ones.
+//! Usage as it counts for the caps that agents share, those of the fleet and of accounts: over all agents, including
+//! removed ones.
 
 use std::collections::BTreeMap;
 
@@ -15,42 +16,42 @@ use super::usage::{
 /// Scope of a shared cap: the agents of one account, or, if `None`, all agents.
 pub type Scope = Option<AccountName>;
 
-/// State of shared caps that is stored beside the books of the existing agents.
+/// State of the caps that agents share, stored in the journal beside the agents' own usage.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// Books of removed agents; their usage still counts.
+    /// Usage of removed agents, by agent; it still counts for shared caps.
     pub kept: BTreeMap<AgentName, Books>,
-    /// Caps that a person waived.
+    /// Shared caps that a person waived, each with the raised limit.
     pub waived: Vec<(Scope, Waived)>,
-    /// Caps for which a warning was posted.
+    /// Shared caps for which a warning was posted, with its level.
     pub warned: Vec<(Scope, Warned)>,
 }
 
-/// Usage in a scope and the state of its caps.
+/// Usage of the fleet or of an account, and the state of the caps on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared {
-    /// The scope.
+    /// The account, or `None` for the whole fleet.
     pub scope: Scope,
-    /// Usage in this hour.
+    /// Usage in the current hour (UTC).
     pub hour: Usage,
-    /// Usage today.
+    /// Usage on the current day (UTC).
     pub today: Usage,
-    /// State of its caps.
+    /// State of the caps on that usage.
     pub caps: Vec<Standing>,
 }
 
-/// Usage of several agents in an hour and on its day.
+/// Usage of several agents in the current hour and on the current day.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Used {
-    /// Usage in the hour.
+    /// Usage in the current hour (UTC).
     pub hour: Usage,
-    /// Usage on the day.
+    /// Usage on the current day (UTC).
     pub today: Usage,
 }
 
 impl Used {
-    /// Sums the books of agents.
+    /// Sums the usage of several agents within a scope.
     #[must_use]
     pub fn of<'a>(books: impl Iterator<Item = &'a Books>, scope: &Scope, now: Timestamp) -> Self {
         let mut used = Self::default();
@@ -67,23 +68,23 @@ impl Used {
     }
 }
 
-/// Index of each agent's usage in the current hour and on its day, by account. A sum over a thousand agents, needed
-/// after each of their readings, thereby does not read a thousand books.
+/// Index of each agent's usage in the current hour and day, by account, so that a sum over many agents, needed after
+/// each report of usage, need not read all their usage.
 #[derive(Debug, Clone, Default)]
 pub struct Tallies {
-    /// The hour and day that the index is for.
+    /// Numbers of the hour and the day that the index is for.
     of: Option<(i64, i64)>,
     accounts: BTreeMap<AccountName, BTreeMap<AgentName, Used>>,
 }
 
 impl Tallies {
-    /// Returns true if the index is for the hour of `now`.
+    /// Returns true if the index is for the hour and day of `now`.
     #[must_use]
     pub fn is_of(&self, now: Timestamp) -> bool {
         self.of == Some((hour(now), day(now)))
     }
 
-    /// Builds the index from the books of all agents.
+    /// Builds the index from the usage of all agents.
     #[must_use]
     pub fn new<'a>(agents: impl Iterator<Item = (&'a AgentName, &'a Books)>, now: Timestamp) -> Self {
         let mut tallies = Self { of: Some((hour(now), day(now))), accounts: BTreeMap::new() };
@@ -93,7 +94,7 @@ impl Tallies {
         tallies
     }
 
-    /// Updates the index after an agent's books changed.
+    /// Updates the index after an agent's usage changed.
     pub fn enter(&mut self, agent: &AgentName, books: &Books, now: Timestamp) {
         for agents in self.accounts.values_mut() {
             agents.remove(agent);
@@ -123,14 +124,14 @@ impl Tallies {
 }
 
 impl Ledger {
-    /// Keeps the books of an agent that is removed.
+    /// Keeps the usage of an agent that is removed, and drops what is too old to count.
     pub fn keep(&mut self, agent: AgentName, books: Books, at: Timestamp) {
         self.kept.insert(agent, books);
         let oldest = day(at).saturating_sub(i64::try_from(DAYS_KEPT).unwrap_or(i64::MAX));
         self.kept.retain(|_, books| books.days.back().is_some_and(|page| page.at >= oldest));
     }
 
-    /// Raises a cap to the waived limit.
+    /// Records that a person waived a cap, with the raised limit.
     pub fn waive(&mut self, scope: &Scope, waived: Waived) {
         self.waived.retain(|(of, before)| of != scope || before.cap != waived.cap);
         self.waived.push((scope.clone(), waived));
@@ -142,7 +143,7 @@ impl Ledger {
         self.warned.push((scope.clone(), warned));
     }
 
-    /// Returns true if a warning of this level or a higher one was posted.
+    /// Returns true if a warning of this level or a higher one was posted for the same cap, window and limit.
     #[must_use]
     pub fn knows(&self, scope: &Scope, warned: Warned) -> bool {
         self.warned.iter().any(|(of, before)| {
@@ -151,7 +152,7 @@ impl Ledger {
         })
     }
 
-    /// Returns the usage in a scope and the state of its caps; `there`: usage of the existing agents.
+    /// Returns the usage in a scope and the state of its caps; `there`: usage of the agents that still exist.
     #[must_use]
     pub fn shared(&self, there: Used, caps: &SharedCaps, scope: Scope, now: Timestamp) -> Shared {
         let Used { mut hour, mut today } = there;
@@ -180,13 +181,13 @@ pub fn caps_of(caps: &SharedCaps, scope: &Scope) -> Caps {
 }
 
 impl Shared {
-    /// Returns the first cap that is reached.
+    /// Returns the first of the scope's caps that is reached.
     #[must_use]
     pub fn reached(&self) -> Option<Standing> {
         self.caps.iter().copied().find(|standing| standing.is_reached())
     }
 
-    /// Returns the new limit of each reached cap that a person waives.
+    /// Returns the waivers for all reached caps, each with the raised limit.
     pub fn waivers(&self, caps: &SharedCaps, now: Timestamp) -> Vec<Waived> {
         let set: Vec<(Cap, f64)> = caps_of(caps, &self.scope).list().collect();
         let reached = self.caps.iter().filter(|standing| standing.is_reached());

@@ -65,10 +65,10 @@ use policy::Policy;
 use promotion::Hold;
 use time::Timestamp;
 
-/// The information that `decide` gets beside the state.
+/// The information that `decide` gets beside the agent's state.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The current time.
+    /// The current time, at which the decision is made.
     pub now: Timestamp,
     /// The configured limits.
     pub policy: &'a Policy,
@@ -82,8 +82,8 @@ pub struct Context<'a> {
     pub closed: Option<Timestamp>,
     /// True if another agent has more permissions and is able to do this agent's current work.
     pub broader: bool,
-    /// Messages that were given to the running session and not acknowledged. It may read them at any moment, so that
-    /// they cannot be taken back.
+    /// Numbers of the messages that were given to the running session and not acknowledged. It may read them at any
+    /// moment, so that they cannot be withdrawn.
     pub handed: Option<&'a BTreeSet<WorkId>>,
     /// An unused number, for work that herder itself gives (rounds of a loop) or for a question of an agent.
     pub fresh: WorkId,
@@ -92,7 +92,7 @@ pub struct Context<'a> {
 /// The result of `decide`: events to commit, and the reply to the person who gave the command.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decision {
-    /// The events, in order.
+    /// The events to commit, in order.
     pub events: Vec<event::Event>,
     /// The reply to an accepted command; every accepted command has one.
     pub reply: Option<notice::Notice>,

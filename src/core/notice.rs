@@ -26,7 +26,7 @@ use super::watch::{Answer, Mark, Why};
 use super::work::{TaskEnd, WorkKind};
 use super::workspace::Workspace;
 
-/// The audience of a notice, before networks are known.
+/// The audience of a notice: a kind of channel, which each network resolves to one of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Audience {
@@ -38,7 +38,7 @@ pub enum Audience {
     Work,
     /// The control channel on every network.
     Control,
-    /// Webhooks alone, and no channel.
+    /// Webhooks only, no channel.
     Hooks,
 }
 
@@ -55,27 +55,27 @@ pub enum Notice {
     Completed { agent: AgentName, duration: Duration, turns: u32, cost_usd: f64 },
     /// ❌ A transient failure, crash or hang, with the countdown to the restart.
     Crashed { agent: AgentName, detail: Detail, restart_in: Duration },
-    /// ⏳ Rate limited, with the countdown.
+    /// ⏳ The session met a rate limit; it is tried again after the countdown.
     RateLimited { agent: AgentName, resume_in: Duration },
-    /// 🚫 Permanent error, with the countdown.
+    /// 🚫 The request itself was refused, or the process could not start; it is tried again after the countdown.
     Permanent { agent: AgentName, detail: Detail, restart_in: Duration },
-    /// ❌ The context window was full during work that is no task, with the countdown.
+    /// ❌ The context window was full during work that is no task; it is tried again after the countdown.
     Overflowed { agent: AgentName, detail: Detail, restart_in: Duration },
-    /// 💳 Billing error; paused.
+    /// 💳 The account cannot be billed; the agent is paused.
     Billing { agent: AgentName, account: AccountName },
-    /// 🔐 Authentication failed; paused.
+    /// 🔐 The credentials were refused; the agent is paused.
     Auth { agent: AgentName },
-    /// 💰 Budget cap; paused.
+    /// 💰 The runtime stopped at a dollar cap; the agent is paused.
     Budget { agent: AgentName },
-    /// 💰 One of the agent's own caps is reached; paused.
+    /// 💰 One of the agent's own caps is reached; the agent is paused.
     CapReached { agent: AgentName, cap: Cap, limit: f64, used: f64 },
     /// 💰 A part of one of the agent's own caps is used.
     CapNear { agent: AgentName, cap: Cap, limit: f64, used: f64, percent: u8 },
     /// ▶️ A person lets the agent continue past one of its own caps, up to the next limit.
     CapWaived { agent: AgentName, cap: Cap, limit: f64 },
-    /// 💰 The agent uses far more than usual.
+    /// 💰 The agent uses far more in this hour than usual.
     Spiked { agent: AgentName, unit: Unit, used: f64, usual: f64 },
-    /// 💰 The price of the agent's model is unknown.
+    /// 💰 The price of the agent's model is unknown. `assumed`: its tokens are counted at the highest price.
     PriceUnknown { agent: AgentName, model: String, assumed: bool },
     /// 🚨 A shared cap is reached: the account is closed, or all accounts are.
     SharedCapReached { account: Option<AccountName>, cap: Cap, limit: f64, used: f64 },
@@ -83,11 +83,11 @@ pub enum Notice {
     SharedCapNear { account: Option<AccountName>, cap: Cap, limit: f64, used: f64, percent: u8 },
     /// 💰 A person lets the agents continue past a shared cap, up to the next limit.
     SharedCapWaived { account: Option<AccountName>, cap: Cap, limit: f64 },
-    /// 🚫 Exit code 2; paused.
+    /// 🚫 The process ended with exit code 2, which asks not to be restarted; the agent is paused.
     DoNotRestart { agent: AgentName, detail: Detail },
     /// 🔐💳💰 Paused because another agent of its account failed with this category.
     PausedWithAccount { agent: AgentName, account: AccountName, category: Category },
-    /// 🚨 The one alert for an account whose agents are paused.
+    /// 🚨 The alert, posted once, for an account whose agents are all paused.
     AccountBlocked { account: AccountName, category: Category, agent: AgentName },
     /// ▶️ The account is open again.
     AccountOpened { account: AccountName, by: String },
@@ -132,7 +132,7 @@ pub enum Notice {
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
     /// 🧱 No existing agent meets the needs of a task on the board any more.
     NobodySuffices { task: WorkId, needs: String },
-    /// The evaluator whispered a finding to the agent: for webhooks alone. `times` counts findings in a row.
+    /// The evaluator whispered a finding to the agent; only webhooks get this notice. `times` counts findings in a row.
     Spiraling { agent: AgentName, work: String, times: u32 },
     /// 🚨 The agent makes no progress and is paused: a person is called. `reminder` counts from 0; `untold`: the last
     /// whisper was not delivered.
@@ -156,7 +156,7 @@ pub enum Notice {
     EvaluatorLapsed { agent: AgentName, times: u32, lapse: Lapse },
     /// 🔔 The agent calls for people's attention, in its own words.
     Notified { agent: AgentName, detail: Detail },
-    /// ❌ A clock ran out, with the evidence; the interrupt follows.
+    /// ❌ A time limit of the session ran out, with the evidence; the interrupt follows.
     ClockRanOut { agent: AgentName, clock: Clock, evidence: Detail },
     /// ⚙️ A permission request was denied without asking a person.
     PermissionDenied { agent: AgentName, what: String },
@@ -185,7 +185,7 @@ pub enum Notice {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
-    /// 📋 The agent asks whether it may carry out its plan; the plan itself is posted before.
+    /// 📋 The agent asks whether it may carry out its plan; the plan itself is posted before this.
     PlanAsked { agent: AgentName, ask: AskId, within: Duration },
     /// 🔔 A question is still open.
     AskOpen { agent: AgentName, ask: AskId, text: String, question: bool, within: Duration },
@@ -202,7 +202,7 @@ pub enum Notice {
     QuestionAnswered { agent: AgentName, ask: AskId, text: String, by: String, network: NetworkName },
     /// ⌛ A question was not answered in time.
     AskExpired { agent: AgentName, ask: AskId, question: bool },
-    /// 🧯 The breaker opened.
+    /// 🧯 The breaker opened after too many failures: no session starts until a person resumes the agent.
     NeedsIntervention {
         agent: AgentName,
         failures: u32,
@@ -212,15 +212,15 @@ pub enum Notice {
         #[serde(default, skip_serializing_if = "Detail::is_empty")]
         detail: Detail,
     },
-    /// ✅ The breaker's trial succeeded.
+    /// ✅ The breaker's trial session succeeded, so that the breaker closed.
     BreakerClosed { agent: AgentName },
-    /// 🧯 The agent is degraded.
+    /// 🧯 The agent is degraded after too many process crashes: no session starts until a person resumes it.
     Degraded { agent: AgentName, crashes: u32, window: Duration },
-    /// 🧯 Processes could not be ended.
+    /// 🧯 Processes of the session could not be ended.
     Survivors { agent: AgentName, pids: Vec<u32> },
-    /// ❌ The supervisor panicked and was rebuilt.
+    /// ❌ The agent's supervisor panicked and was rebuilt.
     SupervisorPanicked { agent: AgentName, restart_in: Duration },
-    /// 🧯 The supervisor panicked repeatedly and is given up.
+    /// 🧯 The agent's supervisor panicked repeatedly and is given up.
     SupervisorGaveUp { agent: AgentName, reason: String },
     /// ⏸️ The agent is paused, at once or after the session that was running.
     Paused { agent: AgentName },
@@ -234,16 +234,16 @@ pub enum Notice {
     // ── answers to accepted commands ──
     /// ⏸️ The agent will pause after the current session.
     Pausing { agent: AgentName },
-    /// ▶️ The agent resumes.
+    /// ▶️ The agent resumes. `trial`: with the one session that the half-open breaker allows.
     Resuming { agent: AgentName, trial: bool },
-    /// The session is being stopped for this reason.
+    /// The session is being stopped, for this reason.
     Stopping { agent: AgentName, reason: StopReason },
     /// A session that was stopped has ended, with the number of its processes that were ended and of those that are
     /// left.
     Ended { agent: AgentName, ended: u32, left: u32 },
-    /// Counters are reset, and a clean session follows.
+    /// The agent's counters were reset, and a new session in a clean conversation follows.
     Restarting { agent: AgentName },
-    /// Work was discarded; no session was running.
+    /// The agent's work was discarded; no session was running.
     Aborted { agent: AgentName, work: String },
     /// 👀 Work was accepted and started at once.
     Accepted { agent: AgentName, work: WorkId, kind: WorkKind },
@@ -259,9 +259,9 @@ pub enum Notice {
     Withdrawn { agent: AgentName, work: String },
     /// A whisper was accepted; its text is not repeated.
     Whispered { agent: AgentName },
-    /// Messages were dropped.
+    /// Waiting messages were dropped from the agent's queue.
     Cleared { agent: AgentName, count: u32 },
-    /// A task was ended by a person.
+    /// A person ended a task.
     TaskEnded { agent: AgentName, task: WorkId, end: TaskEnd },
     /// A task is on the board. `fits`: some agent, idle or not, meets its needs.
     Boarded { task: WorkId, fits: bool },
@@ -269,11 +269,11 @@ pub enum Notice {
     TaskMoved { task: WorkId, from: Option<AgentName>, to: Option<AgentName> },
     /// A task was split into parts.
     TaskSplit { task: WorkId, parts: Vec<WorkId> },
-    /// A task of the board was cancelled; `parts` of its parts are being ended with it.
+    /// A task of the board was cancelled; `parts` is the number of its parts that are still being ended.
     BoardCancelled { task: WorkId, parts: u32 },
     /// The text of a task on the board was replaced.
     BoardReworded { task: WorkId, work: String },
-    /// A rule was removed: its command is asked about again.
+    /// An always-allow rule was removed: its command is asked about again.
     RuleRemoved { agent: AgentName, rule: AskId, command: String },
     /// An agent was added.
     AgentAdded { agent: AgentName, runtime: Runtime },
@@ -314,15 +314,15 @@ pub enum Notice {
     AnswerTooLong,
 
     // ── herder itself ──
-    /// herder is back after being away.
+    /// herder runs again, after it was down from `from` to `to`.
     Away { from: Timestamp, to: Timestamp },
     /// These people spoke in a channel before messages there were treated as new.
     TooEarly { nicks: Vec<String> },
-    /// A backlog of posts was collapsed.
+    /// A backlog of posts was collapsed: `count` of them are not posted one by one.
     Collapsed { agent: Option<AgentName>, count: u32 },
     /// A network has failed `attempts` times; posted on the others.
     NetworkDown { network: NetworkName, attempts: u32, reason: Detail },
-    /// A network is back.
+    /// A network is connected again, after `down_for`.
     NetworkUp { network: NetworkName, down_for: Duration },
     /// A network is given up for good: wrong password or ban.
     NetworkRefused { network: NetworkName, reason: Detail },
@@ -380,8 +380,8 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Notice {
-    /// True if, as an alert, it needs a person's attention. A notice that something ended or is taken care of does
-    /// not.
+    /// Returns true if, as an alert, the notice needs a person's attention. A notice that something ended or is taken
+    /// care of does not.
     #[must_use]
     pub fn calls_people(&self) -> bool {
         !matches!(
@@ -399,7 +399,7 @@ impl Notice {
         )
     }
 
-    /// Returns true if it only confirms that a message was accepted and is worked on now or soon.
+    /// Returns true if the notice only confirms that a message was accepted and is worked on now or soon.
     #[must_use]
     pub fn is_taken_up(&self) -> bool {
         match self {
@@ -409,7 +409,7 @@ impl Notice {
         }
     }
 
-    /// Returns the agent that it calls a person for: the agent is halted until a person resumes it.
+    /// Returns the agent that the notice calls a person for: the agent is halted until a person resumes it.
     #[must_use]
     pub fn calls_for(&self) -> Option<&AgentName> {
         match self {
@@ -435,19 +435,19 @@ impl Notice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halt {
-    /// The agent is paused.
+    /// The agent is paused, for this reason.
     Paused(PauseReason),
-    /// The breaker is open.
+    /// The circuit breaker is open.
     NeedsIntervention,
-    /// Too many process crashes.
+    /// The agent is degraded: too many process crashes.
     Degraded,
-    /// A countdown runs.
+    /// A countdown runs until this time.
     Waiting(Timestamp),
-    /// No place at work is free, or its account is closed.
+    /// The agent may not start: no place at work is free, or its account is closed.
     Held(Hold),
 }
 
-/// A command that cannot be carried out in the present state. Nothing was stored.
+/// A command that cannot be carried out in the present state, with the reason. Nothing was stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "refusal", rename_all = "kebab-case")]
 pub enum Refusal {
@@ -459,37 +459,38 @@ pub enum Refusal {
     },
     /// There is nothing to resume: the agent works, rests or waits for work.
     NotPaused { agent: AgentName },
-    /// There is nothing to abort.
+    /// There is no work to abort.
     NothingRunning { agent: AgentName },
-    /// The stop ladder already runs.
+    /// The session is being stopped already.
     AlreadyStopping { agent: AgentName },
-    /// The agent has no such task.
+    /// No task has this number.
     NoSuchTask { task: WorkId },
     /// The task has already ended.
     TaskOver { task: WorkId, end: TaskEnd },
-    /// The agent works on the task, so that it can be neither moved nor split.
+    /// The agent works on the task, which therefore can be neither moved nor split.
     TaskRunning { agent: AgentName, task: WorkId },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
-    /// The agent's supervisor is given up: nothing of the agent changes until herder is restarted.
+    /// herder gave the agent's supervisor up after it failed: nothing of the agent changes until herder is restarted.
     Deserted { agent: AgentName },
     /// The task is in that agent's queue already.
     TaskKept { agent: AgentName, task: WorkId },
     /// The task is split: its parts can be moved and split, but not the task itself.
     TaskIsSplit { task: WorkId },
-    /// A task is split into at least two and at most `max` parts, none of them empty.
+    /// The number of parts is wrong, or one is empty: a task is split into at least two and at most `max`.
     SplitParts { task: WorkId, parts: u32, max: u32 },
     /// A part of a part cannot be split.
     SplitTooDeep { task: WorkId, max: u32 },
-    /// The board is full.
+    /// The board has its maximum number of open tasks, `max`.
     BoardFull { max: u32 },
-    /// The agent works on it already.
+    /// The agent works on the message or task already, which therefore cannot be changed.
     WorkRunning { agent: AgentName },
-    /// The agent has finished the work.
+    /// The agent has finished the message or task already.
     WorkOver { agent: AgentName },
     /// Another person has answered the call before.
     EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String, at: Timestamp },
-    /// The same for an `abort` that may have been meant for the call, and would end the agent's work since then.
+    /// The `abort` may have been meant for a call that another person has answered, and would end the work that the
+    /// agent has begun since then.
     LateAbort { agent: AgentName, id: WorkId, answer: Answer, by: String },
     /// Another person has acknowledged the call before.
     AlreadyAcked { agent: AgentName, id: WorkId, by: String },
@@ -501,13 +502,13 @@ pub enum Refusal {
     NoSuchNumber { id: WorkId },
     /// The agent has no task.
     NoTask { agent: AgentName },
-    /// The queue is full.
+    /// The agent's queue has its maximum number of works, `max`.
     QueueFull { agent: AgentName, max: u32 },
-    /// `max` whispers wait already.
+    /// The maximum number of whispers waits already.
     WhispersFull { agent: AgentName, max: u32 },
-    /// No message is queued.
+    /// No message is queued that could be dropped.
     QueueEmpty { agent: AgentName },
-    /// The text is empty.
+    /// The text of the given work is empty.
     EmptyWork { agent: AgentName },
     /// The agent is being removed.
     Removed { agent: AgentName },
@@ -519,17 +520,18 @@ pub enum Refusal {
     Fault { agent: AgentName },
     /// No question has this number, or it is not kept any more.
     NoSuchAsk { ask: AskId },
-    /// The question has ended, with its end and time.
+    /// The question is over already; its outcome and the time are given.
     AskOver { ask: AskId, end: AskEnd, at: Timestamp },
-    /// The question needs words, or it needs a yes or no.
+    /// The kind of answer is wrong: the question needs words (`question` is true), or a yes or no.
     WrongAnswer { agent: AgentName, ask: AskId, question: bool },
-    /// No question that such an answer could be for is open, of this agent or of any.
+    /// No open question, of this agent or of any, could be meant by the answer.
     NothingAsked { agent: Option<AgentName> },
     /// The answer could be for any of these questions.
     SeveralAsked { asks: Vec<AskId> },
-    /// The answer names none of the offered ones, or more of them than may be chosen.
+    /// The answer names none of the offered answers, or more of them than may be chosen (`several`).
     NoSuchOffer { agent: AgentName, ask: AskId, offers: u32, several: bool },
-    /// A cut or inexact command cannot be allowed for good, and the number of rules is limited; the flags say which.
+    /// The command cannot be allowed for good, because it is cut or inexact (the flags say which), or because the agent
+    /// has the maximum number of rules.
     NoRule {
         agent: AgentName,
         ask: AskId,
@@ -543,21 +545,21 @@ pub enum Refusal {
     },
     /// No rule has this number.
     NoSuchRule { rule: AskId },
-    /// The maximum number of questions is open.
+    /// The agent has the maximum number of open questions, `max`.
     TooManyAsks { agent: AgentName, max: u32 },
-    /// The session that asked has ended.
+    /// The session that wants to ask has ended.
     NoSession { agent: AgentName },
     /// The text is too long for one piece of work.
     WorkTooLong { bytes: u64, max: u64 },
     /// The text is too long for a whisper.
     WhisperTooLong { bytes: u64, max: u64 },
-    /// An agent cannot be renamed.
+    /// The name of an agent cannot be changed.
     NameKept { agent: AgentName, name: AgentName },
     /// Another person, or the configuration, has changed the agent since it was looked at.
     EditedMeanwhile { agent: AgentName },
     /// The history of an earlier agent of this name cannot be read.
     HistoryUnreadable { agent: AgentName, said: String },
-    /// The journal cannot record it.
+    /// The journal cannot record the command.
     NotRecorded { said: String },
     /// The configuration has `count` mistakes, of which the first are listed.
     NotReloaded { problems: Vec<String>, count: u32 },
@@ -567,6 +569,6 @@ pub enum Refusal {
     GoingDown,
     /// herder shuts down and accepts no more commands.
     Closing,
-    /// The given value cannot be used; only in older journals.
+    /// The given value cannot be used. Only in older journals.
     Invalid { what: String, why: String },
 }

@@ -7,35 +7,36 @@ use serde::{Deserialize, Serialize};
 use super::detail::Detail;
 use super::time::Timestamp;
 
-/// Category of an outcome, which decides what follows.
+/// Category of a session's outcome, which decides what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// The session succeeded.
     Success,
-    /// A failure that another try may not have: server errors, a cut stream, anything unknown.
+    /// The session failed in a way that another try may not: server errors, a cut stream, anything unknown.
     Transient,
-    /// A rate limit that passes, with or without a known end.
+    /// The session met a rate limit that passes, with or without a known end.
     RateLimit,
-    /// The request itself is refused, or the process cannot be started.
+    /// The request itself is refused, or the process cannot be started: another try would hardly help.
     Permanent,
-    /// The session's limit of turns was reached.
+    /// The session reached its limit of turns.
     MaxTurns,
-    /// The account cannot be billed.
+    /// The account cannot be billed, for example because it has no credit.
     Billing,
-    /// The credentials are refused.
+    /// The account's credentials are refused.
     Auth,
     /// A dollar cap was reached.
     Budget,
-    /// The account's usage limit: its gate closes ([`super::promotion`]).
+    /// The account's usage limit was reached: no session of the account starts until it has reset
+    /// ([`super::promotion`]).
     Quota,
     /// The context window is full: a task is split, anything else is tried again in a new conversation.
     ContextOverflow,
     /// The session took longer than `max_task_duration`.
     TaskTimeout,
-    /// A needed tool was denied: a task goes to an agent with more permissions.
+    /// A needed permission was denied: a task goes to an agent with more permissions.
     SandboxDenial,
-    /// A clock of the contract's section 5 ran out.
+    /// A time limit of the contract's section 5 ran out.
     Hung,
     /// The process died without a result.
     Crash,
@@ -46,7 +47,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All classes, in the order of their discriminants.
+    /// All categories, in the order of their discriminants.
     pub const ALL: [Self; 16] = [
         Self::Success,
         Self::Transient,
@@ -66,7 +67,7 @@ impl Category {
         Self::Interrupted,
     ];
 
-    /// The word for it in the journal and in numbers.
+    /// Returns the category's word, as in the journal and in numbers.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -89,32 +90,32 @@ impl Category {
         }
     }
 
-    /// True if it concerns the account, so that every agent of the account is paused.
+    /// Returns true if the failure concerns the whole account, so that every agent of the account is paused.
     #[must_use]
     pub fn is_of_account(self) -> bool {
         matches!(self, Self::Billing | Self::Auth | Self::Budget)
     }
 }
 
-/// The end of a process.
+/// The way in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// With this exit code.
+    /// The process ended by itself, with this exit code.
     Code(i32),
-    /// By this signal.
+    /// The process was ended by this signal.
     Signal(i32),
 }
 
-/// Tokens and dollars, as far as they are reported or can be estimated.
+/// Tokens and dollars that were used, as far as they are reported or can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens sent, including cached ones.
+    /// Number of tokens sent, including cached ones.
     pub input_tokens: u64,
-    /// Tokens sent that were found in the model's cache.
+    /// Number of sent tokens that were found in the model's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// Tokens received.
+    /// Number of tokens received.
     pub output_tokens: u64,
     /// Cost in dollars, including estimates.
     pub cost_usd: f64,
@@ -139,7 +140,7 @@ fn is_nothing(dollars: &f64) -> bool {
 }
 
 impl Usage {
-    /// True if nothing was used.
+    /// Returns true if nothing was used.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -180,35 +181,35 @@ impl Usage {
     }
 }
 
-/// The outcome of a session.
+/// The outcome of a session: why and how it ended, its final text and its usage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Its category.
+    /// Category of the outcome.
     pub category: Category,
-    /// The reason for people, in the runtime's own words if it gave any. It is empty on success.
+    /// The reason for people, in the runtime's own words if it gave any; empty on success.
     #[serde(default)]
     pub detail: Detail,
-    /// True if no row of the runtime's table of failures matches: it is treated as transient, and a row should be
-    /// added.
+    /// True if no row of the runtime's table of failures matches the failure: it is treated as transient, and a row
+    /// should be added.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
-    /// True if the model refused the conversation's history, which it would refuse again.
+    /// True if the model refused the conversation's history, as it would again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history_refused: bool,
-    /// Reported end of a limit.
+    /// Reported end of a rate or usage limit, if the session met one.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
-    /// The end of the process; `None` if it was not started.
+    /// Exit code or signal of the process; `None` if it was not started.
     #[serde(default)]
     pub exit: Option<Exit>,
-    /// Number of its processes that herder ended, including those that left when asked to; 0 also if they were not
-    /// counted.
+    /// Number of processes of the session that herder ended, including those that left when asked to; 0 also if they
+    /// were not counted.
     #[serde(default, skip_serializing_if = "is_none")]
     pub ended: u32,
-    /// Final text of the session.
+    /// Final text of the session, if it produced one.
     #[serde(default)]
     pub text: Option<String>,
-    /// Number of turns.
+    /// Number of turns of the session.
     #[serde(default)]
     pub turns: u32,
     /// Usage of the session.
@@ -220,7 +221,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns a failure of this category; an unknown one is treated as transient, and counted as unknown.
+    /// Returns the outcome of a failed session. An unknown category counts as transient, and is marked unknown.
     #[must_use]
     pub fn failed(known: Option<Category>, detail: impl Into<Detail>) -> Self {
         Self { unknown: known.is_none(), ..Self::new(known.unwrap_or(Category::Transient), detail) }

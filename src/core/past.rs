@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::cut::both_ends;
 use super::recap::{bounded, one_line};
 
-/// Number of exchanges that are kept: those that people still refer to.
+/// Maximum number of exchanges that are kept for an agent: those that people still refer to.
 const EXCHANGES_MAX: usize = 4;
 
-/// Maximum length of the text that the agent was given, in bytes: a paragraph.
+/// Maximum length of an exchange's request, in bytes: a paragraph.
 const ASKED_MAX: usize = 300;
 
-/// Maximum length of its answer, in bytes: the beginning and the end of a long one.
+/// Maximum length of an exchange's answer, in bytes: the beginning and the end of a long one.
 const ANSWERED_MAX: usize = 600;
 
-/// Finished work and the agent's last words about it.
+/// Finished work and the agent's final text about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The work's text, at most [`ASKED_MAX`] bytes.
@@ -26,7 +26,7 @@ pub struct Exchange {
     pub answered: String,
 }
 
-/// Stores an exchange, and drops the oldest one if there are too many.
+/// Appends an exchange, and drops the oldest ones if there are too many.
 pub(super) fn remember(exchanges: &mut VecDeque<Exchange>, asked: &str, answered: &str) {
     while exchanges.len() >= EXCHANGES_MAX {
         exchanges.pop_front();

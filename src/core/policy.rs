@@ -1,5 +1,5 @@
-//! The constants of the contract, as one value for `decide`. Each one is a key of `[supervisor]`, `[quota]`,
-//! `[limits]` or `[prices]`.
+//! The configured limits and rules of the contract, as one value for `decide`. Each one is a key of `[supervisor]`,
+//! `[quota]`, `[limits]` or `[prices]`.
 
 use std::time::Duration;
 
@@ -7,46 +7,46 @@ use super::danger::AskPattern;
 use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
-/// A limit of `count` per sliding `window`; more is too many (OTP's intensity and period).
+/// A limit of `count` events within a sliding `window`; one more is too many (OTP's intensity and period).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intensity {
-    /// Number that is still allowed.
+    /// Number of events that is still allowed.
     pub count: u32,
-    /// Length of the window.
+    /// Length of the sliding window.
     pub window: Duration,
 }
 
-/// An exponential schedule: `min(base * 2^n, cap)`, with n counted from 0.
+/// A schedule of growing waits: `min(base * 2^n, cap)`, with n counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exponential {
-    /// The first wait.
+    /// The first wait, before any doubling.
     pub base: Duration,
-    /// The longest wait.
+    /// Maximum wait, however often it was doubled.
     pub cap: Duration,
 }
 
-/// The supervisor's limits.
+/// The configured limits and rules by which `decide` decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// Waits after consecutive failed sessions; the last one repeats. Never empty.
+    /// Waits after consecutive failed sessions, one after the other; the last one repeats. Never empty.
     pub backoff: Vec<Duration>,
     /// Waits after consecutive process crashes.
     pub process_backoff: Exponential,
-    /// Failures that open the circuit breaker.
+    /// Number of failures in a window above which the circuit breaker opens.
     pub breaker: Intensity,
-    /// Process crashes that degrade an agent.
+    /// Number of process crashes in a window above which an agent is degraded.
     pub degraded: Intensity,
-    /// Time without a driver's heartbeat after which it is hung.
+    /// Maximum time without a driver's heartbeat; then its session counts as hung.
     pub heartbeat_timeout: Duration,
-    /// Maximum time until a process is ready.
+    /// Maximum time from a process's start until it is ready.
     pub startup_timeout: Duration,
-    /// Maximum silence of a model call.
+    /// Maximum time that a model call may take without any event.
     pub silence_timeout: Duration,
     /// Maximum duration of a tool call.
     pub tool_timeout: Duration,
     /// Maximum duration of a session.
     pub max_task_duration: Duration,
-    /// Time between asking a process to end and killing it.
+    /// Time between asking a process to end (SIGTERM) and killing it.
     pub stop_grace: Duration,
     /// Maximum number of agents at work at once; 0: no limit (contract, section 6).
     pub max_active: u32,
@@ -54,11 +54,12 @@ pub struct Policy {
     pub quota: QuotaRules,
     /// Time after which queued tasks of a paused or halted agent go to another one; zero: never.
     pub reassign_after: Duration,
-    /// Prices of models whose runtimes report no cost.
+    /// Configured prices of models, for runtimes that report no cost.
     pub prices: Prices,
-    /// Caps that agents share.
+    /// Caps that agents share: those of the fleet and of accounts.
     pub caps: SharedCaps,
-    /// Time that a question waits for a person; then the answer is no (contract, section 9).
+    /// Time that a question waits for a person's answer; then a permission request counts as denied (contract, section
+    /// 9).
     pub confirm_timeout: Duration,
     /// Configured patterns that are always asked about, beside the built-in ones.
     pub always_ask: Vec<AskPattern>,
@@ -68,36 +69,36 @@ pub struct Policy {
     pub escalation: EscalationRules,
 }
 
-/// The judge of an agent's turns.
+/// The authority that judges an agent's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
-    /// None: turns are not recorded.
+    /// No judge: turns are not recorded.
     Off,
-    /// The built-in detector alone.
+    /// The built-in detector of repetition alone, without a model.
     Builtin,
-    /// A program or CLI.
+    /// A program or CLI that asks a model.
     Asked,
 }
 
 /// Rules for evaluations (contract, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluatorRules {
-    /// The judge.
+    /// The judge of the turns.
     pub judge: Judge,
-    /// Number of last turns that are examined.
+    /// Number of last turns that one evaluation examines.
     pub window: usize,
-    /// Number of turns between two evaluations.
+    /// Number of turns from one evaluation of an agent to the next.
     pub interval: u32,
-    /// Number of the finding in a row that calls a person; never the first.
+    /// Number of findings in a row with which a person is called; never the first.
     pub threshold: u32,
 }
 
 /// Rules for calling people (contract, section 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EscalationRules {
-    /// Time without an answer after which people are reminded.
+    /// Time without an answer after which people are reminded of a call or a question.
     pub after: Duration,
-    /// Maximum number of reminders.
+    /// Maximum number of reminders for one call for a person.
     pub times: u32,
 }
 

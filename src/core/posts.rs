@@ -23,19 +23,19 @@ use super::watch::{Escalation, Judgement, LAPSES_SAID_AT};
 use super::whisper::{Tone, Whisper};
 use super::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// A post for an audience.
+/// A post that an event causes, for an audience.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Owed {
-    /// The audience.
+    /// The kind of channel that gets the post.
     pub audience: Audience,
-    /// The content.
+    /// Content of the post.
     pub body: OwedBody,
 }
 
 /// Content of a post.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OwedBody {
-    /// A notice of herder.
+    /// A notice, which herder words itself.
     Notice(Notice),
     /// The agent's own words.
     Words(String),
@@ -183,7 +183,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
     }
 }
 
-/// Returns the question to people.
+/// Returns the notice that puts an agent's request to people.
 fn asked(agent: AgentName, ask: &Ask) -> Notice {
     let within = ask.until.since(ask.at);
     match &ask.about {
@@ -210,7 +210,7 @@ fn asked(agent: AgentName, ask: &Ask) -> Notice {
     }
 }
 
-/// Returns the reminder of a question.
+/// Returns the notice that reminds people of an open request.
 fn still_open(agent: AgentName, ask: &Ask, now: Timestamp) -> Notice {
     let (text, question) = (excerpt(ask.about.words()), ask.about.is_question());
     Notice::AskOpen { agent, ask: ask.id, text, question, within: ask.until.since(now) }
@@ -276,8 +276,8 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
     owed
 }
 
-/// Returns the machine-readable line for `#work` about work that is back in the queue, if the same again would not
-/// help.
+/// Returns the machine-readable line for `#work` about a task that is back in the queue after a failure which would
+/// only repeat itself; empty for other failures.
 fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
     let line = match last_category(agent) {
         Some(Category::TaskTimeout) => format!("FAIL {work} timeout"),
@@ -394,7 +394,7 @@ fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
     }
 }
 
-/// Returns the alert that a cap is reached, with the amount used.
+/// Returns the alert that one of the agent's own caps is reached, with the amount used.
 fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed> {
     let set = agent.spec.iter().flat_map(usage::caps_of).find(|(known, _)| *known == cap);
     let set = set.map_or(0.0, |(_, limit)| limit);
@@ -406,8 +406,8 @@ fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed>
     alerted(Notice::CapReached { agent: name, cap, limit, used: usage::amount(cap.unit, used) })
 }
 
-/// Returns the notice for webhooks that the evaluator found something. Its words are for the agent alone, and no
-/// channel gets them.
+/// Returns the notice for webhooks that the evaluator found something. The words of the finding are for the agent
+/// alone, and no channel gets them.
 fn spiraling(agent: &Agent, name: AgentName, whisper: &Whisper) -> Vec<Owed> {
     match whisper.tone {
         Tone::Correction | Tone::ThinkDeeper => {
@@ -419,7 +419,7 @@ fn spiraling(agent: &Agent, name: AgentName, whisper: &Whisper) -> Vec<Owed> {
     }
 }
 
-/// Returns the call for a person, or its reminder.
+/// Returns the notice that calls a person to an agent, or reminds of that call.
 fn call(name: AgentName, call: &Escalation) -> Notice {
     Notice::Escalated {
         agent: name,

@@ -1,5 +1,5 @@
-//! Promotion: agents with work become active up to a limit, in the order of waiting, fairly across accounts, and only
-//! past the gates of their accounts.
+//! The assignment of places: agents with work become active up to a limit (`max_active`), in the order of waiting,
+//! fairly across accounts, and only if their account is open or they may probe it (see [`Gate`]).
 //!
 //! Supervisors report the state of their agents; a session starts only if [`Promotion::begin`] allows it. This state
 //! is not stored: it is rebuilt at start from the agents' states and the stored [`Gate`]s.
@@ -17,32 +17,32 @@ use super::outcome::Category;
 use super::quota::QuietHours;
 use super::time::Timestamp;
 
-/// The gate of an account that is not open: no session of it starts, except of one agent that probes whether the
-/// account works again.
+/// State of a closed account (its gate): no session of it starts, except of one agent that probes whether the account
+/// works again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Reason for closing it: quota, billing, auth or budget.
+    /// Reason why the account was closed: quota, billing, auth or budget.
     pub category: Category,
-    /// The agent whose failure closed it.
+    /// The agent whose failure closed the account.
     pub agent: AgentName,
-    /// Time at which it was closed.
+    /// Time at which the account was closed.
     pub since: Timestamp,
-    /// Reported end of the limit.
+    /// Reported end of the usage limit.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
-    /// Time from which one agent may probe; `None`: a person decides.
+    /// Time from which one agent may probe the account; `None`: a person decides.
     #[serde(default)]
     pub probe_at: Option<Timestamp>,
-    /// Time at which people are asked whether one agent may probe.
+    /// Time at which people are asked whether one agent may probe the account; `None` if they are not asked.
     #[serde(default)]
     pub ask_at: Option<Timestamp>,
-    /// The agent that a person chose to probe first, if it has work.
+    /// The agent that a person chose to probe first, if that agent has work.
     #[serde(default)]
     pub first: Option<AgentName>,
 }
 
 impl Gate {
-    /// Returns a gate that only a person opens.
+    /// Returns the state of an account that only a person opens.
     #[must_use]
     pub fn closed(category: Category, agent: AgentName, since: Timestamp) -> Self {
         Self { category, agent, since, resets_at: None, probe_at: None, ask_at: None, first: None }
@@ -53,14 +53,14 @@ impl Gate {
     }
 }
 
-/// Position of an agent in the line for a place at work.
+/// State of an agent for the assignment of the `max_active` places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It has nothing to start: no work, a countdown, or a pause.
+    /// The agent has nothing to start: no work, a countdown, or a pause.
     Rests,
-    /// It has work and has waited for a place since then.
+    /// The agent has work and has waited for a place since this time.
     Wants(Timestamp),
-    /// It has a session, or processes of one that are not gone.
+    /// The agent has a session, or processes of one that are not gone.
     Active,
 }
 
@@ -68,25 +68,25 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// The maximum number of agents is at work, or others are before it.
+    /// The maximum number of agents is at work, or other agents come first.
     Turn {
         /// Number of agents at work.
         active: u32,
-        /// The maximum; 0: no limit.
+        /// Maximum number of agents at work; 0: no limit.
         max: u32,
     },
-    /// Its account is closed.
+    /// The agent's account is closed.
     Closed {
-        /// The account.
+        /// The account that is closed.
         account: AccountName,
-        /// Reason for closing it.
+        /// Reason why the account was closed.
         category: Category,
-        /// Time from which one agent may probe; `None`: a person decides.
+        /// Time from which one agent may probe the account; `None`: a person decides.
         until: Option<Timestamp>,
     },
     /// Another agent probes whether the account works again.
     Tried {
-        /// The account.
+        /// The account that is probed.
         account: AccountName,
         /// The agent that probes.
         agent: AgentName,
@@ -102,7 +102,7 @@ struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Wants(Timestamp),
-    /// It was given a place, which it keeps until it reports its state.
+    /// The agent was given a place, which it keeps until it reports its state; the time since which it had waited.
     Promised(Timestamp),
     Active,
 }
@@ -111,40 +111,41 @@ enum State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Probe {
     agent: AgentName,
-    /// Time at which its session ended without a result of the probe.
+    /// Time at which the agent's session ended without showing whether the account works.
     over: Option<Timestamp>,
 }
 
-/// A gate that an agent has closed and that is not among the stored gates yet.
+/// The closing of an account by an agent's failure, which is not among the stored gates yet.
 #[derive(Debug, Clone)]
 struct Closing {
-    /// The gate that applies if none is stored.
+    /// The gate that applies if none is stored for the account.
     gate: Gate,
-    /// True if the stored gate allows a probe, but this agent's probe showed that it must stay closed.
+    /// True if this agent's probe failed, so that a stored gate must not allow another one.
     probed: bool,
 }
 
-/// State of all places, gates and probes; see the module.
+/// The assignment of places to agents: which agents are at work or wait, which accounts are closed, and which agents
+/// probe them. It is not stored, but rebuilt at start.
 #[derive(Debug, Clone, Default)]
 pub struct Promotion {
     /// Maximum number of agents at work; 0: no limit.
     max: u32,
-    /// Time between two probes of an account.
+    /// Time after which another agent may probe, if a probe ended without a result.
     interval: Duration,
     /// Hours in which an account at its usage limit is not probed, unless a person asks for it.
     quiet: Option<QuietHours>,
     places: BTreeMap<AgentName, Place>,
     gates: BTreeMap<AccountName, Gate>,
     probes: BTreeMap<AccountName, Probe>,
-    /// Gates that agents have closed, until they are stored.
+    /// Gates of accounts that agents have closed, until they are stored.
     closings: BTreeMap<(AgentName, AccountName), Closing>,
 }
 
-/// The agents of one account that could be next, the next one last.
+/// The waiting agents of one account, the next one last, and the number of those at work.
 #[derive(Default)]
 struct Line<'a> {
     active: usize,
-    /// For each agent: whether another one is preferred by a person, since when it has waited, and its name.
+    /// For each waiting agent: true if a person prefers another one, the time since which it has waited, and its name.
     waiting: Vec<(bool, Timestamp, &'a AgentName)>,
 }
 
@@ -157,8 +158,7 @@ impl Promotion {
         self.quiet = quiet;
     }
 
-    /// Sets the stored gates. Gates that are closed and not stored yet stay closed: news of another account must not
-    /// open them.
+    /// Replaces the stored gates of accounts. Accounts that were closed and are not stored yet stay closed.
     pub fn set_gates(&mut self, gates: BTreeMap<AccountName, Gate>) {
         let known = std::mem::replace(&mut self.gates, gates);
         let gates = &self.gates;
@@ -175,7 +175,8 @@ impl Promotion {
         }
     }
 
-    /// Moves all times after the wall clock was set, so that waits for a probe keep their length.
+    /// Moves all recorded times by `by` milliseconds after the wall clock was set, so that waits for a probe keep their
+    /// length.
     pub fn clock_set(&mut self, by: i64) {
         self.gates.values_mut().for_each(|gate| gate.clock_set(by));
         self.closings.values_mut().for_each(|closing| closing.gate.clock_set(by));
@@ -183,13 +184,13 @@ impl Promotion {
         over.for_each(|at| *at = at.moved(by));
     }
 
-    /// Records that the stored gates now include what an agent has shown about an account or, for `None`, about any.
+    /// Records that the stored gates now include the closing by this agent of this account or, for `None`, of any.
     pub fn heard(&mut self, agent: &AgentName, account: Option<&AccountName>) {
         self.closings.retain(|(closer, closed), _| closer != agent || account.is_some_and(|it| it != closed));
     }
 
-    /// Closes an account after an agent has shown that it does not work. Until [`Promotion::heard`] no stored gate
-    /// changes that. Returns true if the agent was probing the account.
+    /// Closes an account after an agent's session has shown that the account does not work. No stored gate changes that
+    /// until [`Promotion::heard`]. Returns true if the agent was probing the account.
     pub fn close(
         &mut self,
         agent: &AgentName,
@@ -208,14 +209,14 @@ impl Promotion {
         probed
     }
 
-    /// Returns true if the agent is the one that probes an account on which its session started. It stays so even if
-    /// the agent's next session has started on another account with the same decision.
+    /// Returns true if the agent probes the account with its session. This stays so even if the agent's next session
+    /// has started on another account with the same decision.
     #[must_use]
     pub fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
         self.probes.get(account).is_some_and(|probe| probe.agent == *agent)
     }
 
-    /// Records the state of an agent, or that it is gone (`Rests`). Returns true if the state is new.
+    /// Records the state of an agent; `Rests` also if the agent is gone. Returns true if the state is new.
     pub fn stands(
         &mut self,
         agent: &AgentName,
@@ -248,7 +249,8 @@ impl Promotion {
         true
     }
 
-    /// Ends the probes of an agent that is not at work any more, except on account `but`.
+    /// Ends the probes of an agent that is not at work any more, except on the account `but`: a probe without a result
+    /// is kept for a while, one that never started is dropped.
     fn shows_no_more(&mut self, agent: &AgentName, but: Option<&AccountName>, state: State, now: Timestamp) {
         self.probes.retain(|account, probe| {
             if probe.agent != *agent || Some(account) == but {
@@ -270,7 +272,7 @@ impl Promotion {
     /// was at work when herder went down.
     ///
     /// # Errors
-    /// The reason why it may not.
+    /// The reason why the agent may not start.
     pub fn begin(
         &mut self,
         agent: &AgentName,
@@ -301,7 +303,7 @@ impl Promotion {
         Ok(())
     }
 
-    /// Gives free places to the agents that are next, and returns them; they are then told to start.
+    /// Gives the free places to the agents that are next, and returns these agents, which must then be told to start.
     pub fn promote(&mut self, now: Timestamp) -> Vec<AgentName> {
         let mut promoted = Vec::new();
         let mut free = match self.max {
@@ -332,7 +334,8 @@ impl Promotion {
         promoted
     }
 
-    /// Returns the time at which [`Promotion::promote`] must be called again without any news.
+    /// Returns the time at which [`Promotion::promote`] must be called again although no agent's state changed, because
+    /// a probe becomes possible; `None` if there is none.
     #[must_use]
     pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let opens = self.gates.values().filter_map(|gate| self.opens(gate, now));
@@ -340,7 +343,7 @@ impl Promotion {
         opens.chain(again).filter(|at| *at > now).min()
     }
 
-    /// Returns the reason why an agent with work waits.
+    /// Returns the reason why an agent with work waits; `None` if it does not wait.
     #[must_use]
     pub fn hold(&self, agent: &AgentName, now: Timestamp) -> Option<Hold> {
         let place = self.places.get(agent)?;
@@ -352,13 +355,13 @@ impl Promotion {
         }
     }
 
-    /// Returns the reason if an account is closed for an agent.
+    /// Returns the reason why an agent may not use an account now; `None` if the account is open to it.
     #[must_use]
     pub fn closed(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Option<Hold> {
         self.lets(agent, account, now).err()
     }
 
-    /// Returns the time since which an account has been closed or probed.
+    /// Returns the time since which an account has been closed, also while it is probed; `None` if it is open.
     #[must_use]
     pub fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
         self.gates.get(account).map(|gate| gate.since)
@@ -370,7 +373,7 @@ impl Promotion {
         self.places.iter().filter(move |(_, place)| waits(place)).map(|(agent, _)| agent)
     }
 
-    /// Returns the number of agents at work, or about to be.
+    /// Returns the number of agents that have a place, at work or about to be.
     #[must_use]
     pub fn active(&self) -> usize {
         self.places.values().filter(|place| !matches!(place.state, State::Wants(_))).count()
@@ -385,7 +388,10 @@ impl Promotion {
         Hold::Turn { active: u32::try_from(self.active()).unwrap_or(u32::MAX), max: self.max }
     }
 
-    /// Returns true if the account's gate lets the agent through as a probe, and false if there is no gate.
+    /// Returns true if the agent may use the account as its probe, and false if the account is open.
+    ///
+    /// # Errors
+    /// The reason why the agent may not use it.
     fn lets(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Result<bool, Hold> {
         let Some(gate) = self.gates.get(account) else { return Ok(false) };
         let opens = self.opens(gate, now);
@@ -405,8 +411,8 @@ impl Promotion {
         }
     }
 
-    /// Returns the time from which a gate allows a probe; `None`: a person decides. A probe that was due before is
-    /// put off until quiet hours that have begun meanwhile are over.
+    /// Returns the time from which a closed account may be probed; `None`: a person decides. A probe that was due
+    /// before is put off until quiet hours that have begun meanwhile are over.
     fn opens(&self, gate: &Gate, now: Timestamp) -> Option<Timestamp> {
         let at = gate.probe_at?;
         // A person's decision counts at any hour.
@@ -415,7 +421,7 @@ impl Promotion {
         Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
-    /// Returns the agent that is next for a place; `also` is added to those that wait.
+    /// Returns the agent that is next for a place; `also` is counted among those that wait.
     fn next<'a>(
         &'a self,
         also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,
@@ -429,7 +435,7 @@ impl Promotion {
         waiting.min().map(|(_, _, agent)| agent)
     }
 
-    /// Returns the waiting agents of each account that lets one through, the next one last.
+    /// Returns the waiting agents by account, as far as the account is open or may be probed; the next one is last.
     fn lines<'a>(
         &'a self,
         also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,

@@ -1,4 +1,4 @@
-//! Usage limits of accounts: the time at which a closed gate allows a probe again.
+//! Usage limits of accounts: the time at which an account at its limit may be probed, that is, tried by one agent.
 
 use std::time::Duration;
 
@@ -8,40 +8,40 @@ use jiff::tz::TimeZone;
 use super::promotion::Gate;
 use super::time::Timestamp;
 
-/// Maximum addition to a reported reset, so that not all who wait for it come at the same moment; a tenth of the
-/// wait, if that is less.
+/// Maximum delay that is added to a reported reset, so that not all who wait for it come at the same moment; a tenth of
+/// the wait, if that is less.
 pub const JITTER_MAX: Duration = Duration::from_secs(10);
 
 /// Rules for accounts that have reached their usage limit: `[quota]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuotaRules {
-    /// Time between two probes of an account without a reported reset.
+    /// Time between two probes of an account whose reset is not reported.
     pub probe_interval: Duration,
-    /// The authority that allows a probe.
+    /// The authority that allows a probe: herder itself or a person.
     pub resume: Resume,
-    /// Hours without probes.
+    /// Hours of the day without probes.
     pub quiet: Option<QuietHours>,
 }
 
-/// The authority that lets an account continue.
+/// The authority that lets an account at its usage limit be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// herder itself.
+    /// herder itself, when the limit should have ended.
     Auto,
-    /// A person, who is asked when a probe is possible.
+    /// A person, who is asked when the limit should have ended.
     Ask,
-    /// A person, who is not asked.
+    /// A person, who is not asked and has to act unprompted.
     Never,
 }
 
-/// A part of every day, in a time zone.
+/// A part of every day, in a time zone, in which no account is probed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuietHours {
-    /// Start of the hours.
+    /// Time of day at which the quiet hours begin.
     pub from: Time,
     /// End of the hours; on the next day if it is before `from`.
     pub to: Time,
-    /// Time zone.
+    /// Time zone of both times.
     pub zone: TimeZone,
 }
 
@@ -52,8 +52,9 @@ impl Default for QuotaRules {
 }
 
 impl QuotaRules {
-    /// Returns the time of the next probe, and the time at which people are asked for it, after a limit was met at
-    /// `now`. A reset in the past is ignored, as the limit was met after it; `jitter` is added to one in the future.
+    /// Returns the time of the next probe, and the time at which people are asked for it, after an account met its
+    /// limit at `now`. A reset in the past is ignored, as the limit was met after it; `jitter` is added to one in the
+    /// future.
     #[must_use]
     pub fn closing(
         &self,
@@ -83,16 +84,16 @@ impl QuotaRules {
         Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
-    /// Returns true if a limit that an agent met while the gate was closed is new information: the agent was probing,
-    /// or was told a later reset.
+    /// Returns true if a limit that an agent met while its account was closed is new information: the agent was
+    /// probing, or was told a later reset.
     #[must_use]
     pub fn says_more(gate: &Gate, probed: bool, resets_at: Option<Timestamp>, now: Timestamp) -> bool {
         let later = |reset: &Timestamp| *reset > now && gate.resets_at.is_none_or(|known| *reset > known);
         probed || resets_at.is_some_and(|reset| later(&reset))
     }
 
-    /// Returns true if a limit that an agent `met` is not recorded and still counts, because herder was killed in
-    /// between. A recorded gate would have allowed no probe before it was met.
+    /// Returns true if the limit that an agent met at `met` is not in the stored gate and still counts, because herder
+    /// was killed before storing it.
     #[must_use]
     pub fn is_unheard(
         &self,

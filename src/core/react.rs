@@ -129,7 +129,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     }
 }
 
-/// Returns true if it continues as soon as its account is open.
+/// Returns true if the agent is paused for its account, and continues as soon as the account is open.
 fn waits_for_account(agent: &Agent) -> bool {
     matches!(
         agent.phase,
@@ -138,8 +138,8 @@ fn waits_for_account(agent: &Agent) -> bool {
     )
 }
 
-/// Returns the account that the last session failed on, if the agent has been moved since: people were told to fix
-/// that account and to resume this agent.
+/// Returns the account on which the agent's last session failed, if the agent has been moved to another one since:
+/// people were told to fix that account and to resume this agent.
 fn left_in_need(agent: &Agent) -> Option<AccountName> {
     let failed = agent.last_outcome.as_ref().is_some_and(|outcome| outcome.category.is_of_account());
     let left = agent.began_on.clone().filter(|began_on| *began_on != agent.account());
@@ -185,8 +185,8 @@ fn hand_over(agent: &Agent, whisper: &Whisper) -> Option<Effect> {
     Some(Effect::Whisper { session, whisper: whisper.id, text: whisper.words() })
 }
 
-/// Returns the answer for the session that asked, if it still waits. An agent that asked with a tool polls for the
-/// answer itself.
+/// Returns the effect that gives an answer to the session that asked; `None` if that session does not wait any more, or
+/// polls for the answer itself.
 fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
     let settled = agent.settled_ask(id).filter(|_| agent.open_ask(id).is_none())?;
     // A session that does not need the answer any more gets none.
@@ -201,7 +201,7 @@ pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
     offered(agent, kind) && matches!(agent.phase, Phase::Running { .. })
 }
 
-/// Returns true if such work can be written into a running turn at all.
+/// Returns true if the runtime can take such work during a turn: only messages, and only with Claude and Codex.
 #[must_use]
 pub(super) fn offered(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {

@@ -6,19 +6,20 @@ use super::cut::both_ends;
 use super::outcome::{Category, Outcome};
 use super::work::Work;
 
-/// Maximum length of the work's own text in the recap, in bytes; the whole text follows it in the prompt.
+/// Maximum length of the work's own text in the recap, in bytes; the whole text follows the recap in the prompt.
 const WORK_MAX: usize = 300;
 
 /// Maximum length of the agent's last words, in bytes.
 pub(super) const PROGRESS_MAX: usize = 2000;
 
-/// Maximum length of the messages that were steered into the lost session, in bytes.
+/// Maximum length of all messages together that were steered into the lost session, in bytes.
 const STEERED_MAX: usize = 4000;
 
 /// Maximum length of the summary of earlier turns, in bytes.
 const DONE_MAX: usize = 2000;
 
-/// Returns the recap for a session that continues unfinished work; `None` for new work.
+/// Returns the recap for a session that continues unfinished work: what earlier sessions did and how they ended. `None`
+/// for new work.
 #[must_use]
 pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
@@ -83,7 +84,7 @@ pub(super) fn ended(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns advice for a session after one that ended with this category.
+/// Returns advice for a session that follows one that ended with this category, if there is any.
 fn advice(category: Category) -> Option<&'static str> {
     match category {
         Category::TaskTimeout => Some(

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::policy::{Exponential, Policy};
 
-/// Returns the wait after the `failures`th consecutive failed session, counted from 1. The schedule's last entry
-/// repeats.
+/// Returns the wait before the next session after `failures` failed ones in a row, counted from 1. The schedule's last
+/// entry repeats.
 #[must_use]
 pub fn session_backoff(policy: &Policy, failures: u32) -> Duration {
     let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
     policy.backoff.get(index).or(policy.backoff.last()).copied().unwrap_or_default()
 }
 
-/// Returns the wait after the `crashes`th consecutive process crash, counted from 1: `min(base * 2^(crashes-1),
-/// cap)`.
+/// Returns the wait before the next session after `crashes` process crashes in a row, counted from 1: `min(base *
+/// 2^(crashes-1), cap)`.
 #[must_use]
 pub fn process_backoff(policy: &Policy, crashes: u32) -> Duration {
     exponential(policy.process_backoff, crashes.saturating_sub(1))

@@ -14,13 +14,13 @@ use super::usage::Caps;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Runtime {
-    /// Claude Code: a long-lived process with stream-json in both directions.
+    /// Claude Code: a long-lived process that exchanges stream-json on standard input and output.
     Claude,
     /// The Codex CLI: its app server over JSON-RPC.
     Codex,
     /// Any agent that speaks the Agent Client Protocol.
     Acp,
-    /// Any command: prompt in, lines out.
+    /// Any command that reads a prompt and prints lines.
     Command,
 }
 
@@ -28,10 +28,10 @@ pub enum Runtime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptMode {
-    /// On standard input, which is then closed.
+    /// The prompt is written to standard input, which is then closed.
     #[default]
     Stdin,
-    /// In place of `{prompt}` in the command line.
+    /// The prompt replaces `{prompt}` in the command line.
     Arg,
 }
 
@@ -39,57 +39,57 @@ pub enum PromptMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Output {
-    /// Text for people: all of it is the agent's answer, and the exit code is its outcome.
+    /// Text for people: all of it is the agent's answer, and the exit code is the outcome.
     #[default]
     Text,
-    /// `claude -p --output-format stream-json --verbose`, or `json`.
+    /// The output format of `claude -p --output-format stream-json --verbose`, or of `json`.
     Claude,
-    /// `codex exec --json`.
+    /// The output format of `codex exec --json`.
     Codex,
-    /// `gemini --output-format stream-json`.
+    /// The output format of `gemini --output-format stream-json`.
     Gemini,
-    /// `opencode run --format json`.
+    /// The output format of `opencode run --format json`.
     Opencode,
 }
 
 impl Output {
-    /// Returns true if it is the default.
+    /// Returns true if the format is plain text, the default.
     #[must_use]
     pub fn is_text(&self) -> bool {
         *self == Self::Text
     }
 }
 
-/// The agent's words that are posted to its channel.
+/// Part of an agent's output that is posted to its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relay {
-    /// Everything, at once.
+    /// All its words, at once.
     All,
-    /// The final text of a session.
+    /// Only the final text of a session.
     #[default]
     Final,
-    /// Nothing.
+    /// No words of it.
     None,
 }
 
-/// Permissions of an agent, in ascending order.
+/// Permissions of an agent, each including those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
-    /// It writes nothing.
+    /// The agent writes nothing.
     ReadOnly,
     /// Each task starts with a plan; after its approval the agent may write to its own workspace.
     Plan,
-    /// It writes to its own workspace.
+    /// The agent writes to its own workspace.
     #[default]
     WorkspaceWrite,
-    /// It may do whatever the user that herder runs as may do.
+    /// The agent may do whatever the user that herder runs as may do.
     Full,
 }
 
 impl Permissions {
-    /// Returns the permissions with this word.
+    /// Returns the permissions with this word; `None` if there are none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         [Self::ReadOnly, Self::Plan, Self::WorkspaceWrite, Self::Full]
@@ -107,7 +107,7 @@ impl Permissions {
         }
     }
 
-    /// Returns their word, as in `bot.toml`.
+    /// Returns the word for the permissions, as in `bot.toml`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -119,26 +119,26 @@ impl Permissions {
     }
 }
 
-/// The authority that answers an agent's permission requests.
+/// The authority that answers an agent's permission requests: a person, or a fixed yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Autonomy {
-    /// A person.
+    /// A person answers.
     #[default]
     Human,
-    /// Always allowed.
+    /// All requests are allowed, except for always-asked commands.
     Full,
-    /// Always denied.
+    /// All requests are denied, except that always-asked commands are put to a person.
     Strict,
 }
 
-/// One row of a command's pattern table, which maps a line on stderr to a category.
+/// A row of the pattern table of a [`Runtime::Command`], which maps a line on stderr to the category of the failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// A regular expression, matched line by line.
+    /// Regular expression that is matched against each line.
     #[serde(rename = "match")]
     pub matches: String,
-    /// Category of a match.
+    /// Category of a session in which it matches.
     pub category: Category,
 }
 
@@ -147,87 +147,91 @@ pub struct Pattern {
 pub struct AgentSpec {
     /// The agent's name.
     pub name: AgentName,
-    /// Protocol of its process.
+    /// Protocol of the agent's process.
     pub runtime: Runtime,
-    /// Program and arguments; empty: the runtime's default.
+    /// Program and arguments of the process; empty: the runtime's default.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The way in which a command gets its prompt.
+    /// The way in which a [`Runtime::Command`] gets its prompt.
     #[serde(default)]
     pub prompt: PromptMode,
-    /// Format of a command's output.
+    /// Format of the output of a [`Runtime::Command`].
     #[serde(default, skip_serializing_if = "Output::is_text")]
     pub output: Output,
-    /// The folder it works in.
+    /// The folder that the agent works in.
     pub workspace: PathBuf,
-    /// The model; empty: the runtime's default.
+    /// Name of the model; empty: the runtime's default.
     #[serde(default)]
     pub model: String,
-    /// The account its calls are billed to.
+    /// The account that the agent's model calls are billed to.
     pub account: AccountName,
-    /// Its permissions.
+    /// Permissions of the agent.
     #[serde(default)]
     pub permissions: Permissions,
-    /// The authority that answers its permission requests.
+    /// The authority that answers the agent's permission requests: a person, or a fixed yes or no.
     #[serde(default)]
     pub autonomy: Autonomy,
     /// Standing instructions, given with every session.
     #[serde(default)]
     pub instructions: String,
-    /// True if each success is followed by a new session.
+    /// True if each successful session is followed by a new one.
     #[serde(default, rename = "loop")]
     pub looping: bool,
-    /// Pause between two sessions of a loop.
+    /// Pause between two sessions of a looping agent.
     #[serde(default)]
     pub rest: Duration,
     /// Maximum number of turns per session; 0: no limit.
     #[serde(default)]
     pub max_turns: u32,
-    /// Maximum dollars per session; 0: no limit.
+    /// Maximum cost of a session in dollars; 0: no limit.
     #[serde(default)]
     pub max_budget_usd: f64,
-    /// Further caps.
+    /// Further caps on the agent's own usage.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
-    /// Maximum duration of a session; `None`: the fleet's `max_task_duration`.
+    /// Maximum duration of a session; `None`: the `max_task_duration` of the policy for all agents.
     #[serde(default)]
     pub max_task_duration: Option<Duration>,
-    /// The words of it that are posted.
+    /// Part of the agent's output that is posted to its channel.
     #[serde(default)]
     pub relay: Relay,
-    /// Environment variables that are set for it.
+    /// Environment variables that are set for the agent's process.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Environment variables whose values are read from files when a session starts; only the path is stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_files: BTreeMap<String, PathBuf>,
-    /// Environment variables that it gets from herder's own; no others are inherited.
+    /// Names of the environment variables that the agent's process gets from herder's own; no others are inherited.
     #[serde(default)]
     pub inherit_env: Vec<String>,
-    /// True for a HOME of its own, which contains only the files named in [`AgentSpec::credentials`].
+    /// True if the agent's process has a HOME of its own, which contains only the files named in
+    /// [`AgentSpec::credentials`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_home: bool,
-    /// The user's credentials that it may use: `git`, `ssh` and `gh` for pushing, and files below the user's HOME for
-    /// its own one.
+    /// Credentials of the user that the agent may use: `git`, `ssh` and `gh` for pushing, and files below the user's
+    /// HOME that are copied to its own one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
-    /// Command prefix that encloses its command; `{workspace}`, `{home}`, `{state}` and `{tools}` are its folders.
+    /// Command prefix that runs the agent's command in a sandbox; `{workspace}`, `{home}`, `{state}` and `{tools}`
+    /// stand for the agent's folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sandbox: Vec<String>,
-    /// Patterns from stderr to category, for commands.
+    /// Patterns on stderr that tell the category of a failure, for a [`Runtime::Command`].
     #[serde(default)]
     pub patterns: Vec<Pattern>,
-    /// Channels it may speak and read in beside its own and the work channel: `#dev`, `libera/#dev`, `discord/<id>`.
+    /// Channels that the agent may speak and read in, beside its own and the work channel: `#dev`, `libera/#dev`,
+    /// `discord/<id>`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
-    /// Its skills, which a task on the board can require.
+    /// Names of the agent's skills, which a task on the board can require.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
 
 impl AgentSpec {
-    /// Returns true if an agent that was configured as `old` can resume its conversation. A conversation depends on
-    /// runtime and folder, and with Claude Code, which keeps its first instructions, also on those.
+    /// Returns true if an agent that was configured as `old` can still resume its conversation with this configuration.
+    /// A conversation depends on runtime and folder, and with Claude Code, which keeps its first instructions, also on
+    /// those.
     #[must_use]
     pub fn goes_on_with(&self, old: &Self) -> bool {
         let told = match self.runtime {
@@ -238,7 +242,8 @@ impl AgentSpec {
         told && self.runtime == old.runtime && self.workspace == old.workspace
     }
 
-    /// Returns true if its usage is reported as by Claude Code: tokens at any time, and dollars at the end of a turn.
+    /// Returns true if the agent's usage is reported as by Claude Code: tokens at any time, and dollars at the end of a
+    /// turn.
     #[must_use]
     pub fn counts_as_claude(&self) -> bool {
         match self.runtime {

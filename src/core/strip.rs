@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::time::Timestamp;
 use super::usage::hour;
 
-/// Hours that are kept, and shown.
+/// Number of last hours that are kept and shown.
 pub const HOURS: usize = 24;
 
-/// An hour in which a session ran.
+/// An hour in which a session of the agent ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyHour {
-    /// Which hour since the epoch.
+    /// Number of the hour since the Unix epoch.
     pub at: i64,
-    /// Sessions that failed in it.
+    /// Number of sessions that failed in the hour.
     #[serde(default)]
     pub failed: u32,
 }
@@ -26,25 +26,25 @@ pub struct BusyHour {
 #[serde(transparent)]
 pub struct Strip(VecDeque<BusyHour>);
 
-/// An hour as it is shown.
+/// State of an agent in one hour, as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HourState {
-    /// No session ran.
+    /// No session ran in the hour.
     Idle,
-    /// Sessions ran, and none failed.
+    /// Sessions ran in the hour, and none failed.
     Ran,
-    /// A session failed.
+    /// A session failed in the hour.
     Failed,
 }
 
 impl Strip {
-    /// Whether nothing ran.
+    /// Returns true if no session ran in the last hours.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Enters a session that ended at `at` and had run for `duration`.
+    /// Records a session that ended at `at` and had run for `duration`, in each hour in which it ran.
     pub fn enter(&mut self, at: Timestamp, duration: Duration, failed: bool) {
         let last = hour(at);
         let oldest = last.saturating_sub(HOURS as i64 - 1);
@@ -63,7 +63,8 @@ impl Strip {
         }
     }
 
-    /// The last [`HOURS`] hours, oldest first; `running`: when the session began that still runs.
+    /// Returns the state in each of the last [`HOURS`] hours, oldest first. `running`: start of the session that still
+    /// runs.
     #[must_use]
     pub fn hours(&self, now: Timestamp, running: Option<Timestamp>) -> [HourState; HOURS] {
         let this = hour(now);

@@ -1,4 +1,4 @@
-//! Wall-clock time as the core sees it: an argument, never a call.
+//! Wall-clock time as the core uses it: passed in as an argument, never read from a clock.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use super::time::Timestamp;
 /// at once.
 pub const STEPS_MAX: usize = 12;
 
-/// Maximum length of a turn's words, in bytes: a paragraph or two, in which an agent says what it is about.
+/// Maximum length of the words in a turn, in bytes: a paragraph or two, in which an agent says what it is about.
 pub const WORDS_MAX: usize = 800;
 
 /// Maximum length of a step's command, path or arguments, in bytes.
@@ -25,39 +25,39 @@ pub const SAID_MAX: usize = 400;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Runs a command.
+    /// The step runs a command.
     Command,
-    /// Writes files by a tool that is made for it.
+    /// The step writes files by a tool that is made for it.
     Edit,
-    /// Reads or searches: files, the web.
+    /// The step reads or searches: files, the web.
     Read,
-    /// Anything else: other tools, those of other servers.
+    /// The step does something else, with another tool or that of another server.
     Other,
 }
 
-/// The result of a step.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// True if it succeeded by the runtime's report; a command with an exit code other than 0 did not.
+    /// True if the tool call succeeded by the runtime's report; a command with an exit code other than 0 did not.
     pub ok: bool,
-    /// Its output, both ends, at most [`SAID_MAX`] bytes.
+    /// Output of the tool call, both ends, at most [`SAID_MAX`] bytes.
     pub said: String,
-    /// Digest of the whole output.
+    /// Hash of the whole output.
     pub digest: u64,
 }
 
 /// One tool call of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The tool's name in the runtime.
+    /// Name of the tool, as the runtime calls it.
     pub tool: String,
-    /// Its kind.
+    /// Kind of the tool, by its effect.
     pub kind: Kind,
-    /// The command, the file's path, or the arguments, at most [`WHAT_MAX`] bytes.
+    /// The command, the path of the file, or the arguments of the step's tool call, at most [`WHAT_MAX`] bytes.
     pub what: String,
-    /// Digest of all its arguments, which tells apart two edits of one file with different contents.
+    /// Hash of all arguments, which tells apart two edits of one file with different contents.
     pub digest: u64,
-    /// Its result; `None` if its end was not seen.
+    /// Result of the call; `None` if its end was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
@@ -65,20 +65,20 @@ pub struct Step {
 /// One answer of the agent's model, with the tool calls that it made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The session.
+    /// Number of the session.
     pub session: SessionId,
-    /// The work that it was about.
+    /// Number of the work that it was about; `None` for a round of a loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// Time of its start.
+    /// Time at which the turn started.
     pub at: Timestamp,
-    /// Its duration including tools, in milliseconds.
+    /// Duration of the turn including its tool calls, in milliseconds.
     pub took_ms: u64,
-    /// The agent's words, at most [`WORDS_MAX`] bytes.
+    /// The agent's words in the turn, at most [`WORDS_MAX`] bytes.
     pub words: String,
-    /// Its steps in order, at most [`STEPS_MAX`].
+    /// The turn's tool calls in order, at most [`STEPS_MAX`].
     pub steps: Vec<Step>,
-    /// Number of further steps.
+    /// Number of further tool calls, which are not kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u32,
 }

@@ -1,8 +1,8 @@
-//! Usage in tokens and dollars: books by hour and day, prices, caps.
+//! Usage in tokens and dollars: sums by hour and day, prices, and caps.
 //!
-//! A driver reports readings of its session's meter, which only grows. The reading is recorded, not the difference,
-//! so that nothing is counted twice: a repeated reading, a replayed journal, or a session whose last message contains
-//! its sums.
+//! A driver reports the total usage of its session so far (a reading), which only grows. The total is recorded, not the
+//! difference, so that nothing is counted twice: a repeated reading, a replayed journal, or a session whose last
+//! message contains its sums.
 //!
 //! Hours and days are in UTC, so that a window is the same for everybody and over every change of the clocks.
 
@@ -17,23 +17,24 @@ use super::outcome::Usage;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 
-/// Number of hours with usage that are kept: two days without a break, which is enough to know the usual amount.
+/// Number of entries with usage by hour that are kept for an agent: two days without a break, which is enough to know
+/// the usual amount.
 pub const HOURS_KEPT: usize = 48;
 
-/// Number of days with usage that are kept: a month and a few.
+/// Number of entries with usage by day that are kept for an agent: a month and a few.
 pub const DAYS_KEPT: usize = 35;
 
 /// Levels of a cap at which a warning is posted, in percent. The pause itself reports a reached cap.
 pub const WARNED_AT: [u8; 2] = [50, 80];
 
-/// Factor over the usual amount from which an hour is a spike.
+/// Factor over the usual hour from which an hour's usage is unusual (a spike).
 const SPIKE: f64 = 3.0;
 
-/// Minimum number of hours with usage before an hour can be a spike.
+/// Minimum number of earlier hours with usage before an hour can be unusual.
 const SPIKE_AFTER: usize = 3;
 
-/// Share of a cap in dollars from which it counts as reached: an agent that stops itself at its cap rounds, and the
-/// rest buys nothing.
+/// Share of a cap from which it counts as reached: an agent that stops itself at its cap rounds, and the rest buys
+/// nothing.
 const AS_GOOD_AS: f64 = 0.999;
 
 /// Assumed price if a cap in dollars applies and neither the runtime nor the configuration names one: that of the
@@ -44,31 +45,31 @@ pub const DEAREST: Price = Price { input: 15.0, cached: 1.5, output: 75.0 };
 /// that the runtime reported.
 pub const PROVISIONAL: Price = Price { input: 5.0, cached: 0.5, output: 25.0 };
 
-/// Returns the hour of a time, counted from the Unix epoch.
+/// Returns the number of the hour (UTC) that contains `at`, counted from the Unix epoch.
 #[must_use]
 pub fn hour(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(3_600_000)
 }
 
-/// Returns the day of a time, counted from the Unix epoch.
+/// Returns the number of the day (UTC) that contains `at`, counted from the Unix epoch.
 #[must_use]
 pub fn day(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(86_400_000)
 }
 
-/// Dollars per million tokens.
+/// Price of a model's tokens, in dollars per million.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Price of tokens sent and not cached.
+    /// Price of tokens that are sent and not cached.
     pub input: f64,
-    /// Price of tokens sent and found in the cache.
+    /// Price of tokens that are sent and found in the model's cache.
     pub cached: f64,
-    /// Price of tokens received.
+    /// Price of tokens that are received.
     pub output: f64,
 }
 
 impl Price {
-    /// Returns the cost of these tokens.
+    /// Returns the cost of these tokens, in dollars.
     #[must_use]
     pub fn of(self, tokens: Usage) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "tokens are far below where it matters")]
@@ -85,7 +86,7 @@ impl Price {
 pub struct Prices(pub BTreeMap<String, Price>);
 
 impl Prices {
-    /// Returns the price of a model, if one is configured.
+    /// Returns the configured price of a model; `None` if none is configured.
     #[must_use]
     pub fn of(&self, model: &str) -> Option<Price> {
         let begins = |name: &str| name.strip_suffix('*').is_some_and(|start| model.starts_with(start));
@@ -98,11 +99,11 @@ impl Prices {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
-    /// One session.
+    /// The cap is counted over one session.
     Session,
-    /// An hour of the clock.
+    /// The cap is counted over an hour of the clock.
     Hour,
-    /// A day of the calendar.
+    /// The cap is counted over a day of the calendar.
     Day,
 }
 
@@ -110,22 +111,22 @@ pub enum Window {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Dollars.
+    /// The cap is in dollars.
     Usd,
-    /// Tokens, sent and received.
+    /// The cap is in tokens, sent and received.
     Tokens,
 }
 
-/// A kind of cap.
+/// A kind of cap on usage: its period and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cap {
-    /// Its period.
+    /// Period that the cap counts over.
     pub window: Window,
-    /// Its unit.
+    /// Unit that the cap counts in.
     pub unit: Unit,
 }
 
-/// Returns the amount of a usage in a unit.
+/// Returns the amount of a usage in a unit, dollars or tokens.
 #[must_use]
 pub fn amount(unit: Unit, usage: Usage) -> f64 {
     match unit {
@@ -135,19 +136,19 @@ pub fn amount(unit: Unit, usage: Usage) -> f64 {
     }
 }
 
-/// Configured caps; 0: none.
+/// Configured limits on usage, by period and unit; 0: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Caps {
-    /// Dollars per hour.
+    /// Maximum dollars per hour.
     pub usd_per_hour: f64,
-    /// Dollars per day.
+    /// Maximum dollars per day.
     pub usd_per_day: f64,
-    /// Tokens per session.
+    /// Maximum tokens per session.
     pub tokens_per_session: u64,
-    /// Tokens per hour.
+    /// Maximum tokens per hour.
     pub tokens_per_hour: u64,
-    /// Tokens per day.
+    /// Maximum tokens per day.
     pub tokens_per_day: u64,
 }
 
@@ -190,9 +191,9 @@ impl Caps {
 /// Caps that all agents share, and caps that the agents of one account share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SharedCaps {
-    /// Caps of the fleet.
+    /// Caps on the usage of all agents together.
     pub fleet: Caps,
-    /// Caps of accounts.
+    /// Caps on the usage of all agents of an account together.
     pub accounts: BTreeMap<AccountName, Caps>,
 }
 
@@ -210,31 +211,31 @@ impl SharedCaps {
     }
 }
 
-/// Yields the caps of a single agent that herder enforces, with their limits.
+/// Yields the caps of an agent's own, with their limits.
 pub fn caps_of(spec: &AgentSpec) -> impl Iterator<Item = (Cap, f64)> {
     let session = Cap { window: Window::Session, unit: Unit::Usd };
     let budget = (spec.max_budget_usd > 0.0).then_some((session, spec.max_budget_usd));
     budget.into_iter().chain(spec.caps.list())
 }
 
-/// Usage in one hour or on one day, on one account.
+/// Usage of an agent in one hour or on one day, on one account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// Number of the hour or day since the Unix epoch.
     pub at: i64,
-    /// The account that is billed.
+    /// The account that paid.
     pub account: AccountName,
-    /// The usage.
+    /// Usage of the account in that hour or day.
     pub usage: Usage,
 }
 
-/// An agent's recent usage.
+/// An agent's recent usage, by hour, by day and by account.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Books {
-    /// Pages by hour, oldest first.
+    /// Usage by hour and account, oldest first.
     pub hours: VecDeque<Page>,
-    /// Pages by day, oldest first.
+    /// Usage by day and account, oldest first.
     pub days: VecDeque<Page>,
 }
 
@@ -245,30 +246,30 @@ impl Books {
         self.days.is_empty()
     }
 
-    /// Yields the accounts with usage on a day.
+    /// Yields the accounts that paid for usage on the day with this number.
     pub fn accounts_of(&self, day: i64) -> impl Iterator<Item = &AccountName> {
         self.days.iter().rev().filter(move |page| page.at == day).map(|page| &page.account)
     }
 
-    /// Books `usage`, which may be negative in dollars if an estimate was too high.
+    /// Adds `usage` to the hour and the day of `at`. Dollars may be negative, if an estimate was too high.
     pub fn enter(&mut self, account: &AccountName, usage: Usage, at: Timestamp) {
         enter(&mut self.hours, HOURS_KEPT, hour(at), account, usage);
         enter(&mut self.days, DAYS_KEPT, day(at), account, usage);
     }
 
-    /// Returns the usage in the hour of `now`.
+    /// Returns the usage in the hour of `now`; on one account, if given.
     #[must_use]
     pub fn this_hour(&self, now: Timestamp, account: Option<&AccountName>) -> Usage {
         sum(&self.hours, hour(now), account)
     }
 
-    /// Returns the usage on the day of `now`.
+    /// Returns the usage on the day of `now`; on one account, if given.
     #[must_use]
     pub fn today(&self, now: Timestamp, account: Option<&AccountName>) -> Usage {
         sum(&self.days, day(now), account)
     }
 
-    /// Returns the usage in a window; zero for a session, which the books do not know.
+    /// Returns the usage in the window of `now`; zero for a session, whose usage is kept elsewhere.
     #[must_use]
     pub fn within(&self, window: Window, now: Timestamp, account: Option<&AccountName>) -> Usage {
         match window {
@@ -278,7 +279,7 @@ impl Books {
         }
     }
 
-    /// Returns the usual amount in an hour: the median of the earlier hours with usage.
+    /// Returns the usual amount in an hour: the median of the earlier hours with usage; `None` if there are too few.
     fn usual_hour(&self, now: Timestamp, unit: Unit) -> Option<f64> {
         let mut hours: BTreeMap<i64, f64> = BTreeMap::new();
         for page in self.hours.iter().filter(|page| page.at < hour(now)) {
@@ -317,14 +318,14 @@ fn sum(pages: &VecDeque<Page>, at: i64, account: Option<&AccountName>) -> Usage 
     sum
 }
 
-/// A reading of a session's meter.
+/// A report of a session's usage by its runtime.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     /// Usage since the session started, with dollars as far as the runtime reports them.
     pub usage: Usage,
-    /// Tokens of it that those dollars do not cover.
+    /// Tokens of that usage that the reported dollars do not cover.
     pub unpriced: Usage,
-    /// The model, if the runtime names it.
+    /// Name of the model; empty if the runtime does not name it.
     pub model: String,
     /// Usage of the last turn; dollars only if the runtime reports them per turn. Zero if it is unknown.
     pub turn: Usage,
@@ -349,49 +350,49 @@ impl Reading {
     }
 }
 
-/// A cap that a person waived, until its next multiple or the next window.
+/// A cap that a person waived: it applies again at a higher limit, or in the next window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Waived {
-    /// The cap.
+    /// The cap that is waived.
     pub cap: Cap,
-    /// Number of the hour or day.
+    /// Number of the hour or day for which the cap is waived.
     pub at: i64,
-    /// The limit that applies there instead.
+    /// The raised limit that applies in that window, in the cap's unit.
     pub limit: f64,
 }
 
-/// The highest level of a cap that was warned of.
+/// A warning that was posted: the highest level of a cap so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Warned {
-    /// The cap.
+    /// The cap that was nearly used.
     pub cap: Cap,
-    /// Number of the hour, day or session.
+    /// Number of the hour, day or session that the cap counted over.
     pub at: i64,
-    /// The limit.
+    /// Limit of the cap at that time, in its unit.
     pub limit: f64,
-    /// The level, in percent.
+    /// Level of the warning, in percent of the limit.
     pub percent: u8,
 }
 
-/// State of a cap.
+/// Use of a cap in its current window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// The cap.
+    /// The kind of the cap.
     pub cap: Cap,
-    /// The limit: as configured, or as raised by a waiver.
+    /// Limit of the cap, in its unit: as configured, or as raised by a waiver.
     pub limit: f64,
-    /// The amount used.
+    /// Amount used in the window, in the cap's unit.
     pub used: f64,
 }
 
 impl Standing {
-    /// Returns true if it is reached.
+    /// Returns true if the cap is reached.
     #[must_use]
     pub fn is_reached(self) -> bool {
         self.used >= self.limit * AS_GOOD_AS
     }
 
-    /// Returns the highest warning level that is reached.
+    /// Returns the highest warning level that is reached, in percent; `None` if none is.
     #[must_use]
     pub fn warning(self) -> Option<u8> {
         let reached = |percent: &&u8| self.used * 100.0 >= self.limit * f64::from(**percent);
@@ -399,7 +400,7 @@ impl Standing {
     }
 }
 
-/// Returns the number of the window that contains `now`.
+/// Returns the number of the hour or day that contains `now`, since the Unix epoch; for a session, `session`.
 #[must_use]
 pub fn window(window: Window, now: Timestamp, session: u64) -> i64 {
     match window {
@@ -409,7 +410,7 @@ pub fn window(window: Window, now: Timestamp, session: u64) -> i64 {
     }
 }
 
-/// Returns the end of the window that contains `now`; `None` for a session.
+/// Returns the end of the hour or day that contains `now`; `None` for a session.
 #[must_use]
 pub fn ends(of: Window, now: Timestamp) -> Option<Timestamp> {
     let (number, length) = match of {
@@ -420,7 +421,7 @@ pub fn ends(of: Window, now: Timestamp) -> Option<Timestamp> {
     Some(Timestamp::from_millis(number.saturating_add(1).saturating_mul(length)))
 }
 
-/// Returns the limit that applies in a window: as configured, or as raised by a waiver.
+/// Returns the limit of a cap in the window of `now`: `set`, as configured, or as raised by a waiver.
 #[must_use]
 pub fn limit(waived: &[Waived], cap: Cap, set: f64, now: Timestamp) -> f64 {
     let at = window(cap.window, now, 0);
@@ -436,7 +437,7 @@ pub fn next_limit(set: f64, used: f64) -> f64 {
 }
 
 impl Agent {
-    /// Yields the state of its own caps. Those of a session count only while one runs.
+    /// Yields the use of each of the agent's own caps. Those of a session count only while one runs.
     pub fn caps(&self, now: Timestamp) -> impl Iterator<Item = Standing> {
         let session = self.session();
         self.spec.iter().flat_map(caps_of).filter_map(move |(cap, set)| {
@@ -449,14 +450,14 @@ impl Agent {
         })
     }
 
-    /// Returns the first of its own caps that is reached.
+    /// Returns the first of the agent's own caps that is reached; `None` if none is.
     #[must_use]
     pub fn capped(&self, now: Timestamp) -> Option<Standing> {
         self.caps(now).find(|standing| standing.is_reached())
     }
 
-    /// Returns the dollars that the next session may cost by its own caps, for a runtime that enforces them itself;
-    /// 0: no cap.
+    /// Returns the dollars that the next session may cost by the agent's own caps, for a runtime that enforces them
+    /// itself; 0: no cap.
     #[must_use]
     pub fn allowance(&self, now: Timestamp) -> f64 {
         let budget = self.spec.as_ref().map_or(0.0, |spec| spec.max_budget_usd);
@@ -467,7 +468,8 @@ impl Agent {
         left.chain((budget > 0.0).then_some(budget)).min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
-    /// Returns the unit, the amount used and the usual amount, if this hour is far above the usual.
+    /// Returns the unit, the amount used and the usual amount, if the agent's usage in the hour of `now` is far above
+    /// the usual; else `None`.
     #[must_use]
     pub fn spike(&self, now: Timestamp) -> Option<(Unit, f64, f64)> {
         let used = self.books.this_hour(now, None);

@@ -17,11 +17,11 @@ pub const MESSAGE_MAX: usize = 800;
 /// Maximum length of a lapse's reason, in bytes: a line for a person.
 pub const REASON_MAX: usize = 300;
 
-/// A judgement of an agent's last turns.
+/// The evaluator's judgement of an agent's last turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing was found.
+    /// The turns show no problem.
     Ok,
     /// The agent goes the wrong way; the message says what to do instead.
     Correction(String),
@@ -50,7 +50,8 @@ impl Verdict {
         Self::Escalation(excerpt(message, MESSAGE_MAX))
     }
 
-    /// Returns the verdict's word: the first one of the evaluator's answer, and the one in brackets before a whisper.
+    /// Returns the verdict's keyword, with which the evaluator's answer begins, and which stands in brackets before a
+    /// whisper.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -61,7 +62,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict's message, if it has one.
+    /// Returns the verdict's message; `None` for an OK.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match self {
@@ -72,50 +73,50 @@ impl Verdict {
         }
     }
 
-    /// Returns true if something was found.
+    /// Returns true if the verdict is a finding, and not an OK.
     #[must_use]
     pub fn is_finding(&self) -> bool {
         self.message().is_some()
     }
 }
 
-/// Reason why there is no verdict.
+/// Reason why an evaluation gave no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lapse {
-    /// It took too long; its processes were ended.
+    /// The evaluation took too long; its processes were ended.
     TimedOut {
-        /// Its time limit, in milliseconds.
+        /// Time limit of the evaluation, in milliseconds.
         after_ms: u64,
     },
-    /// Too many other evaluations were running, so that it did not start in time.
+    /// Too many other evaluations were running, so that this one did not start in time.
     Busy,
-    /// The program does not exist.
+    /// The evaluator's program does not exist.
     Missing {
-        /// Its name or path, or a sentence that says where it was searched.
+        /// Name or path of the program, or a sentence that says where it was searched.
         program: String,
     },
-    /// There is no credential, or it was refused.
+    /// The evaluator has no credential, or it was refused.
     LoggedOut {
-        /// The message.
+        /// Message of the program, or herder's own.
         why: String,
     },
-    /// A limit of its account was reached, which passes, or its credit is used up.
+    /// The evaluator's account reached a limit, which passes, or used up its credit.
     Limited {
-        /// The message.
+        /// Message of the program, or herder's own.
         why: String,
     },
-    /// It could not be started, crashed, or reported an error.
+    /// The evaluator's program could not be started, crashed, or reported an error.
     Failed {
-        /// The message.
+        /// Message of the program, or herder's own.
         why: String,
     },
-    /// Its answer is no verdict.
+    /// The evaluator's answer is no verdict.
     Unparsable {
-        /// The answer, or its beginning.
+        /// The model's answer that could not be parsed, or its beginning.
         said: String,
     },
-    /// Its result is not needed any more: the agent was stopped or given other work, or herder ended. It is no
+    /// The verdict is not needed any more: the agent was stopped or given other work, or herder ended. This is no
     /// failure.
     Overtaken,
 }
@@ -151,9 +152,9 @@ impl Lapse {
         Self::Unparsable { said: excerpt(said, REASON_MAX) }
     }
 
-    /// Returns true if it counts as an OK. An unreadable answer does (contract, section 7); if no evaluator can be
-    /// asked, herder's detector judges alone, and its finding `nothing` is an OK. A limit passes, and counts as such
-    /// only from [`LAPSES_SAID_AT`] lapses `in_a_row` on.
+    /// Returns true if the lapse counts as an OK: an unreadable answer does (contract, section 7); a missing or
+    /// logged-out evaluator does if herder's own detector found `nothing`; a limit does so only from [`LAPSES_SAID_AT`]
+    /// lapses `in_a_row` on.
     #[must_use]
     pub fn is_ok(&self, nothing: bool, in_a_row: u32) -> bool {
         match self {
@@ -164,7 +165,7 @@ impl Lapse {
         }
     }
 
-    /// Returns it without an unreadable answer, which may contain words for the agent alone.
+    /// Returns the lapse without the text of an unreadable answer, which may contain words for the agent alone.
     #[must_use]
     pub fn hushed(&self) -> Self {
         match self {
@@ -179,7 +180,7 @@ impl Lapse {
         }
     }
 
-    /// Returns its name, for logs, counters and the selection of a sentence.
+    /// Returns the lapse's name, for logs, counters and the selection of a sentence.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -194,7 +195,7 @@ impl Lapse {
         }
     }
 
-    /// Returns its message; empty if there is none.
+    /// Returns the lapse's message; empty if there is none.
     #[must_use]
     pub fn detail(&self) -> &str {
         match self {

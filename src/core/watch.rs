@@ -31,8 +31,8 @@ use super::verdict::{Lapse, Verdict};
 use super::work::Actor;
 pub use counts::{Counts, Lapses};
 
-/// Maximum number of turns that are kept, whatever is configured. The text shown to one evaluation is bounded in
-/// bytes as well.
+/// Maximum number of turns that are kept for the evaluator, whatever is configured. The text shown to one evaluation is
+/// bounded in bytes as well.
 pub const WINDOW_MAX: usize = 100;
 
 /// Number of the evaluator's whispers that are kept, to be marked right or wrong and shown to the next evaluation.
@@ -41,34 +41,34 @@ pub const TOLD_KEPT: usize = 20;
 /// Number of people's messages that are kept, to be shown to the next evaluation.
 pub const SAID_KEPT: usize = 20;
 
-/// Maximum length of such a message, in bytes: far more than is shown, so that a secret that is cut here is not shown
-/// at all.
+/// Maximum length of a person's message that is kept for the evaluator, in bytes: far more than is shown, so that a
+/// secret that is cut here is not shown at all.
 pub const SAID_TEXT_MAX: usize = 2 * 1024;
 
-/// Number of lapses in a row after which people are told (contract of the evaluator: a lapse is never taken for OK in
-/// silence).
+/// Number of evaluations in a row without a verdict after which people are told, as such a lapse must never pass for an
+/// OK in silence.
 pub const LAPSES_SAID_AT: u32 = 5;
 
-/// Maximum number of overtaken evaluations whose end is awaited for their cost; one ends soon after it was overtaken.
+/// Maximum number of overtaken evaluations whose end is awaited, so that their cost is known.
 const OVERTAKEN_MAX: usize = 16;
 
-/// Number of findings in a row with an undelivered whisper after which a person is called. They are an interval of
-/// turns apart, within which a whisper is delivered if it can be.
+/// Number of findings in a row during which a whisper stays undelivered, after which a person is called.
 pub const UNHEARD_MAX: u32 = 2;
 
-/// The evaluator's state for this agent.
+/// The evaluator's state for one agent: turns, the running evaluation, findings in a row, whispers, and the call for a
+/// person.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watch {
-    /// The last turns, oldest first.
+    /// The last turns of the agent, oldest first.
     pub window: VecDeque<Arc<Turn>>,
     /// Number of turns since the last evaluation started.
     pub since: u32,
-    /// Number of findings in a row of which the agent was told.
+    /// Number of findings in a row that the agent was told of: the position on the ladder from whisper to call.
     pub findings: u32,
-    /// Number of findings in a row since then during which a whisper was undelivered.
+    /// Number of findings in a row since then that the agent was not told of, because a whisper was undelivered.
     pub unheard: u32,
-    /// The running evaluation.
+    /// The running evaluation; `None` if there is none.
     pub open: Option<Open>,
     /// Numbers of overtaken evaluations that have not ended; their cost counts all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -78,72 +78,73 @@ pub struct Watch {
     /// True if the last evaluation was started by a finding of the built-in detector. Such findings do not start
     /// another one as long as the evaluator sees no problem.
     pub hinted: bool,
-    /// Number of lapses in a row.
+    /// Number of evaluations in a row without a verdict.
     pub lapses: u32,
-    /// Counts of evaluations by result.
+    /// Counts of all evaluations by result.
     pub counts: Counts,
     /// Result of the last evaluation.
     pub judged: Option<Judged>,
-    /// Its last whispers, oldest first.
+    /// The evaluator's last whispers, oldest first, at most [`TOLD_KEPT`].
     pub told: VecDeque<Told>,
-    /// Messages of people that reached the agent at work, oldest first.
+    /// Messages of people that reached the agent during its work, oldest first, at most [`SAID_KEPT`].
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub said: VecDeque<Said>,
-    /// The open call for a person.
+    /// The call for a person, while it is open.
     pub escalation: Option<Escalation>,
-    /// The last call that was answered.
+    /// The last call for a person that was answered.
     pub answered: Option<Answered>,
 }
 
-/// A running evaluation.
+/// A running evaluation of an agent, whose result has not arrived yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Open {
-    /// Its number.
+    /// Number of the evaluation.
     pub number: u32,
-    /// Finding of the built-in detector.
+    /// Finding of the built-in detector before the evaluation began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
-    /// True if the agent's last whisper was undelivered when it started, so that the judged turns do not show whether
-    /// the whisper helped.
+    /// True if the agent's last whisper was undelivered when the evaluation began, so that the judged turns do not show
+    /// whether the whisper helped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold: bool,
 }
 
-/// The result of an evaluation, with its time.
+/// The result of the last evaluation, with its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Time of the result.
+    /// Time at which the evaluation ended.
     pub at: Timestamp,
-    /// The result.
+    /// The verdict, or the reason why there is none.
     pub what: Judgement,
 }
 
-/// The result of an evaluation.
+/// The result of an evaluation: a verdict, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// The turns were examined.
+    /// The turns were examined, with this verdict.
     Verdict(Verdict),
-    /// The turns could not be examined.
+    /// The turns could not be examined, for this reason.
     Lapse(Lapse),
 }
 
-/// A whisper of the evaluator.
+/// A whisper of the evaluator, kept after its delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// Its number.
+    /// Number of the whisper.
     pub id: WorkId,
-    /// Time at which it was sent.
+    /// Time at which the whisper was sent.
     pub at: Timestamp,
-    /// Its text.
+    /// Text of the whisper.
     pub text: String,
-    /// Time of its delivery.
+    /// Time of its delivery; `None` if it is undelivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Timestamp>,
-    /// True if the next evaluation after its delivery found nothing, false if it found something.
+    /// True if the next evaluation after the whisper's delivery found nothing, false if it found something; `None` as
+    /// long as that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<bool>,
-    /// An operator's mark.
+    /// An operator's mark on the whisper, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
@@ -151,12 +152,12 @@ pub struct Told {
 /// A person's message or whisper that reached the agent at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// The agent's work at that time; `None`: a round of its loop.
+    /// Number of the agent's work at that time; `None`: a round of its loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// Time of its delivery.
+    /// Time at which the message was delivered.
     pub at: Timestamp,
-    /// The words, at most [`SAID_TEXT_MAX`] bytes.
+    /// Text of the message, at most [`SAID_TEXT_MAX`] bytes.
     pub text: String,
 }
 
@@ -166,7 +167,7 @@ pub struct Said {
 pub enum Mark {
     /// The whisper was justified.
     Right,
-    /// It was not.
+    /// The whisper was not justified.
     Wrong,
 }
 
@@ -174,45 +175,45 @@ pub enum Mark {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// A finding of the built-in detector.
+    /// The built-in detector's finding.
     Found(Finding),
-    /// The evaluator's own words.
+    /// The evaluator's finding, in its own words.
     Said(String),
     /// The session ended with this category, and another try would not help.
     Ended {
-        /// The category.
+        /// Category of the session's outcome.
         category: Category,
-        /// The reason, and what was tried.
+        /// The reason for the outcome, and what was tried.
         detail: Detail,
     },
 }
 
-/// A call for a person.
+/// A call for a person to an agent that makes no progress: it is open until a person answers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Its number, from the same sequence as works.
+    /// Number of the call, from the same sequence as works.
     pub id: WorkId,
-    /// Time of the call.
+    /// Time at which the person was called.
     pub at: Timestamp,
-    /// The work it is about.
+    /// Number of the work that the call is about; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// Excerpt of that work's text, on one line.
+    /// Excerpt of the text of the work that the call is about, on one line.
     pub text: String,
-    /// The reason.
+    /// Reason for the call.
     pub why: Why,
     /// Number of calls for the same work, including this one.
     pub times: u32,
-    /// True if the agent's last whisper was not delivered.
+    /// True if the agent was not told first, as its last whisper was not delivered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold: bool,
-    /// Number of reminders so far.
+    /// Number of reminders posted so far.
     #[serde(default)]
     pub reminded: u32,
-    /// Time of the next reminder.
+    /// Time of the next reminder; `None` if no more follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remind_at: Option<Timestamp>,
-    /// The person who acknowledged it and has not answered yet.
+    /// The person who acknowledged the call and has not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acked: Option<Actor>,
 }
@@ -221,50 +222,50 @@ pub struct Escalation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The agent continues with the same work.
+    /// The agent resumes the same work.
     Resume,
-    /// Its work is given up.
+    /// The agent's work is given up.
     Abort,
-    /// The agent is removed.
+    /// The agent is removed from the fleet.
     Remove,
-    /// Its task goes to another agent, or is split.
+    /// The agent's task goes to another agent, or is split.
     Moved,
 }
 
-/// A call that was answered.
+/// A call for a person that was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
-    /// The call.
+    /// The call that was answered.
     pub escalation: Escalation,
-    /// The answer.
+    /// The person's answer.
     pub answer: Answer,
-    /// The person.
+    /// The person who answered.
     pub by: Actor,
-    /// Time of the answer.
+    /// Time at which the person answered.
     pub at: Timestamp,
 }
 
-/// Relation of a finding to the ladder.
+/// Whether a finding counts as a step on the ladder from whisper to call, by whether the agent can be told of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// The agent is at work and is told of it: a step.
+    /// The agent is at work and is told of the finding: a step.
     Yes,
-    /// The agent's last whisper is undelivered.
+    /// The agent's last whisper is undelivered, so that this one waits.
     NotYet,
-    /// The last whisper was delivered, but only after the judged turns.
+    /// The last whisper was delivered, but only after the judged turns: no step.
     Since,
-    /// The agent is not at work.
+    /// The agent is not at work: no step.
     Nobody,
 }
 
 impl Watch {
-    /// Returns true if nothing was ever recorded.
+    /// Returns true if no turn or evaluation was ever recorded.
     #[must_use]
     pub fn is_new(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds a turn; at most `keep` are kept.
+    /// Appends a turn of the model; at most `keep` turns are kept.
     pub(super) fn see(&mut self, turn: Arc<Turn>, keep: usize) {
         self.since = self.since.saturating_add(1);
         self.window.push_back(turn);
@@ -273,8 +274,8 @@ impl Watch {
         }
     }
 
-    /// Drops the turns and the position on the ladder, because what follows is judged by itself. Counters, whispers
-    /// and calls stay.
+    /// Drops the kept turns and the findings in a row, because the work that follows is judged by itself. Counters,
+    /// whispers and calls stay.
     pub(super) fn start_afresh(&mut self) {
         self.window.clear();
         self.since = 0;
@@ -292,7 +293,7 @@ impl Watch {
         self.overtaken.push(open.number);
     }
 
-    /// Starts an evaluation.
+    /// Records that an evaluation began; one that still ran is overtaken.
     pub(super) fn begin(&mut self, open: Open) {
         self.overtake();
         self.since = 0;
@@ -301,7 +302,7 @@ impl Watch {
         self.open = Some(open);
     }
 
-    /// Records that a number is in use.
+    /// Records that the number of an evaluation or of a split is in use, so that it is not used again.
     pub(super) fn number(&mut self, number: u32) {
         self.last = self.last.max(number);
     }
@@ -317,17 +318,17 @@ impl Watch {
         Self { last: self.last, counts: self.counts, ..Self::default() }
     }
 
-    /// Yields the numbers of evaluations that have not ended.
+    /// Yields the numbers of evaluations that have not ended: overtaken ones and the running one.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> {
         self.overtaken.iter().copied().chain(self.open.as_ref().map(|open| open.number))
     }
 
-    /// Resets the ladder.
+    /// Sets the numbers of findings in a row to zero.
     fn all_is_well(&mut self) {
         (self.findings, self.unheard) = (0, 0);
     }
 
-    /// Records a finding.
+    /// Counts a finding, by whether the agent is told of it.
     pub(super) fn found(&mut self, heard: Heard) {
         match heard {
             Heard::Yes => {
@@ -340,7 +341,7 @@ impl Watch {
         }
     }
 
-    /// Records whether delivered whispers were followed, once the turns after them were judged.
+    /// Records for the whispers delivered before the judged turns whether the agent followed them.
     fn followed(&mut self, followed: bool) {
         let Some(since) = self.window.front().map(|turn| turn.at) else { return };
         for told in self.told.iter_mut().filter(|told| told.heard.is_some_and(|heard| heard >= since)) {
@@ -348,7 +349,7 @@ impl Watch {
         }
     }
 
-    /// Ends an evaluation.
+    /// Records the end of an evaluation, with its verdict or lapse.
     pub(super) fn close(&mut self, number: u32, judgement: &Judgement, heard: Heard, at: Timestamp) {
         let Some(open) = self.open.take_if(|open| open.number == number) else {
             return self.close_overtaken(number);
@@ -381,7 +382,7 @@ impl Watch {
         }
     }
 
-    /// Ends an overtaken evaluation. It counts as a lapse, whatever its verdict is.
+    /// Records the end of an overtaken evaluation. It counts as a lapse, whatever its verdict is.
     fn close_overtaken(&mut self, number: u32) {
         if let Some(index) = self.overtaken.iter().position(|overtaken| *overtaken == number) {
             self.overtaken.remove(index);
@@ -389,7 +390,7 @@ impl Watch {
         }
     }
 
-    /// Records the delivery of whispers. The agent is judged by the turns after that.
+    /// Records that whispers were delivered. The next evaluation judges the turns after that.
     pub(super) fn heard(&mut self, whispers: &[WorkId], at: Timestamp) {
         for told in self.told.iter_mut().filter(|told| whispers.contains(&told.id)) {
             told.heard = Some(at);
@@ -397,7 +398,7 @@ impl Watch {
         }
     }
 
-    /// Records a whisper of the evaluator.
+    /// Keeps a whisper that the evaluator has sent; the oldest one makes room.
     pub(super) fn tell(&mut self, told: Told) {
         self.told.push_back(told);
         while self.told.len() > TOLD_KEPT {
@@ -405,7 +406,7 @@ impl Watch {
         }
     }
 
-    /// Records a person's message.
+    /// Keeps a person's message for the evaluator; the oldest one makes room.
     pub(super) fn hear_people(&mut self, said: Said) {
         self.said.push_back(said);
         while self.said.len() > SAID_KEPT {
@@ -429,7 +430,8 @@ impl Watch {
         }
     }
 
-    /// Returns the time of the next reminder of the open call.
+    /// Returns the time of the next reminder of the open call; `None` if there is no call, a person has acknowledged
+    /// it, or no more reminders follow.
     #[must_use]
     pub fn remind_at(&self) -> Option<Timestamp> {
         self.escalation.as_ref().filter(|call| call.acked.is_none())?.remind_at
@@ -437,7 +439,7 @@ impl Watch {
 }
 
 impl Agent {
-    /// Returns true if it can be told of a finding, now or in its next session: it is neither paused nor without
+    /// Returns true if the agent can be told of a finding, now or in its next session: it is neither paused nor without
     /// work.
     pub(super) fn is_at_work(&self) -> bool {
         let loops = || self.spec.as_ref().is_some_and(|spec| spec.looping);
@@ -461,7 +463,7 @@ impl Agent {
         said.map(|said| said.text.as_str())
     }
 
-    /// Returns true if a whisper about a finding is undelivered.
+    /// Returns true if a whisper about a finding is undelivered, so that the agent does not know of it.
     pub(super) fn is_untold(&self) -> bool {
         self.whispers.iter().any(|whisper| whisper.tone.is_finding())
     }

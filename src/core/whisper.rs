@@ -21,34 +21,34 @@ pub const WHISPERS_MAX: usize = 50;
 /// Maximum length of a whisper, in bytes: a few paragraphs. All that wait together stay far below one prompt.
 pub const WHISPER_TEXT_MAX: usize = 4 * 1024;
 
-/// Number of turns that end while a whisper waits, after which it is overdue: the agent has had a turn to call a tool
-/// of herder, and is told before the next evaluation.
+/// Number of turns that may end while a whisper waits; then it is overdue, and a turn is interrupted for it if the
+/// runtime needs that.
 pub const OVERDUE_TURNS: u32 = 2;
 
-/// Waiting time after which a whisper is overdue at the end of a turn, however few turns that are.
+/// Maximum time that a whisper waits; then it is overdue at the end of a turn, however few turns have ended.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(60);
 
-/// A whisper that waits for delivery.
+/// A message for an agent alone, from a person or the evaluator, that waits for delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whisper {
-    /// Its number, from the same sequence as works.
+    /// Number of the whisper, from the same sequence as works.
     pub id: WorkId,
-    /// Its text.
+    /// Text of the whisper.
     pub text: String,
-    /// The person, or herder for the evaluator.
+    /// The person who sent it, or herder for the evaluator.
     pub by: Actor,
-    /// Time at which it was sent.
+    /// Time at which the whisper was sent.
     pub at: Timestamp,
-    /// A person's words, or the evaluator's intention.
+    /// Intention of the whisper: a person's words, or the evaluator's.
     #[serde(default, skip_serializing_if = "Tone::is_person")]
     pub tone: Tone,
-    /// The last session whose prompt contains it; it is delivered when that session has its prompt.
+    /// Last session whose prompt contains the whisper, which is delivered when that session has its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompted: Option<SessionId>,
 }
 
 impl Whisper {
-    /// Returns its text in the agent's form.
+    /// Returns the text for the agent, with a keyword in brackets such as `[CORRECTION]` before it.
     #[must_use]
     pub fn words(&self) -> String {
         match self.tone {
@@ -61,8 +61,7 @@ impl Whisper {
 }
 
 impl Agent {
-    /// Returns the whispers that are overdue at the end of a turn. Those in the session's own prompt are on their
-    /// way.
+    /// Returns the whispers that are overdue at the end of a turn, without those in the running session's own prompt.
     #[must_use]
     pub fn overdue(&self, now: Timestamp) -> Vec<&Whisper> {
         let Phase::Running { session } = self.phase else { return Vec::new() };
@@ -82,25 +81,25 @@ impl Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
-    /// A person's words.
+    /// Words of a person, delivered as they are.
     #[default]
     Person,
-    /// The evaluator: the agent goes the wrong way.
+    /// The evaluator's finding that the agent goes the wrong way.
     Correction,
-    /// The evaluator: the agent stays on the surface.
+    /// The evaluator's finding that the agent stays on the surface.
     ThinkDeeper,
-    /// The agent was paused, and a person resumed it.
+    /// Information for the agent that it was paused, and that a person resumed it.
     Escalation,
 }
 
 impl Tone {
-    /// Returns true if it is a person's.
+    /// Returns true if the whisper is a person's.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to it")]
     fn is_person(&self) -> bool {
         *self == Self::Person
     }
 
-    /// Returns true if it is a finding of the evaluator.
+    /// Returns true if the whisper is a finding of the evaluator.
     #[must_use]
     pub fn is_finding(self) -> bool {
         match self {
@@ -114,12 +113,12 @@ impl Tone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// With the result of a call of herder's tools.
+    /// Delivered with the result of a call of herder's tools.
     Tool,
-    /// Into the running turn.
+    /// Delivered into the running turn.
     Turn,
-    /// With a session's prompt.
+    /// Delivered with a session's prompt.
     Prompt,
-    /// With the next turn of the session, after the running one was interrupted.
+    /// Delivered with the next turn of the session, after the running one was interrupted.
     Anew,
 }

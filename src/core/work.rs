@@ -1,4 +1,4 @@
-//! Works of agents, and the people who give them.
+//! Pieces of work for agents (messages, tasks, rounds of loops), and the people who give them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,30 +7,31 @@ use super::detail::Detail;
 use super::id::{NetworkName, WorkId};
 use super::time::Timestamp;
 
-/// The author of a command or message, for the record. It was resolved and authorised at the edge, and is never used
+/// The author of a command or message, for the record. The identity was proved and authorised before, and is never used
 /// to authorise again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// The network: `local` for the shell's socket, `console` for the demo's terminal, `herder` for herder itself.
+    /// The network of the author: `local` for the shell's socket, `console` for the demo's terminal, `herder` for
+    /// herder itself.
     pub network: NetworkName,
-    /// Name there (nick, display name).
+    /// Name of the author on that network (nick, display name).
     pub name: String,
-    /// The proof of identity: services account, mask or user id.
+    /// The proven identity: services account, mask or user id; `None` if there is none.
     #[serde(default)]
     pub identity: Option<String>,
 }
 
-/// The network of herder's own actions.
+/// Name of the network, and the author, of herder's own actions.
 const HERDER: &str = "herder";
 
 impl Actor {
-    /// Returns herder itself.
+    /// Returns the author of herder's own actions.
     #[must_use]
     pub fn herder() -> Self {
         Self { network: NetworkName::from(HERDER), name: HERDER.to_owned(), identity: None }
     }
 
-    /// Returns true if it is herder itself.
+    /// Returns true if the author is herder itself.
     #[must_use]
     pub fn is_herder(&self) -> bool {
         self.network.as_str() == HERDER
@@ -49,64 +50,64 @@ pub enum WorkKind {
     Round,
 }
 
-/// One piece of work in an agent's queue.
+/// A piece of work for an agent: a message, a task, or a round of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Its number.
+    /// Number of the work.
     pub id: WorkId,
-    /// Its kind.
+    /// Kind of the work.
     pub kind: WorkKind,
-    /// Its text.
+    /// Text of the work, which becomes the prompt.
     pub text: String,
-    /// The person who gave it, or herder.
+    /// The person who gave the work, or herder.
     pub by: Actor,
-    /// Time at which it was given.
+    /// Time at which the work was given.
     pub at: Timestamp,
-    /// Number of sessions that tried it and failed.
+    /// Number of sessions that tried the work and failed.
     #[serde(default)]
     pub attempts: u32,
-    /// Its card; `None` for the default.
+    /// Additional data of a task, such as its priority; `None` for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Box<Card>>,
 }
 
 impl Work {
-    /// Returns its card.
+    /// Returns the work's card, that is its additional data.
     #[must_use]
     pub fn card(&self) -> &Card {
         static PLAIN: Card = Card::PLAIN;
         self.card.as_deref().unwrap_or(&PLAIN)
     }
 
-    /// Returns its card for writing.
+    /// Returns the work's card for writing; it is created if there is none.
     pub fn card_mut(&mut self) -> &mut Card {
         self.card.get_or_insert_default()
     }
 }
 
-/// The end of a task.
+/// The end of a task: done, failed, cancelled or blocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskEnd {
     /// The session that worked on it succeeded.
     Done,
-    /// It was given up.
+    /// The task was given up as failed.
     Failed,
-    /// A person cancelled it.
+    /// A person cancelled the task.
     Cancelled,
-    /// Its agent reported that it cannot continue without something that only someone else can do.
+    /// The agent reported that it cannot continue without something that only someone else can do.
     Blocked,
 }
 
 /// An agent's own report on its task, made with a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReport {
-    /// Done, failed or blocked; only a person can cancel.
+    /// Outcome of the task by the agent's own account: done, failed or blocked; only a person can cancel.
     pub end: TaskEnd,
-    /// The agent's words, bounded.
+    /// The agent's explanation, of bounded length.
     pub note: String,
-    /// True if the agent's own sandbox or permissions block it, so that an agent with more could do it; `None` if the
-    /// report does not tell.
+    /// True if the agent's own sandbox or permissions block the task, so that an agent with more could do it; `None` if
+    /// the report does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<bool>,
 }
@@ -114,12 +115,12 @@ pub struct TaskReport {
 /// A task that has ended, kept for `task list` and `task show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedTask {
-    /// The task.
+    /// The task itself.
     pub work: Work,
-    /// The end.
+    /// The kind of end.
     pub end: TaskEnd,
-    /// Time of the end.
+    /// Time at which it ended.
     pub at: Timestamp,
-    /// The result or the reason, bounded.
+    /// The result, or the reason for the end; of bounded length.
     pub note: Detail,
 }

@@ -7,27 +7,27 @@ use super::recap::{bounded, one_line};
 /// Maximum length of a branch's name, in bytes.
 const BRANCH_MAX: usize = 100;
 
-/// Maximum number of changed files that are counted; it then means "at least".
+/// Maximum number of changed files that are counted; a count of this size means "at least".
 pub const CHANGED_MAX: u32 = 10_000;
 
-/// An operation of `git` that is not finished.
+/// A `git` operation in the workspace that was begun and not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
-    /// `git merge`.
+    /// An unfinished `git merge`.
     Merge,
-    /// `git rebase`.
+    /// An unfinished `git rebase`.
     Rebase,
-    /// `git cherry-pick`.
+    /// An unfinished `git cherry-pick`.
     CherryPick,
-    /// `git revert`.
+    /// An unfinished `git revert`.
     Revert,
-    /// `git bisect`.
+    /// An unfinished `git bisect`.
     Bisect,
 }
 
 impl Unfinished {
-    /// Returns its name after `git`.
+    /// Returns the name of the operation's `git` subcommand.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,21 +40,21 @@ impl Unfinished {
     }
 }
 
-/// The state of a workspace.
+/// State of an agent's workspace before a session, as `git` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// The branch; `None` if none is checked out.
+    /// Name of the checked-out branch; `None` if none is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Number of files that are changed, new or in conflict, at most [`CHANGED_MAX`].
     pub changed: u32,
-    /// The operation under way.
+    /// The `git` operation under way; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
 }
 
 impl Workspace {
-    /// Returns the state within its bounds.
+    /// Returns the state with the branch's name and the count cut to their maximum.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.branch = self.branch.map(|branch| bounded(&one_line(&branch), BRANCH_MAX));
@@ -62,13 +62,13 @@ impl Workspace {
         self
     }
 
-    /// Returns whether people are told of it.
+    /// Returns true if files are changed or a `git` operation is unfinished, so that people are told of it.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.changed > 0 || self.unfinished.is_some()
     }
 
-    /// Returns it as text for the head of the agent's prompt.
+    /// Returns the state as text for the head of the agent's prompt.
     #[must_use]
     pub fn words(&self) -> String {
         let branch = self.branch.as_ref().map_or_else(

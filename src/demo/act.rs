@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The behaviour of a scripted claude after its prompt.
+/// The behaviour of a scripted agent that imitates the claude CLI, once it has received its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Ok,
@@ -48,7 +48,8 @@ impl Act {
         })
     }
 
-    /// Turns a failure that already happened in this workspace into success. A file remembers it.
+    /// Returns this behaviour, or success (`Act::Ok`) if it is a failure that already happened in this workspace. A
+    /// file in the workspace remembers that.
     pub(super) fn once(self) -> io::Result<Self> {
         match self {
             Self::Crash
@@ -78,7 +79,8 @@ impl Act {
         }
     }
 
-    /// Returns the behaviour that the last line of a prompt asks for.
+    /// Returns the behaviour that a word in the last line of a prompt selects, e.g. `crash` or `hang`; `Act::Ok` if
+    /// there is none.
     pub(super) fn asked_for(prompt: &str) -> Self {
         let words =
             prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_lowercase();

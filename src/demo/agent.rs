@@ -38,23 +38,24 @@ use super::act::Act;
 use super::forks;
 use crate::clock;
 
-/// Exit code of a process that cannot start because of missing input.
+/// Exit code of a scripted agent whose script is missing or unknown.
 const UNUSABLE: u8 = 64;
 
-/// Number of lines that are read ahead from standard input.
+/// Maximum number of unprocessed input lines of a scripted agent.
 const INPUT_CAPACITY: usize = 64;
 
-/// Maximum lifetime of a script that hangs: a killed herder leaves it behind, and a demo that is not started again
-/// could not find it.
+/// Maximum lifetime of a scripted agent that hangs: if herder is killed, no later demo may find and end it.
 pub(super) const LIFE: Duration = Duration::from_secs(600);
 
-/// Running time of a forking claude, so that it can be inspected.
+/// Minimum duration of the turn of a scripted agent that forks, so that a person can look at its processes.
 const FORK_WORK: Duration = Duration::from_secs(30);
 
-/// Maximum number of attempts of a spiralling claude: far more than herder should allow.
+/// Number of times that the scripted agent `claude-spiral` repeats its failing command: far more than herder should
+/// allow.
 const SPIRAL_TURNS: u32 = 200;
 
-/// Runs one script. `arguments` are the script's name, its options, and those that the runtime appends.
+/// Runs one scripted agent, as the process `herder demo-agent`. `arguments` are the script's name, its options, and
+/// those that the runtime appends.
 #[must_use]
 pub fn run(arguments: &[String]) -> ExitCode {
     let Some((script, rest)) = arguments.split_first() else {
@@ -79,7 +80,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     code.unwrap_or(ExitCode::FAILURE)
 }
 
-/// Options as `--name value` pairs.
+/// Command-line options of a scripted agent, as `--name value` pairs.
 struct Options<'a>(&'a [String]);
 
 impl Options<'_> {
@@ -101,22 +102,22 @@ fn complain(sentence: &str) {
     let _ = writeln!(io::stderr(), "{sentence}");
 }
 
-/// A message on a claude's standard input.
+/// A message that a scripted claude reads from standard input.
 enum Heard {
     User(String),
     Interrupt(String),
-    /// The answer to its request for permission.
+    /// The answer to its request for permission: true if it is allowed.
     Answer(bool),
 }
 
-/// The end of a wait.
+/// The reason why a scripted claude's wait ended: the time was over, or it was interrupted.
 #[derive(Debug, PartialEq, Eq)]
 enum Waited {
     ForAll,
     Interrupted,
 }
 
-/// A scripted claude that has begun its turn.
+/// The state of a scripted agent that imitates the claude CLI, from its prompt on.
 struct Claude {
     out: BufWriter<io::Stdout>,
     heard: Receiver<Heard>,
@@ -128,7 +129,8 @@ struct Claude {
 }
 
 impl Claude {
-    /// Waits for the first user line, as the real claude does before it prints anything.
+    /// Starts to read standard input and waits for the first message of a user; the real claude prints nothing before
+    /// it either.
     fn start(options: &Options<'_>) -> io::Result<Self> {
         let (sender, heard) = sync_channel(INPUT_CAPACITY);
         thread::spawn(move || listen(&sender));
@@ -216,7 +218,8 @@ impl Claude {
         self.serve()
     }
 
-    /// Makes a tool call of `seconds`, then answers by repeating the prompt and later messages.
+    /// Plays an ordinary turn: a tool call that takes `seconds`, then an answer that repeats the prompt and the
+    /// messages received meanwhile.
     fn work(&mut self, seconds: Duration, options: &Options<'_>) -> io::Result<()> {
         self.says("I will look at it.")?;
         if self.tool("cargo test", seconds, Ok("ok"))? == Waited::Interrupted {
@@ -232,7 +235,8 @@ impl Claude {
         self.succeed(&answer)
     }
 
-    /// Serves after a result: takes another turn for each late message, until standard input ends.
+    /// Plays another turn for each message that arrives after a result, until standard input ends; returns the exit
+    /// code.
     fn serve(&mut self) -> io::Result<ExitCode> {
         loop {
             let late = if self.steered.is_empty() {
@@ -255,7 +259,7 @@ impl Claude {
         }
     }
 
-    /// Repeats one failing approach until it is ended.
+    /// Plays a turn that repeats one failing command every `pace` and ignores messages, until it is interrupted.
     fn spiral(&mut self, pace: Duration) -> io::Result<()> {
         for _ in 0..SPIRAL_TURNS {
             self.says("The benchmark did not build. I will run it again.")?;
@@ -269,7 +273,7 @@ impl Claude {
         self.succeed("I give up.")
     }
 
-    /// Asks whether it may push, and waits for the answer without a timeout.
+    /// Plays a turn that asks for permission to run `git push`, waits for the answer without a timeout, and follows it.
     fn push(&mut self) -> io::Result<()> {
         let (id, command) = (format!("toolu_{:012x}", self.messages + 1), "git push origin main");
         self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
@@ -305,7 +309,8 @@ impl Claude {
         self.succeed(answer)
     }
 
-    /// Makes a call of the shell tool that takes a time and ends with this output, as a success or a failure.
+    /// Prints a call of the shell tool and, after the time `takes`, its output: `Ok` for a success, `Err` for a
+    /// failure.
     fn tool(&mut self, command: &str, takes: Duration, said: Result<&str, &str>) -> io::Result<Waited> {
         let id = format!("toolu_{:012x}", self.messages + 1);
         self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
@@ -325,7 +330,7 @@ impl Claude {
         Ok(Waited::ForAll)
     }
 
-    /// Waits and receives messages meanwhile.
+    /// Waits for the time `takes`, or until an interrupt; messages received meanwhile are kept.
     fn wait(&mut self, takes: Duration) -> io::Result<Waited> {
         let until = Instant::now() + takes;
         loop {
@@ -402,7 +407,7 @@ impl Claude {
     }
 }
 
-/// Output lines.
+/// Methods that print lines in the format of claude's `stream-json` output.
 impl Claude {
     fn init(&mut self) -> io::Result<()> {
         self.line(&json!({
@@ -478,7 +483,7 @@ fn merge(into: &mut Value, more: &Value) {
     }
 }
 
-/// Reads standard input. A line that is not JSON ends the process, as in the real claude.
+/// Reads standard input and passes on each message. A line that is not JSON ends the reading, as in the real claude.
 fn listen(heard: &SyncSender<Heard>) {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { return };

@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use super::DemoError;
 use crate::runtime::process::{Identity, lives, look};
 
-/// Prefix of the temporary folders' names.
+/// Prefix of the names of temporary demo folders.
 const PREFIX: &str = "herder-demo-";
 
-/// Name of the file with a folder's owner.
+/// Name of the file that records which process a demo's folder belongs to.
 const OWNER: &str = "demo.owner";
 
-/// The demo's data folder.
+/// The folder with the demo's data; a temporary one is removed on drop.
 pub(super) struct Folder {
     path: PathBuf,
     temporary: bool,
 }
 
 impl Folder {
-    /// Creates the folder, and removes those that killed demos have left.
+    /// Creates the folder `wanted`, or else a temporary one after removing those that killed demos have left.
     pub(super) fn new(wanted: Option<PathBuf>) -> Result<Self, DemoError> {
         let (path, temporary) = match wanted {
             Some(path) => (path, false),
@@ -69,7 +69,7 @@ fn name() -> String {
     format!("{PREFIX}{}-{number:08x}", std::process::id())
 }
 
-/// Records the folder's owner.
+/// Writes the process id and start time of this process into the folder, as its owner.
 fn sign(folder: &Path) -> io::Result<()> {
     let pid = std::process::id();
     let started = look(pid).map(|entry| entry.identity.started);
@@ -80,7 +80,7 @@ fn sign(folder: &Path) -> io::Result<()> {
     fs::rename(draft, folder.join(OWNER))
 }
 
-/// Removes the folders of this user's demos that are gone.
+/// Removes the temporary demo folders in `folders` that belong to this user and whose demo does not run any more.
 fn sweep(folders: &Path) {
     let Ok(entries) = fs::read_dir(folders) else { return };
     let named = |path: &PathBuf| {
@@ -98,7 +98,7 @@ fn sweep(folders: &Path) {
     }
 }
 
-/// Returns true if a folder is this user's, and the demo that created it is gone.
+/// Returns true if a temporary folder belongs to this user and the demo that created it does not run any more.
 fn is_left(folder: &Path) -> bool {
     let own = |path: &Path| {
         let found = fs::symlink_metadata(path).ok()?;

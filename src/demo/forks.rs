@@ -10,7 +10,7 @@ use std::thread;
 
 use super::agent::{self, LIFE};
 
-/// Ignores SIGTERM from here on.
+/// Makes this process ignore SIGTERM until it ends.
 pub(super) fn ignore_sigterm() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -19,7 +19,7 @@ pub(super) fn ignore_sigterm() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the script `fork`: forks and stays.
+/// Runs the script `fork`: starts child processes and daemons, then stays until it is ended.
 pub(super) fn alone() -> io::Result<ExitCode> {
     begin()?;
     agent::say("forked two children and two daemons")?;
@@ -50,7 +50,8 @@ pub(super) fn begin() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the script `fork-child`: a process started by [`begin`].
+/// Runs the script `fork-child`: a process started by [`begin`], which stays; if `daemon` is set, it leaves a process
+/// without a parent instead.
 pub(super) fn child(daemon: bool) -> io::Result<ExitCode> {
     ignore_sigterm()?;
     rustix::process::setsid()?;

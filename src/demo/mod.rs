@@ -32,54 +32,55 @@ use crate::supervisor::Fleet;
 
 use folder::Folder;
 
-/// herder's nick, and the name of its control channel.
+/// herder's nick in the demo, which also names the control channel.
 const NICK: &str = "herder";
 
 /// Maximum time to wait for herder to join its own server before the demo starts anyway.
 const UP_WITHIN: Duration = Duration::from_secs(10);
 
-/// Lifetime of the printed link to the page.
+/// Time for which the printed link to the web page can be used.
 const PAGE_GOOD_FOR: Duration = Duration::from_secs(3600);
 
-/// Options of a demo.
+/// Options of `herder demo`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The server's port; if it is in use the next free one is taken; 0 for any.
+    /// Port of the demo's IRC server. If it is in use, the next free one is taken; 0 takes any.
     pub port: u16,
-    /// The data folder; `None` for a temporary one that is removed at the end.
+    /// Folder for the demo's data; `None` for a temporary one that is removed at the end.
     pub data_dir: Option<PathBuf>,
-    /// True if a script types for a minute.
+    /// True if a scripted tour types into the chat for the first minute.
     pub tour: bool,
 }
 
-/// The reason why the demo cannot run.
+/// The reason why the demo cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The server cannot be started.
+    /// The demo's IRC server cannot be started.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// herder itself cannot be started.
+    /// herder cannot be started in the demo.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A folder cannot be created.
+    /// A folder for the demo or its agents cannot be created.
     #[error("cannot make the folder {path}: {source}", path = path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder that cannot be created.
         path: PathBuf,
-        /// The I/O error.
+        /// The I/O error of creating the folder.
         source: io::Error,
     },
-    /// The program for the agents is unknown, or signal handlers cannot be installed.
+    /// The path of herder's own program is unknown, or signal handlers cannot be installed.
     #[error("{what}: {source}")]
     System {
-        /// The failed action.
+        /// The action that failed, as text.
         what: &'static str,
-        /// The system's error.
+        /// The system's error for the failed action.
         source: io::Error,
     },
 }
 
-/// Runs until Ctrl-C, SIGTERM, the closing of the terminal, or `/quit`; then ends every process and reports it.
+/// Runs the demo until Ctrl-C, SIGTERM, the closing of the terminal, or `/quit`; then ends all its processes and
+/// returns how many could not be ended.
 ///
 /// # Errors
 /// A part cannot be started. Nothing is left behind then either.
@@ -119,7 +120,8 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     Ok(ended)
 }
 
-/// Waits until herder is connected: an earlier line would be history to it, and no command.
+/// Waits until herder is connected to the demo's server, at most `UP_WITHIN`. It would take lines said before that for
+/// history, not for commands.
 async fn until_up(fleet: &Fleet) {
     let up = async {
         while !fleet.links().iter().any(|link| matches!(link.state, LinkState::Up { .. })) {
@@ -130,7 +132,7 @@ async fn until_up(fleet: &Fleet) {
     let _ = tokio::time::timeout(UP_WITHIN, up).await;
 }
 
-/// Returns the last line of the output.
+/// Returns the demo's last line of output: how many processes are left.
 #[must_use]
 pub fn farewell(ended: &Ended) -> String {
     let agents = scene::AGENTS.len();
@@ -142,7 +144,7 @@ pub fn farewell(ended: &Ended) -> String {
     }
 }
 
-/// Runs the console; the demo ends when the person quits.
+/// Runs the demo's console in the terminal, and cancels `shutdown` when the person quits.
 async fn console(
     home: &Home,
     channels: Vec<String>,

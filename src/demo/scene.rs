@@ -12,13 +12,14 @@ use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::outbox::Redactor;
 
-/// The agents. Each follows a word of its task, see [`super::agent`].
+/// Names of the demo's agents. A word in the task of an agent selects what it does, see [`super::agent`].
 pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];
 
-/// Duration of an ordinary task, in seconds: long enough to ask for the status and to write a message meanwhile.
+/// Duration of an ordinary task of a scripted agent, in seconds: long enough to ask for the status and to write a
+/// message meanwhile.
 const WORK_SECONDS: &str = "3";
 
-/// Time until a rate limit is reset, in seconds.
+/// Time after which the rate limit of a scripted agent ends, in seconds.
 const RESET_SECONDS: &str = "12";
 
 /// Builds the configuration of a demo in `data_dir`, whose agents run the program `herder`.
@@ -77,7 +78,8 @@ fn agent(name: &str, data_dir: &Path, herder: &Path) -> io::Result<AgentSpec> {
     })
 }
 
-/// Returns the contract's limits with shorter timeouts: nobody watches a demo for five minutes to see a hang end.
+/// Returns the demo's limits on restarts and timeouts: the defaults with shorter times, because nobody watches a demo
+/// for five minutes to see a hang end.
 fn policy() -> Policy {
     let seconds = Duration::from_secs;
     Policy {

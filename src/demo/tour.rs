@@ -1,6 +1,6 @@
 //! A tour of one minute: a script types, so that something happens before the person knows what to type.
 //!
-//! It is a second console with a list as its keyboard. Its lines take the same way as everybody's.
+//! The tour is a second console whose input is a list of lines. herder handles these lines like any person's.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::console::{self, Settings, Style, Typed};
 
-/// The tour's nick.
+/// The nick under which the demo's tour types.
 const NICK: &str = "tour";
 
-/// The steps: seconds after the one before, the channel without `#`, and the typed line.
+/// The lines that the demo's tour types: seconds since the line before, channel without `#`, and text.
 const STEPS: [(f64, &str, &str); 28] = [
     (0.2, "herder", "Welcome. I am a script that types like a person; you can type at the same time."),
     (
@@ -86,31 +86,31 @@ const STEPS: [(f64, &str, &str); 28] = [
 const AFTER_THE_CALL: &str =
     "It did not help, so a person is called in #alerts and spark waits. Somebody answers, from anywhere:";
 
-/// The beginning of a call for a person.
+/// The beginning of a post by which herder calls for a person; the tour waits for it.
 const CALL: &str = "[ESCALATION]";
 
-/// Typed with the number of the request, once it exists.
+/// The line of the tour that approves an agent's request; the number of the request is appended once it is known.
 const APPROVAL: &str = "@nova approve";
 
-/// The text before that number.
+/// The text that precedes the number of a request for permission in a post; the tour searches for it.
 const ASKED: &str = "nova asks for permission ";
 
-/// The events that the tour has read so far.
+/// Posts that the tour waits for and that have appeared so far.
 #[derive(Debug, Clone, Default)]
 struct Read {
     called: bool,
-    /// The number of the last request for permission.
+    /// Number of the last request for permission; `None` before the first.
     asked: Option<String>,
 }
 
-/// Maximum time to wait for an event; then the tour continues without it. On a loaded machine the call takes more
-/// than a minute.
+/// Maximum time for which the tour waits for a post before it continues without it. On a loaded machine a call for a
+/// person takes more than a minute.
 const WAITED: Duration = Duration::from_secs(200);
 
-/// Capacity of the tour's terminal before it is read, in bytes: a burst of posts.
+/// Capacity of the tour's output that is not read yet, in bytes: enough for a burst of posts.
 const SHOWN: usize = 64 * 1024;
 
-/// Types the whole list, then quits.
+/// Types all lines of the tour, then quits. Ends early if `stop` is cancelled.
 pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     let style = Style { colours: false, prompt: None, zone: jiff::tz::TimeZone::UTC };
     let channels = super::scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
@@ -156,7 +156,7 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     }
 }
 
-/// Reads the terminal's output until it is closed.
+/// Reads the tour's output until it is closed, and reports calls for a person and requests for permission to `seen`.
 async fn watch_for_what_is_asked(shown: impl AsyncRead + Unpin, seen: &watch::Sender<Read>) {
     let mut lines = BufReader::new(shown).lines();
     while let Ok(Some(line)) = lines.next_line().await {

@@ -10,13 +10,13 @@
 use crate::core::verdict::{Lapse, Verdict};
 use crate::outbox::clean::clean;
 
-/// The words of findings, which a message must not contain: that would be a second verdict.
+/// Words of the verdict in an answer. The message after one must not contain another, which would be a second verdict.
 const FINDINGS: [&str; 3] = ["CORRECTION", "THINK_DEEPER", "ESCALATION"];
 
-/// Maximum length of an answer, in bytes; a longer one is not a verdict.
+/// Maximum length of a judge's answer, in bytes; a longer one is not a verdict.
 const ANSWER_MAX: usize = 16 * 1024;
 
-/// Parses an answer into a verdict.
+/// Parses the judge's answer into a verdict: one line with exactly one verdict word.
 ///
 /// # Errors
 /// [`Lapse::Unparsable`] if the answer is not a verdict.
@@ -33,7 +33,7 @@ pub fn parse(said: &str) -> Result<Verdict, Lapse> {
     }
 }
 
-/// True for ```` ``` ````, with or without the name of a language.
+/// Returns true for a line that opens or closes a Markdown code fence, with or without the name of a language.
 fn is_code_fence(line: &str) -> bool {
     let rest = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
     rest.is_some_and(|rest| rest.chars().all(char::is_alphanumeric))

@@ -1,4 +1,4 @@
-//! Command lines of the judges, and extraction of the answer from their output.
+//! Command lines of the judges (the CLIs that evaluate turns), and extraction of the answer from their output.
 
 use std::path::Path;
 
@@ -38,16 +38,16 @@ const CODEX_WITHOUT: [&str; 19] = [
     "web_search=\"disabled\"",
 ];
 
-/// The result of a judge's process.
+/// The answer and usage taken from the output of a judge's process.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// The answer, unparsed.
+    /// The judge's answer as text, not parsed yet, or the reason why there is none.
     pub(super) said: Result<String, Lapse>,
-    /// Usage according to the judge; with dollars if it states them.
+    /// Tokens used according to the judge, with dollars if it states them; `None` if unknown.
     pub(super) usage: Option<Usage>,
 }
 
-/// Builds the process to run in `home`, which receives the credential.
+/// Builds the command line and environment of the judge's process, and puts the credential into its `home`.
 pub(super) fn invocation(
     settings: &Evaluator,
     own: &std::collections::BTreeMap<String, String>,
@@ -125,7 +125,8 @@ fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> 
     }
 }
 
-/// Extracts answer and usage from a finished process.
+/// Extracts the answer and the usage from the output of a finished judge's process. `after_ms` is its timeout, for the
+/// failure text.
 pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
     let mut heard = match judge {
         Judge::Codex => of_codex(&ran.output),
@@ -160,7 +161,8 @@ pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
     heard
 }
 
-/// Builds the failure of a process: from its own words, or at least its exit code.
+/// Builds the failure of a judge's process that exited with an error: from its last line of standard error, or else
+/// from its exit status.
 fn died(judge: Judge, status: std::process::ExitStatus, complaint: &str) -> Lapse {
     let last = complaint.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
     let why = if last.is_empty() { status.to_string() } else { format!("{status}: {last}") };
@@ -195,7 +197,7 @@ fn lapse(category: Option<Category>, why: &str) -> Lapse {
     }
 }
 
-/// Reads the events of `codex exec --json`, one per line. Its last message is the answer.
+/// Parses the output of `codex exec --json`, one event per line. The last message is the answer.
 fn of_codex(output: &[u8]) -> Heard {
     let (mut said, mut usage, mut wrong, mut done) = (None, None, None, false);
     for line in output.split(|byte| *byte == b'\n') {
@@ -230,8 +232,8 @@ fn of_codex(output: &[u8]) -> Heard {
     Heard { said, usage }
 }
 
-/// Reads the lines of `claude -p --output-format stream-json`. The last one is the answer; the events before it state
-/// the usage so far.
+/// Parses the output of `claude -p --output-format stream-json`. The last line is the answer; the events before it
+/// state the usage so far, which counts if the process was ended early.
 fn of_claude(output: &[u8]) -> Heard {
     let mut so_far = Pieces::default();
     for line in output.split(|byte| *byte == b'\n') {
@@ -262,16 +264,16 @@ fn result_of_claude(line: &claude::wire::Line<'_>) -> Heard {
     Heard { said: Ok(said.to_owned()), usage }
 }
 
-/// Usage of an unfinished answer's messages.
+/// Sums up the usage of an answer that claude has not finished, from its stream events.
 #[derive(Debug, Default)]
 struct Pieces {
-    /// Usage of finished messages: a failed attempt costs as well.
+    /// Usage of the finished messages; a message that is sent again after a failure costs as well.
     before: Usage,
     current: Option<Usage>,
 }
 
 impl Pieces {
-    /// Adds an event of a message: the first one states the input, later ones the output so far.
+    /// Adds a stream event: the beginning of a message states the input tokens, later events the output tokens so far.
     fn take(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         let event = &line["event"];
@@ -298,7 +300,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the usage; `None` if no message has begun, so that it is unknown.
+    /// Returns the total usage; `None` if no message has begun, so that the usage is unknown.
     fn used(mut self) -> Option<Usage> {
         self.before.add(self.current?);
         Some(self.before)

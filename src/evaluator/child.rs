@@ -1,4 +1,5 @@
-//! One short-lived process: started, fed, read within bounds, and ended with its whole process tree.
+//! Runs one short-lived judge's process: it gets its input, its output is read within bounds, and it is ended with its
+//! whole process tree.
 
 use std::io;
 use std::path::Path;
@@ -18,32 +19,32 @@ use crate::runtime::protocol::Invocation;
 /// per generated word. A process that prints more is ended.
 const OUTPUT_MAX: usize = 4 * 1024 * 1024;
 
-/// Size of the kept end of standard error, in bytes: its beginning would be a banner.
+/// Maximum size of the kept end of the judge's standard error, in bytes; the beginning would only be a banner.
 const COMPLAINT_MAX: usize = 8 * 1024;
 
-/// Time between SIGTERM and SIGKILL: an interrupted judge has nothing to save.
+/// Time between SIGTERM and SIGKILL for a judge's process: an interrupted judge has nothing to save.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Maximum time after the tree has ended to read the rest of the pipes (a survivor may hold one), and then to reap the
 /// process.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The end of the process.
+/// The reason why a judge's process ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// It exited.
+    /// The process exited by itself.
     Exited(ExitStatus),
-    /// It was ended at its timeout.
+    /// The process was ended at its timeout.
     TimedOut,
-    /// It was ended because it printed too much.
+    /// The process was ended because it printed more than `OUTPUT_MAX`.
     Flooded,
-    /// It was cancelled.
+    /// The process was ended because its result is not needed any more.
     Cancelled,
-    /// Its exit status is unknown.
+    /// The process ended, but its exit status is unknown.
     Lost,
 }
 
-/// The output of the process and its end.
+/// The result of a judge's process: the reason of its end, its standard output, and the end of its standard error.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) end: End,
@@ -51,7 +52,7 @@ pub(super) struct Ran {
     pub(super) complaint: String,
 }
 
-/// A process to run.
+/// A judge's process to be run: its command line, working directory, marker, input and timeout.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     pub(super) invocation: &'a Invocation,
@@ -61,7 +62,7 @@ pub(super) struct Job<'a> {
     pub(super) time: Duration,
 }
 
-/// Runs `job` to its end. None of its processes survives this call.
+/// Runs a judge's process to its end, or until `stop` is cancelled. None of its child processes survives this call.
 ///
 /// # Errors
 /// A sentence with the reason why the process cannot be started.
@@ -121,7 +122,7 @@ pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationT
     Ok(Ran { end, output, complaint: String::from_utf8_lossy(&complaint).into_owned() })
 }
 
-/// Waits for the first of exit, end of output, timeout and cancellation.
+/// Waits until the process exits or closes its output, the timeout passes, or `stop` is cancelled.
 async fn watch(
     owned: &mut Owned,
     mut talking: impl Future<Output = io::Result<bool>> + Unpin,
@@ -159,7 +160,8 @@ async fn watch(
     }
 }
 
-/// Writes everything and closes. A process may stop reading early.
+/// Writes the input to the process's standard input and closes it. Errors are ignored, because a process may stop
+/// reading early.
 async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(&input).await;
@@ -167,7 +169,7 @@ async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
     }
 }
 
-/// Reads to the end; returns `Ok(false)` if there is more than the maximum.
+/// Appends everything from `source` to `into`. Returns `Ok(false)` if there is more than `OUTPUT_MAX`.
 async fn read_all(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         into.reserve(8 * 1024);
@@ -180,7 +182,7 @@ async fn read_all(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> io:
     }
 }
 
-/// Reads to the end and keeps the last part.
+/// Reads `source` to its end and keeps its last `COMPLAINT_MAX` bytes.
 async fn read_tail(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) {
     loop {
         into.reserve(8 * 1024);

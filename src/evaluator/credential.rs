@@ -7,29 +7,29 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::config::{Evaluator, Judge};
 
-/// Prefix of the keys of a Claude subscription: they need another variable than API keys.
+/// Prefix of the tokens of a Claude subscription, which claude expects in another variable than an API key.
 const CLAUDE_SUBSCRIPTION: &str = "sk-ant-oat";
 
-/// The credential of a judge.
+/// The credential with which a judge's CLI logs in to its vendor.
 #[derive(Debug, Clone)]
 pub enum Credential {
-    /// A key, in the variable that the CLI reads.
+    /// A key, which is passed in an environment variable of the CLI.
     Key {
-        /// The variable.
+        /// Name of the environment variable from which the judge's CLI reads the key.
         variable: &'static str,
-        /// The key.
+        /// The secret key.
         value: SecretString,
-        /// The source: the name of a variable, or of the setting.
+        /// Source of the key, for people: the name of a variable, or of the setting.
         from: String,
     },
-    /// The CLI's own login file.
+    /// Path of the CLI's own login file.
     Login(PathBuf),
-    /// No credential that herder knows.
+    /// herder knows no credential; the CLI may have one by other means.
     None,
 }
 
 impl Credential {
-    /// Searches the credential; `environment` is herder's own.
+    /// Searches the credential: in the settings, in `environment` (herder's own), then in the CLI's login file.
     #[must_use]
     pub fn find(settings: &Evaluator, environment: &BTreeMap<String, String>) -> Self {
         if let Some(key) = &settings.key {
@@ -61,7 +61,7 @@ impl Credential {
         Self::Key { variable, value, from }
     }
 
-    /// Returns the login file, if the credential is one and it exists.
+    /// Returns the path of the login file, if the credential is one and the file exists; else `None`.
     #[must_use]
     pub fn login(&self) -> Option<&Path> {
         match self {
@@ -70,7 +70,7 @@ impl Credential {
         }
     }
 
-    /// Returns the problem and its remedy if a CLI has no credential, unless another way is configured.
+    /// Describes the missing credential and how to obtain one, if the judge's CLI needs one; else `None`.
     #[must_use]
     pub fn missing(&self, settings: &Evaluator) -> Option<String> {
         let how = how_to_log_in(settings.judge);
@@ -90,7 +90,7 @@ impl Credential {
         }
     }
 
-    /// Returns its source, for `herder check`.
+    /// Describes the source of the credential, for `herder check`; `None` without a credential.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match self {
@@ -101,7 +101,7 @@ impl Credential {
     }
 }
 
-/// Returns the instructions to obtain a credential.
+/// Returns the instructions for a person to obtain a credential of this judge.
 fn how_to_log_in(judge: Judge) -> &'static str {
     match judge {
         Judge::Codex => "run codex login, or set OPENAI_API_KEY where herder is started",
@@ -113,7 +113,7 @@ fn how_to_log_in(judge: Judge) -> &'static str {
     }
 }
 
-/// Returns the path of a CLI's login file.
+/// Returns the path at which a judge's CLI stores its login; `None` if the judge is no such CLI.
 fn login_file(judge: Judge, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let (variable, folder, file) = match judge {
         Judge::Codex => ("CODEX_HOME", ".codex", "auth.json"),

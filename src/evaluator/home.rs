@@ -14,39 +14,39 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum size of a login file and of its record, in bytes; both have a few kilobytes.
+/// Maximum size of a login file and of a record about one, in bytes; both have a few kilobytes.
 const LOGIN_MAX: u64 = 64 * 1024;
 
-/// File extension of a home's record.
+/// Extension of the file beside a home that records where its login file is linked to.
 const RECORD: &str = "login";
 
-/// Held while a login is moved, because evaluations may end at the same time and each compares before it replaces.
+/// Lock that is held while a renewed login is moved, because several evaluations may end at the same time.
 static KEEPING: Mutex<()> = Mutex::new(());
 
-/// A folder that is removed on drop.
+/// The temporary HOME folder of one judge's process. It is removed on drop.
 #[derive(Debug)]
 pub(super) struct Home {
     path: PathBuf,
     linked: Option<Linked>,
 }
 
-/// A link to a login file.
+/// The symbolic link in a home to the user's login file. It is stored beside the home, to be found after a crash.
 #[derive(Debug, Serialize, Deserialize)]
 struct Linked {
     link: PathBuf,
-    /// Its target.
+    /// Path of the login file to which the link points.
     to: PathBuf,
-    /// Digest of the target when it was linked.
+    /// Digest of the login file at the time of the link, by which later changes are recognised.
     seen: u64,
 }
 
-/// Returns true if an earlier herder left something in `parent`.
+/// Returns true if an earlier herder left homes or records in `parent`.
 pub(super) fn is_littered(parent: &Path) -> bool {
     fs::read_dir(parent).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Removes homes that an earlier herder left in `parent`, after moving renewed logins to their targets. Call it once
-/// no process works there any more.
+/// Removes homes that an earlier herder left in `parent`, after moving logins that a CLI had renewed to the user's
+/// login file. Call it once no process works there any more.
 pub(super) fn sweep(parent: &Path) -> io::Result<()> {
     let parent = match fs::canonicalize(parent) {
         Ok(parent) => parent,
@@ -70,7 +70,7 @@ pub(super) fn sweep(parent: &Path) -> io::Result<()> {
     fs::remove_dir_all(parent)
 }
 
-/// Reads the record at `path`; `None` if it is incomplete after a crash.
+/// Reads the stored link at `path`; `None` if it is incomplete after a crash.
 fn recall(path: &Path) -> io::Result<Option<Linked>> {
     let mut text = Vec::new();
     File::open(path)?.take(LOGIN_MAX).read_to_end(&mut text)?;
@@ -87,7 +87,7 @@ fn private() -> DirBuilder {
     builder
 }
 
-/// Writes a new file of mode 0600.
+/// Creates a file that only this user can read (mode 0600).
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
@@ -101,7 +101,8 @@ fn digest(bytes: &[u8]) -> u64 {
 }
 
 impl Linked {
-    /// Moves a renewed login to its target, unless the target is newer. `record` names the home.
+    /// Moves a login that the CLI has renewed to the user's login file, unless that file is newer. `record` is the path
+    /// of the stored link.
     fn keep(&self, record: &Path) -> io::Result<()> {
         let name = record.file_stem().unwrap_or_default().to_string_lossy();
         let beside = self.to.with_extension(format!("herder-{name}"));
@@ -138,7 +139,7 @@ impl Linked {
 }
 
 impl Home {
-    /// Creates a new home in `parent`.
+    /// Creates a new temporary home for a judge's process, in the folder `parent`.
     pub(super) fn new(parent: &Path) -> io::Result<Self> {
         private().recursive(true).create(parent)?;
         let path = fs::canonicalize(parent)?.join(super::random_name()?);
@@ -158,14 +159,14 @@ impl Home {
         self.path.join("work")
     }
 
-    /// Creates a folder for the CLI in it.
+    /// Creates a folder of this name in the home, for the CLI.
     pub(super) fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(name);
         private().create(&folder)?;
         Ok(folder)
     }
 
-    /// Links the login file `to` at `link`.
+    /// Links the user's login file `to` at `link` in the home, and stores a record of the link.
     pub(super) fn link(&mut self, link: PathBuf, to: &Path) -> io::Result<()> {
         let to = fs::canonicalize(to)?;
         let seen = digest(&fs::read(&to)?);
@@ -178,7 +179,8 @@ impl Home {
         symlink(&linked.to, &linked.link)
     }
 
-    /// Returns the path of the record of the login's target. It is outside the home, so that no process in the home finds it.
+    /// Returns the path at which the link to the login file is stored. It is outside the home, so that no process in
+    /// the home finds it.
     fn record(&self) -> PathBuf {
         self.path.with_extension(RECORD)
     }

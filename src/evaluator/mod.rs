@@ -1,6 +1,6 @@
 //! The evaluator: a second model that judges an agent's last turns, and splits tasks that are too large.
 //!
-//! The core's ladder decides when it is asked and what follows; this room decides how. The turns become a text
+//! The core decides when the evaluator is asked and what follows; this module asks. The turns become a text
 //! ([`transcript`]), instructions are added ([`prompt`]), and a short-lived process is asked: a vendor's CLI, or any
 //! program (`ask`). The process has a home of its own (`home`) with one credential ([`credential`]), an environment
 //! from an allow-list, an empty working directory, and no tools. It is ended at its timeout with its whole tree
@@ -48,75 +48,76 @@ use refusal::{Mark, Refusals};
 pub use split::Whole;
 pub use transcript::{Brief, Whispered};
 
-/// Name of the folder of the homes, in herder's data folder.
+/// Name of the folder in herder's data folder that contains the temporary homes of judges' processes.
 pub const FOLDER: &str = "evaluator";
 
-/// Factor by which splitting a task may take longer than a verdict.
+/// Factor by which the timeout of splitting a task is longer than that of a verdict.
 const SPLIT_TIMES: u32 = 4;
 
-/// Time between SIGTERM and SIGKILL for processes left by a panic.
+/// Time between SIGTERM and SIGKILL for processes that are left when an evaluation panics.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The parts that an evaluator needs.
+/// Settings and services that an evaluator needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The section `[evaluator]`.
+    /// The section `[evaluator]` of the configuration.
     pub settings: config::Evaluator,
     /// Prices of models whose CLIs state no cost.
     pub prices: Prices,
     /// Redacts secrets in prompts and answers.
     pub redactor: Redactor,
-    /// The process-tree service.
+    /// The process-tree service, which ends a judge's processes.
     pub trees: ProcessTrees,
-    /// herder's data folder.
+    /// Path of herder's data folder.
     pub data_dir: PathBuf,
-    /// Variables of herder's environment that no child receives.
+    /// Names of the variables of herder's environment that no child process gets, because they contain secrets.
     pub withheld: BTreeSet<String>,
 }
 
-/// A request to evaluate or to split.
+/// A request to the evaluator: to judge turns (`B` is a `Brief`) or to split a task (`Whole`).
 #[derive(Debug)]
 pub struct Asked<B = Brief> {
-    /// The value of `HERDER_SESSION` of its processes: it begins like those of the agent's sessions, so that they are
-    /// found after a crash, and differs from all of them.
+    /// Value of the environment variable `HERDER_SESSION` for the judge's processes, by which they are found after a
+    /// crash. It begins like those of the agent's sessions, and differs from all of them.
     pub marker: String,
     /// The turns to judge, or the task to split.
     pub brief: B,
-    /// True if a cap in dollars applies: then tokens without a price count at the price of the dearest models.
+    /// True if the agent has a cap in dollars: then tokens of a model without a price are charged at the price of the
+    /// dearest models.
     pub capped: bool,
-    /// Cancelled when the result is not needed any more. The process is ended, and its usage so far is reported.
+    /// Cancelled when the answer is not needed any more: the process is ended, and its usage so far is reported.
     pub overtaken: CancellationToken,
 }
 
-/// The result of an evaluation.
+/// The result of an evaluation: the verdict, and the usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluated {
     /// The verdict, or the reason why there is none.
     pub verdict: Result<Verdict, Lapse>,
-    /// Its usage, also without a verdict; `None` if unknown.
+    /// Tokens and dollars used, also without a verdict; `None` if unknown.
     pub usage: Option<Usage>,
 }
 
-/// The result of splitting a task.
+/// The result of splitting a task: the parts, and the usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divided {
-    /// The parts in order, or the reason why there are none.
+    /// The parts of the task in order, or the reason why there are none.
     pub parts: Result<Vec<String>, Lapse>,
-    /// Its usage, as in [`Evaluated`].
+    /// Tokens and dollars used, also without parts; `None` if unknown.
     pub usage: Option<Usage>,
 }
 
-/// A question to the judge.
+/// The question that a judge is asked.
 #[derive(Debug)]
 enum Question {
-    /// Judge these turns.
+    /// A request for a verdict on these turns.
     Turns(Brief),
-    /// Split this task.
+    /// A request to split this task into parts.
     Task(Whole),
 }
 
 impl Question {
-    /// Returns the system prompt, for CLIs that have one.
+    /// Returns the system prompt for the judge, which only some CLIs accept.
     fn role(&self) -> &'static str {
         match self {
             Self::Turns(_) => prompt::ROLE,
@@ -124,8 +125,8 @@ impl Question {
         }
     }
 
-    /// Returns the timeout. Parts are a page where a verdict is a line, and no session runs meanwhile for which they
-    /// could be too late.
+    /// Returns the timeout of the question, given the one of a verdict. Splitting gets `SPLIT_TIMES` as long, because
+    /// its answer is a page and no session waits for it.
     fn time(&self, timeout: Duration) -> Duration {
         match self {
             Self::Turns(_) => timeout,
@@ -133,7 +134,7 @@ impl Question {
         }
     }
 
-    /// Returns the text for standard input.
+    /// Builds the prompt for the judge's standard input. `nonce` makes the fences around the data unpredictable.
     fn prompt(&self, redactor: &Redactor, nonce: &str) -> String {
         match self {
             Self::Turns(brief) => prompt::prompt(&transcript::transcript(brief, redactor, nonce), nonce),
@@ -149,7 +150,8 @@ struct Answered {
     usage: Option<Usage>,
 }
 
-/// The evaluator. Cheap to clone; one per herder.
+/// The evaluator: asks a model, as a short-lived process, for verdicts and for parts of tasks. Cheap to clone; there is
+/// one per herder.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     inner: Arc<Inner>,
@@ -180,14 +182,15 @@ impl Evaluator {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns true if a killed herder left homes.
+    /// Returns true if a killed herder left temporary homes of judges.
     #[must_use]
     pub fn is_littered(&self) -> bool {
         home::is_littered(&self.inner.homes)
     }
 
-    /// Removes homes that a killed herder left; renewed logins are moved to their targets. Call it once no other
-    /// process has the folder, and after the processes in it were ended.
+    /// Removes temporary homes of judges that a killed herder left; logins that a CLI had renewed are moved to the
+    /// user's login file. Call it once no other process has the data folder, and after the processes in the homes were
+    /// ended.
     pub async fn sweep(&self) {
         let homes = self.inner.homes.clone();
         let swept = tokio::task::spawn_blocking(move || home::sweep(&homes)).await;
@@ -196,13 +199,14 @@ impl Evaluator {
         }
     }
 
-    /// Returns true if a judge is configured.
+    /// Returns true if a model is configured to be asked; otherwise only herder's own detector judges.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.inner.setup.settings.asks()
     }
 
-    /// Asks for one verdict. If the future is dropped, the processes are ended and their home is removed all the same.
+    /// Asks the judge for a verdict on an agent's turns. If the future is dropped, the process is ended and its home is
+    /// removed all the same.
     pub async fn evaluate(&self, asked: Asked) -> Evaluated {
         let Asked { marker, brief, capped, overtaken } = asked;
         let answered = self.asked(marker.clone(), Question::Turns(brief), capped, overtaken).await;
@@ -212,7 +216,7 @@ impl Evaluator {
         Evaluated { verdict, usage: answered.usage }
     }
 
-    /// Asks for the parts of a task, within the same bounds.
+    /// Asks the judge to split a task into parts, with the same guarantees as `Evaluator::evaluate`.
     pub async fn split(&self, asked: Asked<Whole>) -> Divided {
         let Asked { marker, brief, capped, overtaken } = asked;
         let answered = self.asked(marker.clone(), Question::Task(brief), capped, overtaken).await;
@@ -247,7 +251,7 @@ impl Evaluator {
         })
     }
 
-    /// Ends running evaluations, and waits until their homes are removed. Later requests fail.
+    /// Ends all running evaluations and waits until their homes are removed. Later requests fail.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
         self.inner.tasks.close();
@@ -255,13 +259,13 @@ impl Evaluator {
     }
 }
 
-/// Builds the answer for a request that was not sent and costs nothing.
+/// Builds the answer for a question that was not sent, so that it cost nothing.
 fn lapsed(lapse: Lapse) -> Answered {
     Answered { said: Err(lapse), usage: Some(Usage::default()) }
 }
 
 impl Inner {
-    /// Waits for a free slot, then evaluates in a home that is always removed.
+    /// Waits for one of the places for concurrent evaluations, then asks in a temporary home that is always removed.
     async fn guarded(
         &self,
         marker: &str,
@@ -302,7 +306,7 @@ impl Inner {
         answered
     }
 
-    /// Redacts and logs a missing answer.
+    /// Redacts and logs the reason why the judge gave no usable answer.
     fn none(&self, lapse: Lapse, marker: &str) -> Lapse {
         let lapse = self.hush_lapse(lapse);
         tracing::warn!(marker, lapse = lapse.name(), detail = lapse.detail(), "no answer of the evaluator");
@@ -357,7 +361,7 @@ impl Inner {
         Answered { said: heard.said, usage }
     }
 
-    /// Redacts a verdict: a model may repeat what it was told.
+    /// Redacts secrets in a verdict, because a model may repeat what it was told.
     fn hush(&self, verdict: Verdict) -> Verdict {
         let clean = |message: &str| self.setup.redactor.redact(message).into_owned();
         match verdict {
@@ -368,7 +372,7 @@ impl Inner {
         }
     }
 
-    /// Redacts a failure: CLIs repeat a refused key, or a part of it.
+    /// Redacts secrets in a failure, because CLIs repeat a refused key or a part of it.
     fn hush_lapse(&self, lapse: Lapse) -> Lapse {
         let clean = |text: &str| self.setup.redactor.redact(text).into_owned();
         match lapse {
@@ -385,7 +389,8 @@ impl Inner {
         self.hush_lapse(Lapse::failed(why))
     }
 
-    /// Adds dollars: those of the CLI, else by the price of the model, else as caps count unpriced tokens.
+    /// Sets the dollars of a usage: those that the CLI states, else by the model's price. Without a price it stays 0,
+    /// or is that of the dearest models if `capped`.
     fn priced(&self, usage: Usage, capped: bool) -> Usage {
         let usage = usage.sane();
         if usage.cost_usd > 0.0 {
@@ -397,7 +402,7 @@ impl Inner {
     }
 }
 
-/// Returns sixteen random hexadecimal digits.
+/// Returns sixteen random hexadecimal digits, for names of homes and for fences.
 fn random_name() -> io::Result<String> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)

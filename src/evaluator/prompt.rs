@@ -2,10 +2,12 @@
 
 use super::transcript::fence;
 
-/// The system prompt for CLIs that have one: short, because the full instructions are sent with the transcript.
+/// The system prompt for a verdict, for CLIs that accept one. It is short, because the full instructions are sent with
+/// the transcript.
 pub const ROLE: &str = "You judge the work of a coding agent by a transcript. You use no tools. You answer with exactly one line.";
 
-/// Builds the text for standard input: instructions, transcript, and the instructions for the answer once more.
+/// Builds the judge's standard input for a verdict: instructions, transcript, and the instructions for the answer once
+/// more.
 #[must_use]
 pub fn prompt(transcript: &str, nonce: &str) -> String {
     let (begin, end) = (fence(nonce, "BEGIN"), fence(nonce, "END"));

@@ -10,14 +10,14 @@ use tokio::time::Instant;
 use super::credential::Credential;
 use crate::core::verdict::Lapse;
 
-/// The wait before the same credential is tried again: its owner may have corrected it at the vendor.
+/// Time for which a refused credential is not used again; its owner may correct it at the vendor meanwhile.
 const AGAIN: Duration = Duration::from_secs(60 * 60);
 
-/// The identity of a credential.
+/// Identifies a credential, to recognise one that was refused.
 #[derive(Debug, Clone)]
 pub(super) enum Mark {
     Key(SecretString),
-    /// A login file with its size and time: one written since counts as another.
+    /// A login file with its size and time of modification: a file that was written since counts as another credential.
     Login(PathBuf, Option<(u64, SystemTime)>),
     None,
 }
@@ -47,20 +47,21 @@ impl Mark {
     }
 }
 
-/// The last refusal.
+/// The last credential that the vendor refused, if it was not accepted since.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     last: Option<(Mark, Lapse, Instant)>,
 }
 
 impl Refusals {
-    /// Returns the refusal if a request with this credential would be useless now.
+    /// Returns the failure of the last request if the vendor refused this credential less than `AGAIN` ago, so that
+    /// asking again would be useless; else `None`.
     pub(super) fn standing(&self, mark: &Mark, now: Instant) -> Option<&Lapse> {
         let (refused, lapse, at) = self.last.as_ref()?;
         (refused.is(mark) && now.duration_since(*at) < AGAIN).then_some(lapse)
     }
 
-    /// Records the result of a request with this credential.
+    /// Records the result of a request with this credential: `lapse` is the failure, `None` a success.
     pub(super) fn learn(&mut self, mark: Mark, lapse: Option<&Lapse>, now: Instant) {
         match lapse {
             Some(lapse @ Lapse::LoggedOut { .. }) => self.last = Some((mark, lapse.clone(), now)),

@@ -14,31 +14,32 @@ use crate::core::verdict::Lapse;
 use crate::outbox::clean::clean;
 use crate::outbox::redact::Redactor;
 
-/// The system prompt for a task, like [`super::prompt::ROLE`].
+/// The system prompt for splitting a task, for CLIs that accept one; compare [`super::prompt::ROLE`].
 pub const ROLE: &str = "You split the task of a coding agent into smaller ones. You use no tools. You answer with exactly one JSON array of strings.";
 
-/// Maximum length of the task's text, in bytes; both of its ends are kept.
+/// Maximum length of the task's text in the prompt, in bytes; its beginning and its end are kept.
 pub const TASK_MAX: usize = 8 * 1024;
 
-/// Maximum length of the progress so far, in bytes.
+/// Maximum length of the agent's notes on its progress in the prompt, in bytes.
 pub const CONTEXT_MAX: usize = 16 * 1024;
 
-/// Maximum length of one part, in bytes: a page. A longer one repeats the whole task instead of a part.
+/// Maximum length of one part of a task, in bytes: a page. A longer part would repeat the whole task.
 pub const PART_MAX: usize = 4 * 1024;
 
 /// Maximum length of an answer, in bytes: all parts with every byte escaped, and a reserve. A longer one is not a list.
 const ANSWER_MAX: usize = PARTS_MAX * PART_MAX * 4;
 
-/// A task to split.
+/// A task to split, with the progress that the agent made.
 #[derive(Debug, Clone, Default)]
 pub struct Whole {
-    /// The task.
+    /// The text of the task.
     pub task: String,
-    /// The progress so far, from `context.md`; empty if unknown.
+    /// The agent's notes on its progress, from its `context.md`; empty if unknown.
     pub context: String,
 }
 
-/// Builds the text for standard input: instructions, data, and the instructions for the answer once more.
+/// Builds the judge's standard input for splitting a task: instructions, data, and the instructions for the answer once
+/// more. `nonce` makes the fences around the data unpredictable.
 #[must_use]
 pub fn prompt(whole: &Whole, redactor: &Redactor, nonce: &str) -> String {
     let (begin, end) = (fence(nonce, "BEGIN"), fence(nonce, "END"));
@@ -78,7 +79,7 @@ The data has ended. Answer now with exactly one JSON array of 2 to {PARTS_MAX} s
     )
 }
 
-/// Parses an answer into parts.
+/// Parses an answer, a JSON array of strings, into the parts of a task.
 ///
 /// # Errors
 /// [`Lapse::Unparsable`] if it is not a list.

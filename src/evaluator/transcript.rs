@@ -22,56 +22,57 @@ pub const TURNS_MAX: usize = 32 * 1024;
 /// Maximum length of one turn, in bytes, so that one with a dozen commands leaves room for earlier ones.
 pub const TURN_MAX: usize = 5 * 1024;
 
-/// Maximum length of the task's text, in bytes.
+/// Maximum length of the task's text in a transcript, in bytes; its beginning and its end are kept.
 pub const TASK_MAX: usize = 2 * 1024;
 
-/// Maximum number of whispers shown, the last ones: those that the turns could have followed.
+/// Maximum number of whispers in a transcript; the last ones are shown, which the turns could have followed.
 pub const WHISPERS_SHOWN: usize = 6;
 
-/// Maximum length of one whisper, in bytes.
+/// Maximum length of one whisper in a transcript, in bytes.
 pub const WHISPER_MAX: usize = 500;
 
-/// Maximum number of people's messages shown, the last ones.
+/// Maximum number of people's messages in a transcript; the last ones are shown.
 pub const SAID_SHOWN: usize = 10;
 
-/// Maximum length of one message, in bytes.
+/// Maximum length of one person's message in a transcript, in bytes.
 pub const SAID_MAX: usize = 400;
 
-/// Maximum length of the detector's finding, in bytes.
+/// Maximum length of the detector's finding in a transcript, in bytes.
 const HINT_MAX: usize = 500;
 
-/// Prefix of each line that is not herder's own.
+/// Prefix of every line in a transcript that herder did not write itself.
 const MARK: &str = "| ";
 
-/// The subject of an evaluation.
+/// The data about an agent from which a transcript for the judge is made.
 #[derive(Debug, Clone, Default)]
 pub struct Brief {
-    /// The agent's task; empty if unknown.
+    /// Text of the agent's task; empty if it is unknown.
     pub task: String,
     /// People's messages to the agent since the task began, oldest first: following them is not drift.
     pub said: Vec<String>,
-    /// Its last turns, oldest first.
+    /// The agent's last turns, oldest first.
     pub turns: Vec<Arc<Turn>>,
-    /// Earlier whispers to it, oldest first.
+    /// Earlier whispers to the agent, oldest first.
     pub whispers: Vec<Whispered>,
-    /// The finding of herder's own detector, if there is one.
+    /// The finding of herder's own detector on these turns; `None` if it found nothing.
     pub finding: Option<String>,
-    /// The present time.
+    /// The time of the evaluation.
     pub now: Timestamp,
 }
 
-/// A whisper to the agent.
+/// A whisper that herder sent to the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whispered {
-    /// Its text.
+    /// Text of the whisper.
     pub text: String,
-    /// The time at which the agent received it; `None` if it has not yet.
+    /// Time at which the agent received the whisper; `None` if it has not yet.
     pub heard: Option<Timestamp>,
-    /// True if the agent followed it, false if not; `None` if not judged.
+    /// True if the agent followed the whisper, false if it did not; `None` if that was not judged yet.
     pub followed: Option<bool>,
 }
 
-/// Formats `brief` between fences with `nonce`.
+/// Formats the data about an agent as the transcript that the judge reads, between two fence lines that contain
+/// `nonce`.
 #[must_use]
 pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
     let mut text = format!("{}\n", fence(nonce, "BEGIN"));
@@ -98,13 +99,13 @@ pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
     text
 }
 
-/// Returns the line that begins or ends the data.
+/// Returns the fence line that begins or ends the data in a prompt; `word` is BEGIN or END.
 #[must_use]
 pub fn fence(nonce: &str, word: &str) -> String {
     format!("===== {word} DATA {nonce} =====")
 }
 
-/// Returns the last whispers.
+/// Returns the whispers that the transcript shows: the last `WHISPERS_SHOWN`.
 fn whispers(brief: &Brief) -> impl Iterator<Item = &Whispered> {
     brief.whispers.iter().skip(brief.whispers.len().saturating_sub(WHISPERS_SHOWN))
 }
@@ -113,7 +114,7 @@ fn words_of(text: &mut String, whisper: &Whispered, redactor: &Redactor) {
     quote(text, &one_line(&plain(&whisper.text, redactor), WHISPER_MAX));
 }
 
-/// Appends the whispers that the agent received just before the turn of this index.
+/// Appends to the transcript the whispers that the agent received just before the turn of this index.
 fn read_before(text: &mut String, brief: &Brief, index: usize, redactor: &Redactor) {
     for whisper in whispers(brief) {
         let Some(heard) = whisper.heard else { continue };
@@ -130,7 +131,7 @@ fn read_before(text: &mut String, brief: &Brief, index: usize, redactor: &Redact
     }
 }
 
-/// Appends the newest turns that fit, with the whispers between them.
+/// Appends to the transcript the newest turns that fit into `TURNS_MAX`, with the whispers between them.
 fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
     let count = brief.turns.len();
     let mut shown = Vec::new();
@@ -201,7 +202,8 @@ fn one_turn(
     }
 }
 
-/// Appends one tool call: herder's own observations, then the agent's texts.
+/// Appends one tool call of a turn to the transcript: its kind and outcome, then the call and its output as the agent
+/// reported them.
 fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
     let what = match step.kind {
         Kind::Command => "it runs a command",
@@ -224,21 +226,21 @@ fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
     }
 }
 
-/// Appends lines of others, each behind the mark.
+/// Appends text of people, agents or programs to the transcript, each line after `MARK`.
 pub(super) fn quote(text: &mut String, theirs: &str) {
     for line in theirs.lines() {
         let _ = writeln!(text, "{MARK}{}", line.trim_end());
     }
 }
 
-/// Returns a text of others without hidden characters and secrets.
+/// Returns a text of people, agents or programs without control characters, invisible characters and secrets.
 pub(super) fn plain(theirs: &str, redactor: &Redactor) -> String {
     let mut seen = clean(theirs);
     seen.retain(|c| !is_unseen(c));
     redactor.redact(&seen).into_owned()
 }
 
-/// True for invisible characters: a model reads them, and one could split a secret.
+/// Returns true for invisible characters: a model reads them, and one could split a secret.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
@@ -249,7 +251,7 @@ fn is_unseen(c: char) -> bool {
         | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
-/// Formats a duration: `3s`, `2m 5s`, `1h 0m`.
+/// Formats the duration of a turn: `3s`, `2m 5s`, `1h 0m`.
 fn lasted(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

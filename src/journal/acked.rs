@@ -14,12 +14,12 @@ use std::path::Path;
 use super::layout::number;
 use super::{Missing, Stream};
 
-/// Slot size in bytes: CRC 4, length of the name 1, name 51, revision 8.
+/// Size of a slot of the file in bytes: CRC 4, length of the stream's name 1, name 51, revision 8.
 const SLOT: usize = 64;
 const NAME_AT: usize = 5;
 const REV_AT: usize = SLOT - 8;
 
-/// The open file and its content.
+/// The open file of acknowledged revisions, and its content in memory.
 #[derive(Debug)]
 pub(super) struct Acked {
     file: File,
@@ -31,12 +31,12 @@ pub(super) struct Acked {
 }
 
 impl Acked {
-    /// Returns true if a journal was ever acknowledged in this folder.
+    /// Returns true if the file at `path` shows that a journal was ever acknowledged in this folder.
     pub(super) fn exists(path: &Path) -> bool {
         path.metadata().is_ok_and(|file| file.len() > 0)
     }
 
-    /// Opens or creates the file, and returns its revisions.
+    /// Opens or creates the file, and returns the acknowledged revision of each stream.
     pub(super) fn open(path: &Path) -> io::Result<(Self, HashMap<Stream, u64>)> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
@@ -53,13 +53,13 @@ impl Acked {
         Ok((Self { file, image, slots, stale: true }, revs))
     }
 
-    /// True until the first write since the start, which has to contain all revisions, so that a reported loss is not
-    /// reported forever.
+    /// Returns true until the first write since the start, which has to contain all revisions, so that a reported loss
+    /// is not reported forever.
     pub(super) fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// Writes the revisions with one call.
+    /// Writes the acknowledged revisions of these streams with one call.
     pub(super) fn write<'a>(&mut self, revs: impl Iterator<Item = (&'a Stream, u64)>) -> io::Result<()> {
         let (mut from, mut to) = (usize::MAX, 0);
         for (stream, rev) in revs {
@@ -86,7 +86,7 @@ impl Acked {
         slot
     }
 
-    /// Syncs the file to disk.
+    /// Syncs the file of acknowledged revisions to disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }

@@ -24,13 +24,13 @@ use super::{ReadError, Recorded, Stream, disk, lines, query};
 
 const SUFFIX: &str = ".jsonl.gz";
 
-/// Maximum length of a line, in bytes: far above any event, so that a damaged file cannot exhaust memory.
+/// Maximum length of a line of an archive, in bytes: far above any event, so that a damaged file cannot exhaust memory.
 pub(super) const LINE_MAX: u64 = 2 * VALUE_MAX as u64;
 
-/// Maximum size of one file's entries held in memory while it is read backwards, in bytes.
+/// Maximum size of the entries of one archive that are held in memory while it is read backwards, in bytes.
 const TAIL_MAX: usize = 8 * 1024 * 1024;
 
-/// An archive file, with its first and last seq.
+/// An archive file, with the numbers of its first and last event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Archive {
     pub(super) first: u64,
@@ -38,7 +38,7 @@ pub(super) struct Archive {
     pub(super) path: PathBuf,
 }
 
-/// Returns the archives of a folder, oldest first; empty if there is no folder.
+/// Returns the archives in a folder, oldest first; empty if there is no folder.
 pub(super) fn list(dir: &Path) -> Result<Vec<Archive>, ReadError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -65,17 +65,17 @@ fn unreadable(file: &Path, why: &dyn std::fmt::Display) -> ReadError {
     ReadError::Archive { file: file.to_owned(), why: why.to_string() }
 }
 
-/// The origin of a file's events. Files of earlier versions lack it.
+/// The origin of an archive's events. Archives of earlier versions lack it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Origin {
-    /// The journal's id.
+    /// Id of the journal.
     pub(super) journal: String,
-    /// The version of the herder that wrote it.
+    /// Version of the herder that wrote the archive.
     pub(super) version: String,
 }
 
 impl Origin {
-    /// Reads a file's header; `None` if it lacks the origin or cannot be read.
+    /// Reads the origin in an archive's header; `None` if it is missing or cannot be read.
     pub(super) fn of(file: &Path) -> Option<Self> {
         // Only a regular file: a pipe, for example, could block the start.
         if !file.metadata().ok()?.is_file() {
@@ -93,7 +93,7 @@ impl Origin {
     }
 }
 
-/// A new archive that is being written.
+/// A new archive while it is written.
 pub(super) struct Writing {
     dir: PathBuf,
     tmp: PathBuf,
@@ -115,13 +115,13 @@ impl Writing {
         Ok(Self { dir: dir.to_owned(), tmp, gz, first, last: first.saturating_sub(1) })
     }
 
-    /// Adds an event by its stored text.
+    /// Adds an event with its number and stored text.
     pub(super) fn add(&mut self, seq: u64, text: &str) -> io::Result<()> {
         self.last = seq;
         self.gz.write_all(lines::write("event", seq, text).as_bytes())
     }
 
-    /// Syncs the file, reads it back and renames it.
+    /// Completes the archive: syncs the file, reads it back and gives it its final name.
     pub(super) fn finish(self) -> Result<Archive, ReadError> {
         let Self { dir, tmp, gz, first, last } = self;
         let io = |error: io::Error| unreadable(&tmp, &error);
@@ -145,10 +145,10 @@ impl Writing {
     }
 }
 
-/// A line as number and text, or the reason why it cannot be read.
+/// A line of an archive as the event's number and text, or the reason why it cannot be read.
 type Scanned<'a> = Result<(u64, &'a str), ReadError>;
 
-/// The lines of one file, from its beginning. A file that cannot be unpacked any further ends there.
+/// The lines of one archive, from its beginning. If the file cannot be unpacked any further, they end there.
 pub(super) struct Lines {
     file: PathBuf,
     reader: BufReader<MultiGzDecoder<BufReader<File>>>,
@@ -164,7 +164,7 @@ impl Lines {
         Ok(Self { file: file.to_owned(), reader, bytes: Vec::new(), n: 0, is_over: false })
     }
 
-    /// The next line; `None`: there are no more.
+    /// Returns the next line; `None` if there are no more.
     pub(super) fn next(&mut self) -> Option<Scanned<'_>> {
         if self.is_over {
             return None;
@@ -189,7 +189,7 @@ impl Lines {
     }
 }
 
-/// Gives every line of a file.
+/// Passes every line of an archive to `take`, until that stops.
 fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let mut lines = match Lines::open(file) {
         Ok(lines) => lines,
@@ -201,7 +201,7 @@ fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> Co
     ControlFlow::Continue(())
 }
 
-/// Passes the seq and the stored text of every event of a file to `take`.
+/// Passes the number and the stored text of every event of an archive to `take`.
 pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(u64, &str) -> Result<ControlFlow<()>, String>,
@@ -247,7 +247,7 @@ pub(super) fn each_text(
     Ok(())
 }
 
-/// Returns the ranges of events before `hot` that no archive covers by its name.
+/// Returns the ranges of events before the number `hot` that no archive covers by its name.
 pub(super) fn gaps(dir: &Path, hot: u64) -> Result<Vec<Span>, ReadError> {
     let (mut gaps, mut next) = (Vec::new(), 1);
     for archive in list(dir)? {
@@ -262,8 +262,8 @@ pub(super) fn gaps(dir: &Path, hot: u64) -> Result<Vec<Span>, ReadError> {
     Ok(gaps)
 }
 
-/// Returns the head of an archived event if it belongs to `stream`. An event with an unreadable head belongs to none;
-/// readers notice the missing revision.
+/// Returns the head of an archived event if the event belongs to `stream`. An event with an unreadable head belongs to
+/// none; readers notice the missing revision.
 fn head_of(stream: &Stream, text: &str) -> Option<EventHead> {
     encoding::event_head(text.as_bytes()).ok().filter(|head| head.stream == *stream)
 }
@@ -360,17 +360,18 @@ pub(super) fn back(
     Ok(if older || lost { Reached::Revision(end) } else { Reached::Beginning })
 }
 
-/// The last entries of a stream in one file.
+/// The last entries of a stream in one archive.
 struct Tail {
-    /// The entries with their revisions; `None` for an unreadable one.
+    /// The entries with their revisions, newest last; `None` for an unreadable one.
     entries: VecDeque<(u64, Option<Recorded>)>,
-    /// True if the file has no earlier ones.
+    /// True if the archive has no earlier entries of the stream.
     whole: bool,
-    /// True if the file cannot be read to its end.
+    /// True if the archive cannot be read to its end.
     damaged: bool,
 }
 
-/// Returns the entries before revision `before`, as many as may be held in memory.
+/// Returns the entries of a stream in an archive before the revision `before`, as many of the last as may be held in
+/// memory.
 fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
     let (mut entries, mut whole, mut size) = (VecDeque::new(), true, 0);
     let read = each_line(file, |seq, text| {

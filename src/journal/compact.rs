@@ -15,29 +15,30 @@ use super::layout::{NAMES, Tree, number};
 use super::store::{self, Paths};
 use super::{disk, encoding, refusal};
 
-/// Minimum size of a database to be considered, in bytes: a smaller one is not worth it.
+/// Minimum size of a database that is considered for a rebuild, in bytes: a smaller one is not worth it.
 pub(super) const COMPACT_FROM: u64 = 64 << 20;
 
-/// The ratio of a database's file to its rows beyond which it is rebuilt.
+/// Ratio of the size of the database's file to that of its rows beyond which it is rebuilt.
 const TIMES: u64 = 4;
 
-/// Number of rows at either end of the events from which the size of all is estimated.
+/// Number of rows at either end of the events from whose size that of all is estimated.
 const SAMPLE: usize = 500;
 
-/// Number of bytes copied between two flushes.
+/// Number of bytes that are copied to the new database between two flushes.
 const BATCH: usize = 1 << 20;
 
 /// Key of the last compaction's record, in the tree `meta`.
 const NOTE: &[u8] = b"compacted";
 
-/// The sizes after a compaction: until the file is twice as large, or the rows half as large, another one would gain nothing.
+/// The sizes after a rebuild: until the file is twice as large, or the rows half as large, another one would gain
+/// nothing.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     file: u64,
     rows: u64,
 }
 
-/// A point at which a herder may be killed.
+/// A point of a rebuild at which tests kill herder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Begun,
@@ -48,7 +49,7 @@ pub(super) enum Step {
     Removed,
 }
 
-/// The reason why a database was not compacted.
+/// The reason why a database was not rebuilt.
 #[derive(Debug, thiserror::Error)]
 enum Unfinished {
     #[error("{0}")]
@@ -59,7 +60,7 @@ enum Unfinished {
     Damaged(String),
 }
 
-/// Completes or undoes a compaction that a killed herder left unfinished.
+/// Completes or undoes a rebuild that a killed herder left unfinished.
 pub(super) fn settle(paths: &Paths) -> io::Result<()> {
     let copy = Paths::new(&paths.compacting()).sled();
     if paths.sled_before().exists() {
@@ -131,7 +132,7 @@ pub(super) fn at_start(
     }
 }
 
-/// Returns the approximate size of all rows in bytes, if the file is much larger.
+/// Returns the approximate size of all rows in bytes; `None` if the file is not much larger than that.
 fn due(db: &sled::Db, file: u64) -> sled::Result<Option<u64>> {
     let mut rows = 0;
     for tree in [Tree::Heads, Tree::Snapshots, Tree::Outbox, Tree::Meta, Tree::Memos] {

@@ -17,14 +17,14 @@ use super::{ExportError, disk, room};
 const SUFFIX: &str = ".jsonl.gz";
 const LACKING: &str = "-lacking.jsonl.gz";
 
-/// Number of complete exports kept.
+/// Number of complete daily exports that are kept.
 const KEEP: usize = 7;
 
-/// Number of incomplete exports kept besides: the newest, and one in case that is damaged.
+/// Number of incomplete daily exports that are kept besides: the newest, and one in case that is damaged.
 const KEEP_LACKING: usize = 2;
 
-/// Parses a file's name into date and completeness. Other files in the folder belong to people: they do not count,
-/// and are not removed.
+/// Parses the name of a daily export into its date and whether it is complete. Other files in the folder belong to
+/// people: they do not count, and are not removed.
 fn read_name(name: &str) -> Option<(&str, bool)> {
     let (date, whole) = match name.strip_suffix(LACKING) {
         Some(date) => (date, false),
@@ -34,7 +34,7 @@ fn read_name(name: &str) -> Option<(&str, bool)> {
     (parsed.to_string() == date).then_some((date, whole))
 }
 
-/// A daily export in its folder.
+/// A daily export that is kept in its folder.
 #[derive(Debug, Clone)]
 struct Kept {
     path: PathBuf,
@@ -42,7 +42,7 @@ struct Kept {
     whole: bool,
 }
 
-/// Returns the exports of a folder, oldest first; empty if there is no folder.
+/// Returns the daily exports in a folder, oldest first; empty if there is no folder.
 fn kept(dir: &Path) -> Vec<Kept> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut kept: Vec<Kept> = entries
@@ -62,7 +62,7 @@ pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
     kept(dir).pop().map(|kept| kept.path)
 }
 
-/// Writes today's export unless it exists.
+/// Writes today's export, unless it exists or there is no room.
 pub(super) async fn write(journal: &Journal, at: Timestamp) -> Result<Option<Exported>, ExportError> {
     let date = jiff::Timestamp::from_millisecond(at.as_millis())
         .map(|at| at.strftime("%Y-%m-%d").to_string())
@@ -93,8 +93,8 @@ pub(super) async fn write(journal: &Journal, at: Timestamp) -> Result<Option<Exp
     Ok(Some(exported))
 }
 
-/// Copies the newest export to `to`, unless it is there. The folder is not created: it may be the mount point of a
-/// disk that is not mounted.
+/// Copies the newest daily export to the folder `to`, unless it is there. The folder is not created: it may be the
+/// mount point of a disk that is not mounted.
 pub(super) fn copy(paths: &Paths, to: &Path) -> Result<(), ExportError> {
     let Some(newest) = newest(&paths.exports()) else { return Ok(()) };
     let name = newest.file_name().unwrap_or_default();
@@ -117,7 +117,7 @@ pub(super) fn copy(paths: &Paths, to: &Path) -> Result<(), ExportError> {
     })
 }
 
-/// Removes exports beyond the numbers kept.
+/// Removes daily exports beyond the numbers that are kept.
 fn rotate(dir: &Path) -> io::Result<()> {
     for old in surplus(kept(dir)) {
         fs::remove_file(old)?;
@@ -125,8 +125,8 @@ fn rotate(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the exports to remove: of the complete ones the oldest beyond [`KEEP`]; of the others those followed by a
-/// complete one, and the oldest.
+/// Returns the daily exports to remove: of the complete ones the oldest beyond [`KEEP`]; of the others those that a
+/// complete one follows, and the oldest.
 fn surplus(kept: Vec<Kept>) -> Vec<PathBuf> {
     let last_whole = kept.iter().rposition(|kept| kept.whole);
     let (mut whole, mut lacking, mut gone) = (Vec::new(), Vec::new(), Vec::new());

@@ -41,12 +41,13 @@ pub(super) fn free(path: &Path) -> io::Result<u64> {
 /// Space that a start needs, in bytes: sled's snapshot, a few of its segments, the first commits.
 const ROOM: u64 = 16 << 20;
 
-/// Returns true if there is less space than a start needs; false if the system does not tell.
+/// Returns true if the disk has less space than a start needs; false if the system does not tell.
 pub(super) fn is_short(dir: &Path) -> bool {
     free(dir).is_ok_and(|free| free < ROOM)
 }
 
-/// Creates the ballast unless it exists or would itself bring the disk below `keep_free`. Returns true if it exists.
+/// Creates the ballast (a file that is deleted when the disk is full), unless it exists or would itself bring the disk
+/// below `keep_free` bytes. Returns true if it exists.
 pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result<bool> {
     if bytes == 0 {
         return Ok(false);
@@ -65,7 +66,7 @@ pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result
     made.map(|()| true)
 }
 
-/// Creates a file of allocated blocks; where the file system cannot reserve them, they are written.
+/// Creates a file whose blocks are allocated on the disk; where the file system cannot reserve them, they are written.
 fn fill(path: &Path, bytes: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     if rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes).is_err() {
@@ -80,7 +81,7 @@ fn fill(path: &Path, bytes: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Deletes the ballast. Returns true if there was one.
+/// Deletes the ballast, to have its space on a full disk. Returns true if there was one.
 pub(super) fn release(file: &Path) -> io::Result<bool> {
     match fs::remove_file(file) {
         Ok(()) => Ok(true),
@@ -89,7 +90,7 @@ pub(super) fn release(file: &Path) -> io::Result<bool> {
     }
 }
 
-/// Syncs a folder's entries to disk.
+/// Syncs the list of a folder's entries to disk.
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }

@@ -21,25 +21,25 @@ use crate::outbox::Post;
 
 use super::{Entry, FleetEvent, Recorded, Stream};
 
-/// The version that is written.
+/// Version of the encoding that this herder writes.
 pub const VERSION: u32 = 1;
 
 /// The reason why stored text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A newer herder wrote it.
+    /// A newer herder wrote it, in a later encoding.
     #[error("it has encoding {found} and this herder reads up to {VERSION}; start the newer herder again")]
     Newer {
-        /// Its version.
+        /// Version of that encoding.
         found: u32,
     },
-    /// A newer herder wrote it, in the known encoding.
+    /// A newer herder wrote it, in the known encoding but with an unknown kind of event.
     #[error("it is of a kind that this herder does not know ({kind}); start the newer herder again")]
     Unknown {
-        /// The name of its kind.
+        /// Name of the unknown kind.
         kind: String,
     },
-    /// It is not valid.
+    /// The text is not valid JSON, or not of the expected shape.
     #[error("{0}")]
     Malformed(String),
 }
@@ -56,7 +56,8 @@ impl DecodeError {
     }
 }
 
-/// The names of all kinds of entries, as they stand in `type`, each once and in alphabetical order; `audit` is the audit trail's.
+/// Returns the names of all kinds of entries, as they stand in the JSON field `type`, each once and in alphabetical
+/// order; `audit` stands for the audit trail's.
 #[must_use]
 pub fn kinds() -> Vec<&'static str> {
     let mut kinds = [names::<Event>(), names::<FleetEvent>(), &["audit"]].concat();
@@ -65,13 +66,13 @@ pub fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// The names of an enum's variants, which serde gives to whoever asks for one that is not there.
+/// Returns the names of an enum's variants, as serde lists them in its error for an unknown variant.
 fn names<T: DeserializeOwned>() -> &'static [&'static str] {
     let unknown = MapDeserializer::<_, Names>::new(std::iter::once(("type", "")));
     T::deserialize(unknown).err().map_or(&[] as &[&str], |Names(names)| names)
 }
 
-/// The names that would have been known.
+/// The names of variants that serde's error lists.
 #[derive(Debug)]
 struct Names(&'static [&'static str]);
 
@@ -113,7 +114,7 @@ struct StoredEvent {
     entry: Entry,
 }
 
-/// The head of a recorded event.
+/// The fields that stand at the start of every recorded event, in any version.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct EventHead {
     pub(super) rev: u64,
@@ -121,19 +122,19 @@ pub(super) struct EventHead {
     pub(super) stream: Stream,
 }
 
-/// Reads the head of an event of any version.
+/// Reads the fields at the start of an event of any version.
 pub(super) fn event_head(text: &[u8]) -> Result<EventHead, DecodeError> {
     serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
 }
 
-/// The stream of an event, and its kind as [`kinds`] has it.
+/// The stream of an event, and the name of its kind as in [`kinds`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Labels {
     pub(super) stream: Stream,
     pub(super) kind: String,
 }
 
-/// Reads stream and kind of an event, without the rest of it.
+/// Reads the stream and the kind of an event, without the rest of it.
 pub(super) fn labels(text: &[u8]) -> Result<Labels, DecodeError> {
     #[derive(Deserialize)]
     struct Tagged {
@@ -160,7 +161,7 @@ pub(super) fn labels(text: &[u8]) -> Result<Labels, DecodeError> {
     Ok(Labels { stream, kind })
 }
 
-/// Builds an event's text without its head, on the caller's thread; [`event`] completes it.
+/// Builds an event's JSON without its revision, on the caller's thread; [`event`] completes it.
 pub(super) fn event_body(
     at: Timestamp,
     stream: &Stream,
@@ -169,7 +170,7 @@ pub(super) fn event_body(
     serde_json::to_vec(&EventBodyRef { at, stream, entry })
 }
 
-/// Completes an event's text.
+/// Completes the JSON of an event by its revision.
 pub(super) fn event(rev: u64, body: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut text = Vec::with_capacity(body.len() + 32);
@@ -178,7 +179,7 @@ pub(super) fn event(rev: u64, body: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns the stored text of a recorded event.
+/// Returns the JSON text under which a recorded event is stored.
 ///
 /// # Errors
 /// A value cannot be represented in JSON.
@@ -188,7 +189,7 @@ pub fn encode_event(recorded: &Recorded) -> Result<Vec<u8>, DecodeError> {
     Ok(event(recorded.rev, &body))
 }
 
-/// Parses an event.
+/// Parses the stored text of the event with the number `seq`.
 ///
 /// # Errors
 /// A newer version, or text that is not an event.
@@ -197,7 +198,7 @@ pub fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, DecodeError> {
     Ok(Recorded { seq, stream, rev, at, entry })
 }
 
-/// Returns the stored text of a post.
+/// Returns the JSON text under which a post is stored.
 ///
 /// # Errors
 /// A value cannot be represented in JSON.
@@ -205,7 +206,7 @@ pub fn encode_post(post: &Post) -> Result<Vec<u8>, DecodeError> {
     encode(post)
 }
 
-/// Parses a post.
+/// Parses the stored text of a post.
 ///
 /// # Errors
 /// A newer version, or text that is not a post.
@@ -220,12 +221,13 @@ struct Versioned<'a, T> {
     value: &'a T,
 }
 
-/// Returns the versioned text of any value that is an object.
+/// Returns a value as JSON with the version of the encoding; it must be an object.
 pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, DecodeError> {
     serde_json::to_vec(&Versioned { v: VERSION, value }).map_err(|e| DecodeError::json(&e))
 }
 
-/// Parses any versioned value. The version is parsed separately only if the value is not in the current one.
+/// Parses a value that [`encode`] wrote. The version is parsed separately only if the value cannot be read in the
+/// current one.
 pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeError> {
     let current = text.starts_with(b"{\"v\":1,");
     if !current {
@@ -237,7 +239,7 @@ pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeErr
     serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
 }
 
-/// Returns the greatest work id in an entry, so that ids are not assigned twice.
+/// Returns the greatest work id that occurs in an entry, so that ids are not assigned twice; 0 if there is none.
 pub(super) fn work_id(entry: &Entry) -> u64 {
     match entry {
         Entry::Agent(

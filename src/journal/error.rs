@@ -10,12 +10,12 @@ use super::room::NoRoom;
 /// The reason why a journal cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another herder holds the lock.
+    /// Another herder holds the lock on the journal's folder.
     #[error("{} is in use by {holder}; stop that one first, or give this one another data_dir", dir.display())]
     Held {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// The holder: process id, host and start time.
+        /// Description of the holder of the lock: process id, host and start time.
         holder: String,
     },
     /// The folder belongs to another user, who could put anything into it.
@@ -24,40 +24,40 @@ pub enum OpenError {
         dir.display()
     )]
     Stranger {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// Its owner's id.
+        /// User id of the owner.
         owner: u32,
     },
-    /// The folder contained a journal before, and now there is none.
+    /// The folder contained a journal earlier, and now there is none.
     #[error(
         "{} held a journal, but its database is gone or empty; herder does not start over silently. {advice}",
         dir.display()
     )]
     Vanished {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// The remedy.
+        /// The remedy, as text with shell commands.
         advice: String,
     },
-    /// sled cannot read its files, even without its snapshot.
+    /// sled cannot read the database's files, even without its snapshot.
     #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
     Damaged {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// sled's error.
+        /// sled's error message.
         cause: String,
-        /// The remedy.
+        /// The remedy, as text with shell commands.
         advice: String,
     },
-    /// A newer herder wrote it.
+    /// A newer herder wrote the journal, in a format that this one does not know.
     #[error(
         "the journal in {} has format {found} and this herder reads up to {known}; start the newer herder again", dir.display()
     )]
     Newer {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// Its format.
+        /// Format of the journal.
         found: u32,
         /// The newest known format.
         known: u32,
@@ -65,16 +65,16 @@ pub enum OpenError {
     /// An import into the folder was interrupted.
     #[error("an import into {} was not finished; run herder import again", dir.display())]
     Unfinished {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
     },
     /// The disk is full and no ballast is left to release.
     #[error("the disk of {} is full and there is nothing left to give up; free some space and start again", dir.display())]
     Full {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
     },
-    /// The disk cannot be written.
+    /// The disk of the folder is read-only.
     #[error(
         "the disk of {dir} is read-only, and herder writes down what it does before it does it. See the kernel's log (dmesg) \
          for the cause, make the disk writable again (mount -o remount,rw) and start herder again. Nothing is lost; \
@@ -82,17 +82,17 @@ pub enum OpenError {
         dir = dir.display()
     )]
     ReadOnly {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
     },
-    /// The system refused.
+    /// The operating system refused an action on the journal's files.
     #[error("cannot open the journal in {}: {what}: {source}", dir.display())]
     Io {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// The failed action.
+        /// The action that failed.
         what: &'static str,
-        /// The cause.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -100,14 +100,15 @@ pub enum OpenError {
 /// The reason why a batch was not committed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// The stream has another revision than the batch expects. Nothing of the batch is stored.
+    /// The stream has another revision than the batch expects: another writer was faster. Nothing of the batch is
+    /// stored.
     #[error("{stream} is at revision {found}, not {expected}")]
     Conflict {
-        /// The stream.
+        /// Name of the stream whose revision differs.
         stream: Stream,
         /// The revision that the batch expects.
         expected: u64,
-        /// The actual revision.
+        /// The stream's revision in the journal.
         found: u64,
     },
     /// The batch is invalid. Nothing of it is stored.
@@ -116,7 +117,7 @@ pub enum CommitError {
     /// The journal has failed; it is unknown whether this batch will exist after a restart.
     #[error("the journal cannot be written: {0}")]
     Failed(String),
-    /// The journal was closed.
+    /// The journal was closed before the commit.
     #[error("the journal is closed")]
     Closed,
 }
@@ -124,54 +125,54 @@ pub enum CommitError {
 /// The reason why something cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// sled failed.
+    /// sled failed to read.
     #[error("the database cannot be read: {}", super::refusal::plain(_0))]
     Store(#[from] sled::Error),
-    /// sled panicked.
+    /// sled panicked, which some damage causes.
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// sled failed or panicked, with a remedy.
     #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
     Refused {
-        /// The folder.
+        /// The journal's folder.
         dir: PathBuf,
-        /// sled's error, in plain words.
+        /// sled's error message, in plain words.
         cause: String,
-        /// The remedy.
+        /// The remedy, as text with shell commands.
         advice: String,
     },
-    /// A value is invalid.
+    /// A stored value cannot be parsed.
     #[error("{what} cannot be read: {source}")]
     Decode {
-        /// The value.
+        /// Description of the value, such as `event 17`.
         what: String,
-        /// The reason.
+        /// The reason why it cannot be parsed.
         source: DecodeError,
     },
     /// An archive cannot be read.
     #[error("the archive {} cannot be read: {why}", file.display())]
     Archive {
-        /// The archive file.
+        /// Path of the archive file.
         file: PathBuf,
-        /// The reason.
+        /// The reason why it cannot be read.
         why: String,
     },
     /// A stream lacks entries although the journal did not report that when it was opened.
     #[error("{missing} entries of {stream} are missing after revision {after}")]
     Incomplete {
-        /// The stream.
+        /// Name of the stream that lacks entries.
         stream: Stream,
         /// Number of missing entries.
         missing: u64,
         /// The last revision before the first missing one.
         after: u64,
     },
-    /// The journal was closed or has failed.
+    /// The journal was closed or has failed, so that it cannot be read.
     #[error("the journal is closed")]
     Closed,
 }
 
-/// The reason why retention or the daily export failed. Nothing is lost; it is tried again.
+/// The reason why maintenance (retention or the daily export) failed. Nothing is lost, and it is tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum MaintainError {
     /// The journal cannot be read, or an archive cannot be written.
@@ -188,12 +189,12 @@ pub enum MaintainError {
 /// The reason why an export was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The file cannot be written.
+    /// The export's file cannot be written.
     #[error("cannot write {}: {source}", file.display())]
     Io {
-        /// The file.
+        /// The file that cannot be written.
         file: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The journal cannot be read.
@@ -202,12 +203,12 @@ pub enum ExportError {
     /// The journal has failed or is closed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// The written file cannot be read back. It is removed.
+    /// The file was written but cannot be read back, and so was removed.
     #[error("{} was written and cannot be read back: {why}", file.display())]
     ReadBack {
-        /// The file.
+        /// The file that was removed.
         file: PathBuf,
-        /// The reason.
+        /// The reason why it cannot be read.
         why: String,
     },
     /// Another herder holds the folder, or it cannot be opened.
@@ -227,29 +228,29 @@ pub enum ImportError {
     /// A line of the export is damaged.
     #[error("line {line} of {}: {why}; nothing was imported", file.display())]
     Line {
-        /// The file.
+        /// The file of the export.
         file: PathBuf,
         /// The line's number, counted from 1.
         line: u64,
-        /// The damage.
+        /// The reason why the line is not valid.
         why: String,
     },
-    /// The file ends too early.
+    /// The export ends too early: its last line is missing.
     #[error("{} ends after line {line} without its last line, so a part is missing; nothing was imported", file.display())]
     Truncated {
-        /// The file.
+        /// The file of the export.
         file: PathBuf,
-        /// The last line.
+        /// Number of the last line, counted from 1.
         line: u64,
     },
     /// The file cannot be read, or the journal cannot be written.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// The failed action.
+        /// The action that failed.
         what: &'static str,
         /// The path of the file or folder.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The new database could not be written.

@@ -43,30 +43,30 @@ use super::{
     replay,
 };
 
-/// The version of the export's shape.
+/// Version of the format of exports.
 pub(super) const VERSION: u64 = 1;
 
 /// The result of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The file.
+    /// The file that was written.
     pub file: PathBuf,
-    /// Number of events in it.
+    /// Number of events in the export.
     pub events: u64,
-    /// Number of pending posts in it.
+    /// Number of pending posts in the export.
     pub posts: u64,
-    /// Events that it lacks, because no archive has them, or no readable one.
+    /// The events that the export lacks, because no archive has them, or no readable one.
     pub lacks: Vec<Span>,
 }
 
-/// The first line.
+/// The first line of an export: the origin and the extent of what follows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) journal: String,
     pub(super) format: u32,
     pub(super) version: String,
     pub(super) at: Timestamp,
-    /// The oldest event that is not in an archive.
+    /// Number of the oldest event that is not in an archive.
     pub(super) hot: u64,
     pub(super) last: Last,
 }
@@ -89,7 +89,7 @@ pub(super) struct SnapshotLine {
     pub(super) state: Box<RawValue>,
 }
 
-/// A post as stored, with the data needed to keep it.
+/// A post that this herder cannot read, as it is stored, with the data needed to store it again.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptPost {
     pub(super) network: NetworkName,
@@ -98,7 +98,7 @@ pub(super) struct KeptPost {
     pub(super) text: String,
 }
 
-/// The last line: the missing events.
+/// The last line of an export: the events that it lacks.
 #[derive(Debug, Serialize)]
 pub(super) struct EndLine<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -111,7 +111,7 @@ pub(super) struct MemoLine {
     pub(super) value: String,
 }
 
-/// Returns the name of a file while it is written.
+/// Returns the temporary name of an export while it is written.
 pub(super) fn unfinished(name: &str) -> String {
     format!(".{name}.tmp")
 }
@@ -165,13 +165,13 @@ pub async fn export_to(
     .await
 }
 
-/// Exports like [`export`], under the lock of retention that the caller holds.
+/// Exports like [`export`], for a caller that holds the lock against concurrent maintenance.
 pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
     let file = file.to_owned();
     written(journal, at, move |reader, header, captured| write_file(reader, header, captured, &file)).await
 }
 
-/// Captures the present state and writes it on a blocking thread.
+/// Captures the present state and passes it to be written on a blocking thread.
 async fn written(
     journal: &Journal,
     at: Timestamp,
@@ -202,7 +202,7 @@ fn write_file(
     write_whole(file, |out| write_lines(reader, header, captured, file, out))
 }
 
-/// Writes a file that is complete and can be read back, or absent.
+/// Writes a file under a temporary name and reads it back, so that it is complete or absent.
 pub(super) fn write_whole(
     file: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Exported, ExportError>,
@@ -240,12 +240,12 @@ pub(super) fn write_whole(
     result
 }
 
-/// Creates a file of mode 0600: it contains prompts and agents' output.
+/// Creates a file that only herder's user may read (mode 0600): it contains prompts and agents' output.
 pub(super) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// Writes lines and counts them.
+/// Writer of an export's lines, which counts them.
 pub(super) struct Lines<'a> {
     out: &'a mut dyn Write,
     file: &'a Path,
@@ -257,12 +257,12 @@ impl<'a> Lines<'a> {
         Self { out, file, count: 0 }
     }
 
-    /// Number of lines so far.
+    /// Returns the number of lines written so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Writes a pending post, also an unreadable one.
+    /// Writes a pending post, also one that this herder cannot read.
     pub(super) fn owed(&mut self, owed: &Owed) -> Result<(), ExportError> {
         match owed.post().map(|post| encoding::encode_post(&post)) {
             Some(Ok(text)) => self.line("post", owed.id.0, &String::from_utf8_lossy(&text)),

@@ -22,29 +22,29 @@ use super::staging::Changes;
 use super::store::Paths;
 use super::{ReadError, disk};
 
-/// Archives that did not fit the database and were set aside.
+/// Archives that do not belong to the database and so were set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aside {
-    /// The folder that contains them now.
+    /// Path of the folder that contains them now.
     pub folder: String,
-    /// Their events.
+    /// Numbers of the events in them.
     pub events: Span,
-    /// The last event of the database.
+    /// Number of the database's last event.
     pub ends: u64,
 }
 
-/// The agreement of an archive with the events that the database has too.
+/// Whether an archive and the database agree on the events that both have.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// It contains all of them, word for word.
+    /// The archive contains all those events, word for word.
     All,
-    /// It contains other events with the same numbers.
+    /// The archive contains other events with the same numbers.
     Others,
-    /// It lacks some of them, or cannot be read to its end.
+    /// The archive lacks some of those events, or cannot be read to its end.
     Unknown(ReadError),
 }
 
-/// Compares an archive with the database's events from seq `from` on.
+/// Compares an archive with the database, for the events from number `from` on.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -73,8 +73,8 @@ pub(super) fn held(reader: &Reader, archive: &Archive, from: u64) -> Result<Held
     })
 }
 
-/// Sets archives aside that do not fit, and returns them with those of earlier starts that people were not told of.
-/// Afterwards `last` is beyond every number that was ever used.
+/// Sets aside the archives that do not belong to the database, and returns them with those of earlier starts that
+/// people were not told of. Afterwards `last` is beyond every number that was ever used.
 ///
 /// # Errors
 /// The database or the folder cannot be read or written.

@@ -1,8 +1,9 @@
-//! The whole journal in the order of its numbers: out of archives, out of the database, and then as it grows.
+//! Follows the whole journal in the order of its event numbers: through archives, through the database, and then as it
+//! grows.
 //!
-//! A [`Follower`] reads as fast as it is asked and holds nothing but its place: whoever is slow keeps nobody waiting, and who
-//! waits for more sleeps until a commit. A number that holds nothing, or nothing that can be read, is said to be missing
-//! ([`Followed::Gap`]), so that whoever counts knows it.
+//! A [`Follower`] reads only when asked and holds nothing but its position, so that a slow reader delays no one, and
+//! one that waits for more sleeps until a commit. A number without an event, or without a readable one, is reported as
+//! missing ([`Followed::Gap`]), so that a reader who counts notices it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,38 +17,38 @@ use super::query::{self, Reader};
 use super::retention::blocking;
 use super::{ReadError, Recorded, Span, Stream, encoding};
 
-/// Entries that are looked at in one go: some ten milliseconds.
+/// Maximum number of entries that are examined for one page: some ten milliseconds.
 const LOOKED_AT_MAX: usize = 4_000;
 
-/// Text that is held in one go, in bytes; one entry more may be.
+/// Maximum length of the text of one page's entries, in bytes; the last entry may exceed it.
 const HELD_MAX: usize = 1024 * 1024;
 
-/// One step through the journal.
+/// One step of a reader through the journal: an entry, or a gap.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed {
-    /// An entry.
+    /// A recorded entry.
     Event(Box<Recorded>),
-    /// Under these numbers there is nothing, or nothing that can be read.
+    /// A range of numbers under which there is no entry, or none that can be read.
     Gap(Span),
 }
 
-/// Steps in the order of their numbers.
+/// Some steps of a reader through the journal, in the order of their numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// The steps.
+    /// The selected entries, and the gaps.
     pub steps: Vec<Followed>,
-    /// Everything up to this number has been looked at.
+    /// Number up to which everything has been examined.
     pub upto: u64,
-    /// There is no more on the disk for now.
+    /// True if there is nothing more on disk for now.
     pub is_end: bool,
 }
 
-/// Selects entries; what it does not select is passed over without being decoded.
+/// Selection of entries; the others are skipped without being decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Only entries of these streams.
+    /// The streams whose entries are selected; `None` for all.
     pub streams: Option<BTreeSet<Stream>>,
-    /// Only entries of these kinds ([`encoding::kinds`]).
+    /// The kinds of entries that are selected, as in [`encoding::kinds`]; `None` for all.
     pub kinds: Option<BTreeSet<String>>,
 }
 
@@ -63,7 +64,7 @@ impl Filter {
     }
 }
 
-/// A way through the journal.
+/// A reader that follows the journal from a given number, through archives and database, and then as it grows.
 #[derive(Debug)]
 pub struct Follower {
     journal: Journal,
@@ -71,11 +72,11 @@ pub struct Follower {
     grown: watch::Receiver<()>,
 }
 
-/// Place of a follower, and its filter.
+/// Position of a follower, and its filter.
 struct Way {
     next: u64,
     filter: Arc<Filter>,
-    /// The archive that is being read.
+    /// The archive that is being read, and its remaining lines.
     open: Option<(Archive, Lines)>,
 }
 
@@ -86,13 +87,13 @@ impl std::fmt::Debug for Way {
 }
 
 impl Journal {
-    /// The number of the last entry that is on the disk.
+    /// Returns the number of the last entry that is on disk.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.reader().durable()
     }
 
-    /// Goes through the journal from behind `after`.
+    /// Returns a reader of all entries after the number `after` that `filter` selects.
     #[must_use]
     pub fn follow(&self, after: u64, filter: Filter) -> Follower {
         let way = Way { next: after.saturating_add(1), filter: Arc::new(filter), open: None };
@@ -101,7 +102,7 @@ impl Journal {
 }
 
 impl Follower {
-    /// Waits until there is more than was looked at. `false`: the journal is closed.
+    /// Waits until the journal has more than was read. Returns `false` if the journal is closed.
     pub async fn grows(&mut self) -> bool {
         while self.journal.end() < self.way.next {
             if self.grown.changed().await.is_err() {
@@ -111,7 +112,8 @@ impl Follower {
         true
     }
 
-    /// The next steps, at most `limit`; it may be none although more follow, because few are looked at in one go.
+    /// Returns the next steps, at most `limit`. There may be none although more follow, because only so many entries
+    /// are examined at a time.
     ///
     /// # Errors
     /// The database or the folder of the archives cannot be read.
@@ -137,7 +139,7 @@ impl Follower {
     }
 }
 
-/// Steps while they are gathered.
+/// A page while it is collected, with its limits.
 struct Gathering {
     page: Page,
     limit: usize,
@@ -186,7 +188,7 @@ impl Way {
         Ok(page)
     }
 
-    /// Takes the entry of the next number, or passes it over.
+    /// Adds the entry with the number `seq` to the page, or skips it if the filter does.
     fn take(&mut self, seq: u64, text: &str, gathering: &mut Gathering) {
         gathering.gap(self.next, seq.saturating_sub(1));
         self.next = seq + 1;
@@ -229,7 +231,8 @@ impl Way {
         Ok(())
     }
 
-    /// Reads the archive that has the next number, up to `hot`, which the database has.
+    /// Reads from the archive that has the next number, up to the number `hot`, from which on the database has the
+    /// entries.
     fn out_of_archives(
         &mut self,
         reader: &Reader,

@@ -30,16 +30,16 @@ use super::{
     Recorded, Settings, Settled, Stream, Tally, Unreadable,
 };
 
-/// The receiver of posts after they are on disk.
+/// The receiver of posts after they are on disk: the outbox.
 pub trait PostSink: Send + Sync {
     /// Receives posts in the order of their commits. Called on the writer's thread: it must not block.
     fn accept(&self, posts: Vec<Post>);
 }
 
-/// The journal. Clones share the same journal.
+/// Handle of the journal. Clones share the same journal.
 ///
-/// When the last clone is dropped the writer finishes queued work and the lock is released. A [`PostSink`] that holds
-/// a clone keeps the journal open until [`Journal::close`].
+/// When the last clone is dropped the writer finishes queued work and the lock is released. A [`PostSink`] that holds a
+/// clone keeps the journal open until [`Journal::close`].
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
@@ -65,24 +65,24 @@ struct Inner {
     lock: Mutex<Option<Lock>>,
 }
 
-/// The connection to the writer.
+/// The way in which jobs reach the journal's writer.
 pub(super) enum Way {
-    /// The writer has a thread of its own.
+    /// The writer runs on a thread of its own and takes jobs from this channel.
     Thread(mpsc::Sender<Job>),
     /// The writer is in this process's memory, without a disk.
     Here(Box<Here>),
-    /// The writer is gone.
+    /// The writer has ended: nothing can be stored any more.
     Gone,
 }
 
 /// The writer's thread.
 pub(super) struct Thread {
     thread: JoinHandle<()>,
-    /// Closed by the thread when it ends.
+    /// Closed by the writer's thread when it ends, so that a wait for that can have a limit.
     over: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// The parts of a journal.
+/// The parts from which a journal's handle is made.
 pub(super) struct Parts {
     pub(super) way: Way,
     pub(super) thread: Option<Thread>,
@@ -268,7 +268,7 @@ impl Journal {
         self.ask(|done| Job::Settle(settled, done)).await?
     }
 
-    /// Returns the networks with pending posts. Blocks.
+    /// Returns the networks that have pending posts. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -276,7 +276,7 @@ impl Journal {
         self.guarded(|| self.0.reader.networks_owed())
     }
 
-    /// Loads a stream's state. Blocks.
+    /// Loads the state that a stream's entries make. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read.
@@ -284,8 +284,8 @@ impl Journal {
         self.guarded(|| replay::load(&self.0.reader, stream))
     }
 
-    /// Loads a stream's state, and fails if entries are missing: an agent that has forgotten that it was paused would
-    /// continue. Losses reported when the journal was opened are accepted. Blocks.
+    /// Loads a stream's state like [`Journal::load`], but fails if entries are missing: an agent that has forgotten
+    /// that it was paused would continue. Losses reported when the journal was opened are accepted. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read, or entries are missing.
@@ -323,7 +323,7 @@ impl Journal {
         tokio::task::spawn_blocking(move || read(&journal)).await
     }
 
-    /// Returns the memos with keys that begin with `prefix`, in the order of the keys. Blocks.
+    /// Returns the keys and values of the memos whose keys begin with `prefix`, in the order of the keys. Blocks.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -342,7 +342,8 @@ impl Journal {
         self.commit(Batch { memos, ..Batch::default() }).await.map(drop)
     }
 
-    /// Stores a sign of life, from which a later start computes herder's absence: one value that is overwritten.
+    /// Stores the time as a sign of life, from which a later start computes how long herder was down: one value that is
+    /// overwritten.
     ///
     /// # Errors
     /// The journal has failed or is closed.
@@ -383,7 +384,7 @@ impl Journal {
         self.guarded(|| self.0.reader.history(stream, limit, before))
     }
 
-    /// True if anything was ever recorded in a stream. One look-up in the database's cache.
+    /// Returns true if anything was ever recorded in a stream: one look-up in the database's cache.
     #[must_use]
     pub fn has(&self, stream: &Stream) -> bool {
         self.guarded(|| self.0.reader.head(stream)).is_ok_and(|head| head.rev > 0)
@@ -408,25 +409,25 @@ impl Journal {
         WorkId(self.0.work.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Returns a watch of the reason why the journal cannot be written any more.
+    /// Returns a receiver of the reason why the journal cannot be written any more; `None` while it can.
     #[must_use]
     pub fn failed(&self) -> watch::Receiver<Option<String>> {
         self.0.shown.failed.subscribe()
     }
 
-    /// Returns a watch of the disk's free bytes while they are fewer than `warn_free`.
+    /// Returns a receiver of the disk's free bytes while they are fewer than `warn_free`; `None` otherwise.
     #[must_use]
     pub fn disk_low(&self) -> watch::Receiver<Option<u64>> {
         self.0.shown.disk_low.subscribe()
     }
 
-    /// Counts of what is recorded.
+    /// Returns the counts of recorded sessions, restarts and evaluations, for `/metrics`.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.0.tally
     }
 
-    /// The numbers of this herder, which everybody who has the journal can add to.
+    /// Returns the counts and durations of this run, for `/metrics`, to which any holder of the journal can add.
     #[must_use]
     pub fn numbers(&self) -> &Arc<Numbers> {
         &self.0.shown.numbers
@@ -452,12 +453,12 @@ impl Journal {
         self.0.shown.set_sink(None);
     }
 
-    /// Runs a read; a failure of sled gets a remedy.
+    /// Runs a read of the database; a failure of sled is returned with a remedy.
     pub(super) fn guarded<T>(&self, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
         guarded(read).map_err(|error| self.advised(error))
     }
 
-    /// Adds a remedy to a failure of sled.
+    /// Adds a remedy to an error of sled.
     pub(super) fn advised(&self, error: ReadError) -> ReadError {
         let paths = self.paths();
         let refused =
@@ -481,7 +482,7 @@ impl Journal {
         &self.0.waiting
     }
 
-    /// Returns the channel to the writer's thread, if it has one.
+    /// Returns the channel to the writer's thread; `None` if the journal is in memory or closed.
     pub(super) fn writer(&self) -> Option<&mpsc::Sender<Job>> {
         match &self.0.way {
             Way::Thread(jobs) => Some(jobs),
@@ -489,7 +490,7 @@ impl Journal {
         }
     }
 
-    /// Returns the data folder.
+    /// Returns the path of the data folder, which contains the journal.
     #[must_use]
     pub fn data_dir(&self) -> &std::path::Path {
         &self.paths().dir
@@ -511,7 +512,7 @@ impl Journal {
         Arc::clone(&self.0.archive_readers)
     }
 
-    /// Sends a job to the writer and waits for its answer.
+    /// Sends a job to the writer, runs it there, and returns the result.
     pub(super) async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
         match &self.0.way {
             Way::Thread(jobs) => {
@@ -525,14 +526,14 @@ impl Journal {
     }
 }
 
-/// Runs a read and turns a panic into an error: sled panics on some damage.
+/// Runs a read of the database and turns a panic into an error: sled panics on some damage.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|panic| Err(ReadError::Damaged(refusal::panic_text(&*panic))))
 }
 
-/// Returns the log lines of a batch: the index of the write, its stream, the number of entries after it, and the
-/// line. Empty if the log level disables them.
+/// Returns the log lines of a batch, each with the index of the write, the stream, and the number of entries of the
+/// write after it. Empty if the log level disables such lines.
 fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
     if !log_line::is_read() {
         return Vec::new();

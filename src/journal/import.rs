@@ -22,7 +22,7 @@ use super::staging::Changes;
 use super::store::{self, Identity, Paths};
 use super::{ImportError, Memo, Settings, Snapshot, Span, Stream, disk, encoding, notes};
 
-/// Maximum number of lines and bytes in one transaction, and of events in one archive file. A transaction is in
+/// Maximum number of lines in one transaction of an import, and of events in one archive file. A transaction is in
 /// memory several times.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 1 << 20;
@@ -31,19 +31,19 @@ const FILE_EVENTS: u64 = 50_000;
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Number of events, archived ones included.
+    /// Number of imported events, archived ones included.
     pub events: u64,
-    /// Number of streams.
+    /// Number of imported streams.
     pub streams: u64,
-    /// Number of pending posts.
+    /// Number of imported pending posts.
     pub posts: u64,
     /// Number of events and posts that this herder cannot read. They are kept unchanged.
     pub unreadable: u64,
-    /// Events that the export lacks. The new journal does not report them again.
+    /// The events that the export lacks. The new journal does not report them again.
     pub lacks: Vec<Span>,
 }
 
-/// The result of checking an export.
+/// The result of checking an export before it is imported.
 #[derive(Debug)]
 pub(super) struct Checked {
     unreadable: u64,
@@ -93,7 +93,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-/// Reads the whole file to find damage, and counts the events and posts that this herder cannot read: these do not
+/// Reads a whole export to find damage, and counts the events and posts that this herder cannot read: these do not
 /// prevent the import.
 pub(super) fn check(file: &Path) -> Result<Checked, ImportError> {
     let (mut seq, mut unreadable, mut gaps) = (0, 0, Gaps::default());
@@ -140,7 +140,7 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Passes every line between the first and the last to `take`, and checks these two itself.
+/// Passes every line of an export between the first and the last to `take`, and checks these two itself.
 pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(Line<'_>) -> Result<(), String>,
@@ -209,7 +209,7 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
 }
 
-/// The fields of a post that are the same in every version.
+/// The fields of a stored post that are the same in every version.
 #[derive(Debug, Deserialize)]
 struct PostHead {
     network: NetworkName,
@@ -217,7 +217,7 @@ struct PostHead {
     confirmed_lines: u32,
 }
 
-/// The new journal while it is built.
+/// A new journal while an import builds it.
 struct Site<'a> {
     paths: &'a Paths,
     trees: Trees,

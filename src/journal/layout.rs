@@ -26,19 +26,20 @@ use crate::core::time::Timestamp;
 use super::Stream;
 use super::table::Table;
 
-/// Maximum length of one value, in bytes: a leaf has at most 20 of them (17, and 3 from a neighbour that is merged into it).
+/// Maximum length of one value of the database, in bytes. Longer ones are cut into chunks, since sled puts up to 20
+/// values into one page.
 pub(super) const CHUNK: usize = 6_000;
 
 /// Maximum length of an event, a post or a snapshot, in bytes: far above what their sources' bounds allow.
 pub(super) const VALUE_MAX: usize = 64 << 20;
 
-/// The chunk number of a post's confirmed lines: a post has fewer chunks than that.
+/// Number of the chunk that holds how many lines of a post are confirmed: no post has so many chunks.
 pub(super) const LINES: u16 = u16::MAX;
 
-/// The format of trees and keys.
+/// Number of the format of trees and keys, stored in the journal.
 pub(super) const FORMAT: u32 = 1;
 
-/// The trees, in the order of [`NAMES`].
+/// The trees of the database, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tree {
     Events,
@@ -50,10 +51,10 @@ pub(super) enum Tree {
     Memos,
 }
 
-/// Their names in sled.
+/// The trees' names in sled.
 pub(super) const NAMES: [&str; 7] = ["events", "index", "heads", "snapshots", "outbox", "meta", "memos"];
 
-/// The opened trees; by default they are in memory and empty.
+/// The opened trees of a journal; by default they are in memory and empty.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trees(pub(super) [Table; NAMES.len()]);
 
@@ -68,7 +69,7 @@ impl Trees {
         &self.0[tree as usize]
     }
 
-    /// Syncs changes to disk; `log` is sled's file.
+    /// Syncs all changes to disk; `log` is the path of sled's file.
     pub(super) fn sync(&self, log: &Path) -> io::Result<()> {
         let Table::Sled(tree) = self.get(Tree::Meta) else { return Ok(()) };
         tree.flush()?;
@@ -83,7 +84,7 @@ pub(super) fn event_key(seq: u64) -> [u8; 8] {
     seq.to_be_bytes()
 }
 
-/// Returns `base` with a chunk number; chunk 0 has the base alone.
+/// Returns the key of a chunk: `base` with the chunk's number, or `base` alone for chunk 0.
 pub(super) fn chunk_key(base: &[u8], n: u16) -> IVec {
     let mut key = Vec::with_capacity(base.len() + 2);
     key.extend_from_slice(base);
@@ -117,7 +118,7 @@ pub(super) fn outbox_key(network: &NetworkName, post: PostId) -> Vec<u8> {
     joined(network.as_str(), &post.0.to_be_bytes())
 }
 
-/// Reads the number at the start of `bytes`.
+/// Reads the big-endian number at the start of `bytes`; `None` if they are too few.
 pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(bytes.get(..8)?.try_into().ok()?))
 }
@@ -126,18 +127,18 @@ fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
     number(bytes.get(at..)?)
 }
 
-/// The end of a stream.
+/// The position at which a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Head {
-    /// Its last revision.
+    /// Revision of the last entry.
     pub(super) rev: u64,
-    /// The seq of its last entry.
+    /// Number of the last entry in the whole journal.
     pub(super) seq: u64,
-    /// The revision of its snapshot; 0 if there is none.
+    /// Revision of the stream's snapshot; 0 if there is none.
     pub(super) snapshot: u64,
-    /// Number of the snapshot's chunks.
+    /// Number of chunks of the snapshot.
     pub(super) chunks: u16,
-    /// Bytes of the entries since the snapshot, as far as written since the start. Not stored.
+    /// Size of the entries since the snapshot in bytes, as far as they were written since the start. Not stored.
     pub(super) tail: usize,
 }
 
@@ -169,25 +170,25 @@ impl Head {
     }
 }
 
-/// The end of the journal: the last numbers used.
+/// The end of the journal: the last numbers that were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Last {
-    /// The last seq.
+    /// Number of the last event.
     pub(super) seq: u64,
-    /// The last post id.
+    /// Id of the last post.
     pub(super) post: u64,
-    /// The greatest work id in any entry.
+    /// Greatest work id in any entry.
     pub(super) work: u64,
-    /// The time of the last batch.
+    /// Time of the last batch.
     pub(super) at: Timestamp,
 }
 
-/// Returns a stream's name in keys.
+/// Returns the name of a stream, as in the keys of the database.
 pub(super) fn stream_text(stream: &Stream) -> String {
     stream.to_string()
 }
 
-/// Cuts `value` into chunks and passes each with its key to `put`.
+/// Cuts `value` into chunks and passes each to `put` with its key, which begins with `base`.
 pub(super) fn chunked(base: &[u8], value: Vec<u8>, mut put: impl FnMut(IVec, IVec)) {
     if value.len() <= CHUNK {
         put(IVec::from(base), IVec::from(value));

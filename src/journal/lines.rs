@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 const HEAD: &str = "{\"crc\":\"";
 
-/// A line with a valid checksum.
+/// A line of an export or archive, with a valid checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// Its kind: `event`, `post`, …
+    /// Kind of the line: `event`, `post`, …
     pub(super) kind: &'a str,
-    /// Its number: seq, id or revision.
+    /// Number in the line: that of an event, id of a post or revision of a snapshot.
     pub(super) number: u64,
-    /// Its JSON text.
+    /// JSON text of the line.
     pub(super) text: &'a str,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn write(kind: &str, number: u64, text: &str) -> String {
     line
 }
 
-/// Parses a line without its line break.
+/// Parses a line without its line break, and checks its checksum.
 pub(super) fn parse(line: &str) -> Result<Line<'_>, String> {
     let foreign = || "it is not a line of a herder export".to_owned();
     let rest = line.strip_prefix(HEAD).ok_or_else(foreign)?;

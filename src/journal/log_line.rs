@@ -19,12 +19,12 @@ use crate::core::verdict::Verdict;
 use crate::core::watch::{Judgement, Why};
 use crate::core::work::{Actor, Work};
 
-/// One line of the log.
+/// A line of herder's log about a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogLine {
     /// True if a person may have to act (`warn`); `info` otherwise.
     is_warning: bool,
-    /// The message.
+    /// Text of the message, in English.
     message: String,
     session: Option<u64>,
     task: Option<u64>,
@@ -79,7 +79,7 @@ impl LogLine {
         self
     }
 
-    /// Writes the line. `revision` is the entry's position in its stream, counted from 1.
+    /// Writes the line to the log. `revision` is the entry's position in its stream, counted from 1.
     pub(super) fn write(&self, stream: &Stream, revision: u64) {
         let agent = match stream {
             Stream::Agent(name) => Some(name.as_str()),
@@ -96,10 +96,11 @@ impl LogLine {
     }
 }
 
-/// The lines' target: `HERDER_LOG=info,herder::journal=off` silences them.
+/// Log target of these lines: `HERDER_LOG=info,herder::journal=off` silences them.
 const TARGET: &str = "herder::journal";
 
-/// The level and the words of an entry's line, and the names of its fields, if it has one. The manual's table is made of it.
+/// Returns the level, the message and the names of the fields of an entry's log line, if the entry has one. The
+/// manual's table is made of this.
 #[must_use]
 pub fn line_of(entry: &Entry) -> Option<(&'static str, String, Vec<&'static str>)> {
     let LogLine { is_warning, message, session, task, account, outcome, by } = line(entry)?;
@@ -115,7 +116,7 @@ pub fn line_of(entry: &Entry) -> Option<(&'static str, String, Vec<&'static str>
     Some((if is_warning { "warn" } else { "info" }, message, fields))
 }
 
-/// True if the log level enables such lines.
+/// Returns true if the log level enables such lines.
 pub(super) fn is_read() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::INFO)
 }
@@ -302,7 +303,8 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
     Some(line)
 }
 
-/// The board's tasks; what an agent does with one is told by its own stream.
+/// Returns the log line of an event of the board, if it has one; an agent's dealings with a task are in the agent's own
+/// stream.
 fn board_line(event: &BoardEvent) -> Option<LogLine> {
     let whom = |to: &Option<AgentName>| {
         to.as_ref().map_or_else(|| "the next idle agent".to_owned(), ToString::to_string)
@@ -333,7 +335,8 @@ fn board_line(event: &BoardEvent) -> Option<LogLine> {
     Some(line)
 }
 
-/// Findings, and why nobody could judge. That all is well is said too often to be looked for.
+/// Returns the log line of an evaluation: a finding, or the reason why there is no verdict. An OK has none, as it is
+/// too frequent.
 fn evaluated(judgement: &Judgement) -> Option<LogLine> {
     match judgement {
         Judgement::Verdict(Verdict::Ok) => None,
@@ -462,13 +465,14 @@ fn cap_name(cap: &Cap) -> String {
     format!("cap of {} for its {}", word(&cap.unit), word(&cap.window))
 }
 
-/// Appends the words of others to a message, if there are any.
+/// Appends text of another program to a message, if there is any.
 fn told(message: &str, said: &str) -> String {
     let said = quoted(said);
     if said.is_empty() { message.to_owned() } else { format!("{message}: {said}") }
 }
 
-/// Reduces text of others to one line without control characters. It is not cut here: the log's redactor must see it whole.
+/// Reduces text of another program to one line without control characters. It is not cut here: the log's redactor must
+/// see it whole.
 fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !crate::core::unseen::is_hidden(*c)).collect()

@@ -10,10 +10,10 @@ use super::handle::{Journal, guarded};
 use super::retention::blocking;
 use super::{ReadError, Recorded, Stream, archive};
 
-/// Maximum number of archives read per query: some hundred thousand events, and some seconds.
+/// Maximum number of archives that one query reads: some hundred thousand events, and some seconds.
 const FILES: usize = 10;
 
-/// Maximum number of unreadable entries skipped per query: each costs an attempt.
+/// Maximum number of unreadable entries that one query skips: each costs an attempt.
 const UNREADABLE_MAX: u64 = 1_000;
 
 /// Maximum number of concurrent queries that read archives.
@@ -22,22 +22,22 @@ pub(super) const READERS: usize = 2;
 /// The result of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looked<G> {
-    /// The value accumulated from the entries.
+    /// The value that the query's `take` accumulated from the entries.
     pub gathered: G,
-    /// True if the beginning of the stream was reached: there are no older entries.
+    /// True if the beginning of the stream was reached, so that there are no older entries.
     pub whole: bool,
     /// Number of existing entries that could not be read and were left out.
     pub unreadable: u64,
 }
 
-/// The position that a backward read reached.
+/// The position that reading a stream backwards has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// The caller has enough.
+    /// The position at which the caller had enough.
     Enough,
     /// The beginning of the stream.
     Beginning,
-    /// This revision; older entries may be elsewhere.
+    /// This revision; older entries may be in archives.
     Revision(u64),
 }
 
@@ -78,8 +78,8 @@ impl Journal {
         .await
     }
 
-    /// Gives the entries of all streams to `take`, the newest first, until that has enough or the database has no more; archives
-    /// are not read. Gives back what `take` has made of `gathered`.
+    /// Passes the entries of all streams to `take`, newest first, until it has enough or the database has no more, and
+    /// returns the accumulated `gathered`. Archives are not read.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -112,7 +112,7 @@ impl Journal {
     }
 }
 
-/// A query in progress.
+/// A query in progress, backwards through a stream.
 struct Looking<G, T> {
     gathered: G,
     take: T,
@@ -120,7 +120,8 @@ struct Looking<G, T> {
 }
 
 impl<G, T: FnMut(&mut G, Recorded) -> ControlFlow<()>> Looking<G, T> {
-    /// Handles the next older entry, if it is readable. Returns whether more are wanted.
+    /// Passes the next older entry to the query, or counts it as unreadable if it is `None`. Returns whether more are
+    /// wanted.
     fn at(&mut self, recorded: Option<Recorded>) -> ControlFlow<()> {
         if let Some(recorded) = recorded {
             return (self.take)(&mut self.gathered, recorded);

@@ -19,41 +19,42 @@ use super::unseen::Unseen;
 use super::writer::{Job, Shown, Writer};
 use super::{Batch, CommitError, OpenError, Receipt, Settings, Settled};
 
-/// The data that outlives herder: a new journal can be opened on it.
+/// The data of a journal in memory, which outlives a herder that is killed in a test: a new journal can be opened on
+/// it.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Trees);
 
-/// A step of a journal in memory.
+/// A step of a journal in memory at which a test can kill herder.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<'a> {
-    /// A batch will be stored.
+    /// The batch is about to be stored.
     Commits(&'a Batch),
-    /// The batch is stored, and the caller does not know yet.
+    /// The batch is stored, and the caller has not been told yet.
     Committed(&'a Batch, &'a Receipt),
-    /// Changes of posts will be stored.
+    /// The changes of posts are about to be stored.
     Settles(&'a [Settled]),
-    /// The changes are stored, and the caller does not know yet.
+    /// The changes of posts are stored, and the caller has not been told yet.
     Settled(&'a [Settled]),
 }
 
-/// An observer of steps. Returns true if herder lives on.
+/// An observer that a test passes: called at each step, it returns false to kill herder there.
 pub type Onlooker = dyn Fn(Step<'_>) -> bool + Send + Sync;
 
-/// The writer of a journal in memory.
+/// The writer of a journal in memory, which runs each job at once.
 pub(super) struct Here {
     writer: Mutex<Writer>,
     onlooker: Arc<Onlooker>,
 }
 
 impl Here {
-    /// Runs a job at once.
+    /// Runs a job of the writer at once, on the caller's thread.
     pub(super) fn run<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
         let (done, mut answer) = oneshot::channel();
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).do_now(job(done));
         answer.try_recv().map_err(|_| CommitError::Closed)
     }
 
-    /// Calls the observer; never returns if herder ends here.
+    /// Passes a step to the observer; never returns if the observer kills herder there.
     pub(super) async fn step(&self, step: Step<'_>) {
         if !(self.onlooker)(step) {
             std::future::pending::<()>().await;

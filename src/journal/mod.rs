@@ -111,18 +111,18 @@ pub use room::NoRoom;
 pub use salvage::{Salvaged, salvage};
 pub use tally::{AgentCounts, Cause, Tally, VERDICTS};
 
-/// Size of the ballast beside the database, in bytes: on a full disk sled cannot even open, so that something has to
-/// be deleted first.
+/// Size of the ballast beside the database, in bytes. It is deleted when the disk is full, since sled then cannot even
+/// open.
 pub const BALLAST: u64 = 64 << 20;
 
-/// The location and the limits of a journal.
+/// The location of a journal, and its limits.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Its folder, created if missing.
+    /// The journal's folder, created if missing.
     pub dir: PathBuf,
-    /// The limits on its history.
+    /// Limits on the history in the database: number and age of events.
     pub history: config::History,
-    /// herder's version, for exports and messages.
+    /// Version of herder, for exports and messages.
     pub version: String,
     /// Size of the ballast in bytes; [`BALLAST`] except in tests.
     pub ballast: u64,
@@ -144,81 +144,81 @@ impl Settings {
     }
 }
 
-/// The findings when a journal was opened.
+/// Facts found when a journal was opened.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Opening {
-    /// True if there was none, and it was created.
+    /// True if there was no journal, and one was created.
     pub fresh: bool,
     /// True if a torn sled snapshot was moved away; this loses nothing.
     pub repaired: bool,
     /// True if the disk was full, and the ballast was released to open the journal.
     pub ballast_released: bool,
-    /// Revisions that were acknowledged and are not in the database.
+    /// Streams of which acknowledged revisions are not in the database.
     pub missing: Vec<Missing>,
     /// Archives that do not belong to the database and were set aside. Reported by every start until
     /// [`Journal::told_aside`] is committed.
     pub aside: Option<Aside>,
-    /// The last sign of life: the time of the last batch, [`Journal::live`] included.
+    /// Time of the last sign of life of the herder before: the last batch, or [`Journal::live`].
     pub last_commit: Option<Timestamp>,
 }
 
-/// A stream that lacks its acknowledged end.
+/// A stream whose last acknowledged entries are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// The stream.
+    /// Name of the stream.
     pub stream: Stream,
-    /// The last acknowledged revision.
+    /// Revision of the stream's last entry that was acknowledged as stored.
     pub expected: u64,
-    /// The last existing revision.
+    /// Revision of the stream's last entry that exists.
     pub found: u64,
 }
 
-/// One decision, stored as a whole or not at all.
+/// The entries, posts, snapshots and memos of one decision, stored as a whole or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// The time of the decision.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// Entries, by stream.
+    /// Entries to append, by stream.
     pub writes: Vec<Write>,
-    /// Pending posts; the journal assigns their ids. [`crate::outbox::Body::Lines`] and
+    /// Posts to deliver; the journal assigns their ids. [`crate::outbox::Body::Lines`] and
     /// [`crate::outbox::Body::Looked`] are passed on but not stored.
     pub posts: Vec<Post>,
-    /// States from which the next start continues.
+    /// States of streams, from which the next start continues.
     pub snapshots: Vec<Snapshot>,
-    /// Memos of networks.
+    /// Values that networks need after a restart.
     pub memos: Vec<Memo>,
 }
 
-/// Entries for one stream.
+/// Entries to append to one stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
-    /// The stream.
+    /// Name of the stream.
     pub stream: Stream,
-    /// The revision that it must have; `None` for any.
+    /// Revision that the stream must have; `None` for any.
     pub expected_rev: Option<u64>,
-    /// The entries, in order.
+    /// The entries in order.
     pub entries: Vec<Entry>,
 }
 
 /// A stream's state at one of its revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The stream.
+    /// Name of the stream.
     pub stream: Stream,
-    /// The revision after which it is the state.
+    /// Revision up to which the state includes the stream's entries.
     pub rev: u64,
     /// The state as JSON, see [`Aggregate`].
     pub state: Vec<u8>,
 }
 
-/// Valid data in a journal that this herder cannot read, because a newer version wrote it. It is kept unchanged.
+/// Data in a journal that this herder cannot read, because a newer version wrote it. It is kept unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The fleet's entries, by seq.
+    /// Numbers of such events of the fleet.
     pub events: BTreeSet<u64>,
-    /// Pending posts.
+    /// Ids of such pending posts.
     pub posts: BTreeSet<PostId>,
-    /// The version that wrote the last of them, if known.
+    /// Version of herder that wrote the last of them, if known.
     pub version: Option<String>,
 }
 
@@ -226,9 +226,9 @@ pub struct Unreadable {
 /// handled. The last value of a key counts; there is no history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memo {
-    /// Its key: `<what>/<network>/…`, at most [`MEMO_KEY_MAX`] bytes.
+    /// Key of the value: `<what>/<network>/…`, at most [`MEMO_KEY_MAX`] bytes.
     pub key: String,
-    /// JSON, at most [`MEMO_MAX`] bytes; `None` deletes it.
+    /// The value as JSON, at most [`MEMO_MAX`] bytes; `None` deletes it.
     pub value: Option<String>,
 }
 
@@ -238,29 +238,29 @@ pub const MEMO_KEY_MAX: usize = 200;
 /// Maximum length of a [`Memo`]'s value, in bytes: one value of the database.
 pub const MEMO_MAX: usize = layout::CHUNK;
 
-/// The result of a line with an id of its network: stored with the decision, so that a line that is fetched again
-/// after an absence is handled once.
+/// The result of a chat message that has an id on its network: stored with the decision, so that a message which is
+/// fetched again after an absence is handled only once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// The agent that it was for.
+    /// The agent that the message was for; `None` if it was for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// The task or message that it became.
+    /// Number of the task or message for an agent that it became; `None` if it became none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
-    /// The place in which it was said, as in the audit trail.
+    /// The channel in which it was written, as in the audit trail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl Heard {
-    /// Returns the key prefix of a network's lines.
+    /// Returns the prefix of the keys under which the results of a network's messages are stored.
     #[must_use]
     pub fn prefix(network: &NetworkName) -> String {
         format!("heard/{network}/")
     }
 
-    /// Returns the memo of the line with the id `message`.
+    /// Returns the memo that stores this result for the message with the id `message`.
     #[must_use]
     pub fn memo(&self, network: &NetworkName, message: &str) -> Memo {
         let value = serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned());
@@ -271,50 +271,50 @@ impl Heard {
 /// The confirmation that a batch is on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
-    /// The revision of each write's stream after it.
+    /// Revision of each write's stream after the batch, in the order of [`Batch::writes`].
     pub revs: Vec<u64>,
-    /// The posts, with their ids.
+    /// The posts of the batch, with their ids.
     pub posts: Vec<Post>,
-    /// True if a stream of the batch has a long tail since its snapshot: the next batch should contain one.
+    /// True if a stream of the batch has many entries since its snapshot, so that the next batch should contain one.
     pub snapshot_due: bool,
 }
 
-/// A delivered post, or a delivered part of one.
+/// The delivery of a post, whole or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmed {
-    /// The network.
+    /// The network that confirmed it.
     pub network: NetworkName,
-    /// The post.
+    /// Id of the post.
     pub post: PostId,
-    /// Number of its delivered lines; `None` for all, which removes it.
+    /// Number of the post's lines that are delivered; `None` for all, which removes it.
     pub lines: Option<u32>,
 }
 
-/// A collapsed backlog: one line replaces posts that nobody will read.
+/// A collapsed backlog: one line takes the place of many pending posts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collapsed {
-    /// The line, in the row of the last post that it replaces.
+    /// The line, which takes the place of the last post that it replaces.
     pub line: Post,
-    /// The other posts that it replaces, which are removed.
+    /// Ids of the other posts that it replaces, which are removed.
     pub left_out: Vec<PostId>,
 }
 
-/// The end of pending posts.
+/// A way in which pending posts are done with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settled {
-    /// They were delivered.
+    /// A post, or a part of one, was delivered.
     Delivered(Confirmed),
-    /// A line replaces them.
+    /// Several posts were replaced by one line.
     Collapsed(Box<Collapsed>),
 }
 
-/// A sequence of events with one owner.
+/// A sequence of entries with one writer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Stream {
-    /// The fleet: its agents and accounts.
+    /// Events of the fleet: its agents, accounts and board.
     Fleet,
-    /// One agent.
+    /// Events of one agent.
     Agent(AgentName),
     /// The audit trail of commands.
     Audit,
@@ -363,19 +363,19 @@ impl From<Stream> for String {
     }
 }
 
-/// A link of one person's two identities: a Discord user and a services account.
+/// The link of a person's Discord user and account with a network's services, made by `link`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tie {
-    /// The Discord user's id.
+    /// Id of the Discord user.
     pub user: String,
-    /// The network of the account.
+    /// The network of the services account.
     pub network: NetworkName,
-    /// The account.
+    /// Name of the services account.
     pub account: String,
 }
 
 impl Tie {
-    /// True if it concerns that account. Services compare accounts without case.
+    /// Returns true if the link is with this services account. Services compare names without case.
     #[must_use]
     pub fn is_of(&self, network: &NetworkName, account: &str) -> bool {
         self.network == *network && self.account.eq_ignore_ascii_case(account)
@@ -388,156 +388,156 @@ impl Tie {
 pub enum FleetEvent {
     /// An agent was added, or added again after it was removed.
     AgentAdded {
-        /// The agent.
+        /// Name of the agent.
         agent: AgentName,
     },
     /// An agent was removed. As long as `bot.toml` names it, that does not bring it back.
     AgentRemoved {
-        /// The agent.
+        /// Name of the agent.
         agent: AgentName,
     },
-    /// The section of an agent in `bot.toml`, as it was last read.
+    /// An agent's section in `bot.toml` was read.
     Configured {
         /// The agent's settings in the file.
         spec: Box<AgentSpec>,
     },
-    /// An agent's section is gone from `bot.toml`.
+    /// An agent's section is not in `bot.toml` any more.
     LeftOut {
-        /// The agent.
+        /// Name of the agent.
         agent: AgentName,
     },
-    /// The costs of a removed agent are kept.
+    /// The usage of a removed agent is kept, for the caps that it shared.
     BooksKept {
-        /// The agent.
+        /// Name of the agent.
         agent: AgentName,
-        /// Its usage.
+        /// Usage of the agent by hour and day.
         books: Box<Books>,
     },
     /// A shared cap is used in part, or reached.
     CapNear {
         /// The account of the agents; `None` for all agents.
         account: Option<AccountName>,
-        /// The warning that was given.
+        /// The cap with the level of the warning; 100 % or more if it is reached.
         warned: Warned,
     },
-    /// A person let agents go on past a shared cap.
+    /// A person lets agents continue past a shared cap.
     CapWaived {
         /// The account of the agents; `None` for all agents.
         account: Option<AccountName>,
-        /// The cap that applies instead.
+        /// The cap with its raised limit.
         waived: Waived,
     },
-    /// An account's agents are paused.
+    /// An account was closed, so that its agents are paused.
     AccountBlocked {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
-        /// The reason: billing, auth or budget.
+        /// Reason for closing it: billing, auth or budget.
         category: Category,
-        /// The agent whose failure showed it.
+        /// The agent whose failure closed it.
         agent: AgentName,
     },
     /// A person opened an account again.
     AccountOpened {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
-        /// The person.
+        /// The person who opened it.
         by: Actor,
     },
-    /// The usage limit of an account is reached, or still is: nothing of it begins.
+    /// The usage limit of an account is reached, or still is, so that none of its sessions starts.
     AccountExhausted {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
-        /// The agent whose failure showed it.
+        /// The agent whose failure closed it.
         agent: AgentName,
-        /// The end of the limit, if the runtime stated it.
+        /// End of the limit, if the runtime reported it.
         resets_at: Option<Timestamp>,
-        /// The time from which one agent may try.
+        /// Time from which one agent may probe the account; `None`: a person decides.
         probe_at: Option<Timestamp>,
-        /// The time at which people are asked whether one may try.
+        /// Time at which people are asked whether one agent may probe; `None` if they are not asked.
         ask_at: Option<Timestamp>,
     },
-    /// People were asked whether an account goes on.
+    /// People were asked whether an agent may probe an account.
     AccountAsked {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
     },
-    /// A person let one agent of a closed account through, which is to show whether it works.
+    /// A person lets one agent of a closed account start, which shows whether the account works.
     AccountTried {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
-        /// The reason for which it was closed.
+        /// Reason why the account was closed.
         category: Category,
-        /// The agent that tries.
+        /// The agent that probes.
         agent: AgentName,
-        /// The person.
+        /// The person who allowed it.
         by: Actor,
     },
-    /// An agent has shown that its account works: the others go on.
+    /// An agent has shown that its account works, which is open again for the others.
     AccountProved {
-        /// The account.
+        /// Name of the account.
         account: AccountName,
-        /// The agent.
+        /// The agent that has shown it.
         agent: AgentName,
     },
-    /// Something happened on the task board.
+    /// An event of the task board occurred.
     Board {
-        /// The event.
+        /// The event of the board.
         event: BoardEvent,
     },
-    /// A supervisor panicked.
+    /// The supervisor of an agent panicked.
     SupervisorPanicked {
-        /// The supervisor's agent.
+        /// The agent of that supervisor.
         agent: AgentName,
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
     },
-    /// A person showed to be both a Discord user and the owner of a services account.
+    /// A person has proved to be both a Discord user and the owner of a services account.
     Linked {
-        /// The two identities.
+        /// The Discord user and the services account.
         tie: Tie,
-        /// Their name on Discord.
+        /// Name of the person on Discord.
         name: String,
         /// The person who gave the code as proof.
         by: Actor,
     },
-    /// Such a tie was undone.
+    /// A link between a Discord user and a services account was removed.
     Unlinked {
-        /// The link.
+        /// The link that was removed.
         tie: Tie,
-        /// The person who removed it.
+        /// The person who removed the link.
         by: Actor,
     },
-    /// The wall clock was set: what is measured by its own length is moved along with it.
+    /// The wall clock was set: recorded times that waits are measured from were moved along.
     ClockSet {
-        /// The change in ms; negative if it was set back.
+        /// Milliseconds by which the clock was set forward; negative if it was set back.
         by: i64,
     },
-    /// herder started.
+    /// herder was started.
     Started {
-        /// Its version.
+        /// Version of herder.
         version: String,
     },
-    /// herder went down on purpose.
+    /// herder shut down on purpose.
     Stopped,
 }
 
-/// One accepted command, with its author.
+/// An accepted command, for the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// The author.
+    /// The person who gave the command.
     pub by: Actor,
-    /// The place: channel, `private` or `local`.
+    /// The place where it was given: a channel, `private` or `local`.
     pub place: String,
-    /// The agent that it was for, if any.
+    /// The agent that the command was for; `None` if it was for none.
     #[serde(default)]
     pub agent: Option<AgentName>,
-    /// The command's verb.
+    /// Name of the command.
     pub verb: String,
-    /// The text, redacted and bounded.
+    /// Text of the command, redacted and of bounded length.
     pub text: String,
 }
 
-/// An entry of any stream.
+/// An entry of any stream of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
@@ -549,17 +549,17 @@ pub enum Entry {
     Audit(AuditEntry),
 }
 
-/// A recorded entry.
+/// An entry as it is recorded, with its position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its position in the whole journal, counted from 1 without gaps.
+    /// Number in the whole journal, counted from 1 without gaps.
     pub seq: u64,
-    /// Its stream.
+    /// The stream that it belongs to.
     pub stream: Stream,
-    /// Its position in its stream, counted from 1 without gaps.
+    /// Revision: the number in its stream, counted from 1 without gaps.
     pub rev: u64,
-    /// The time.
+    /// Time of the decision that recorded it.
     pub at: Timestamp,
-    /// The entry.
+    /// The entry itself.
     pub entry: Entry,
 }

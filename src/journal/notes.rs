@@ -8,27 +8,28 @@ use serde::{Deserialize, Serialize};
 use super::layout::{Last, Tree, Trees};
 use super::{MEMO_MAX, Memo};
 
-/// Prefix of their keys.
+/// Prefix of the keys of the journal's own memos.
 pub(super) const PREFIX: &str = "journal/";
 
-/// Key of the archives that were set aside, until people are told. It concerns this folder, so that exports lack it.
+/// Key of the memo about archives that were set aside, until people are told. It concerns this folder, so that exports
+/// lack it.
 pub(super) const ASIDE: &str = "journal/aside";
 
-/// Key of the events that are missing and must not be reported.
+/// Key of the memo about events that are missing and must not be reported again.
 pub(super) const SKIPPED: &str = "journal/skipped";
 
-/// Key of the versions of herder that wrote the journal, each with its start.
+/// Key of the memo about the versions of herder that wrote the journal.
 const VERSIONS: &str = "journal/versions";
 
-/// Maximum number of versions remembered: years of updates, in one value.
+/// Maximum number of versions that are remembered: years of updates, in one value.
 const VERSIONS_MAX: usize = 40;
 
-/// A range of events, both ends included.
+/// A range of event numbers, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
-    /// The first event.
+    /// Number of the first event.
     pub first: u64,
-    /// The last event.
+    /// Number of the last event.
     pub last: u64,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// Formats spans for people; of many only the first.
+/// Formats ranges of event numbers for people; of many only the first.
 #[must_use]
 pub fn listed(spans: &[Span]) -> String {
     const MOST: usize = 8;
@@ -74,7 +75,7 @@ pub(super) fn without(spans: Vec<Span>, known: &[Span]) -> Vec<Span> {
     left
 }
 
-/// Finds gaps in a sequence of numbers.
+/// A finder of gaps in an ascending sequence of event numbers.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     last: u64,
@@ -90,13 +91,13 @@ impl Gaps {
         self.last = self.last.max(seq);
     }
 
-    /// Records the end: all numbers up to this one should exist.
+    /// Records the end of the sequence: all numbers up to `last` should have come.
     pub(super) fn end(&mut self, last: u64) {
         self.at(last.saturating_add(1));
     }
 }
 
-/// A version of herder, with the last event and post before it began to write.
+/// A version of herder, with the last event and the last post before it began to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
     version: String,
@@ -114,7 +115,7 @@ impl Versions {
         read(trees, VERSIONS)
     }
 
-    /// Records that `version` writes from here on. Returns the memo to store, if that is new.
+    /// Records that `version` writes from here on. Returns the memo to store; `None` if it wrote before.
     pub(super) fn begins(&mut self, version: &str, last: Last) -> Option<Memo> {
         if self.0.last().is_some_and(|written| written.version == version) {
             return None;
@@ -124,18 +125,18 @@ impl Versions {
         Some(memo(VERSIONS, self))
     }
 
-    /// Returns the version that wrote an event.
+    /// Returns the version that wrote an event; `None` if it is not known.
     pub(super) fn of_event(&self, seq: u64) -> Option<&str> {
         self.0.iter().rev().find(|written| written.event < seq).map(|written| &*written.version)
     }
 
-    /// Returns the version that wrote a post.
+    /// Returns the version that wrote a post; `None` if it is not known.
     pub(super) fn of_post(&self, id: u64) -> Option<&str> {
         self.0.iter().rev().find(|written| written.post < id).map(|written| &*written.version)
     }
 }
 
-/// Reads a note; the default if it is missing or invalid.
+/// Reads one of the journal's own memos; the default if it is missing or invalid.
 pub(super) fn read<T: DeserializeOwned + Default>(trees: &Trees, key: &str) -> sled::Result<T> {
     let Some(text) = trees.get(Tree::Memos).get(key)? else { return Ok(T::default()) };
     Ok(serde_json::from_slice(&text).unwrap_or_else(|error| {
@@ -144,7 +145,7 @@ pub(super) fn read<T: DeserializeOwned + Default>(trees: &Trees, key: &str) -> s
     }))
 }
 
-/// Builds the memo of a note. One that is too long for a value is dropped: notes are only a convenience.
+/// Builds one of the journal's own memos. A value that is too long is dropped: these memos are only a convenience.
 pub(super) fn memo<T: Serialize>(key: &str, value: &T) -> Memo {
     let text = serde_json::to_string(value).ok().filter(|text| text.len() <= MEMO_MAX);
     Memo { key: key.to_owned(), value: text }

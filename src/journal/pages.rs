@@ -16,7 +16,7 @@ use super::layout::{Tree, number};
 const SEGMENT: usize = 512 << 10;
 const SEGMENT_HEADER: usize = 20;
 
-/// Kinds of messages.
+/// Numbers by which sled marks the kinds of messages in its file.
 const CAP: u8 = 2;
 const FREE: u8 = 4;
 const NODE: u8 = 8;
@@ -27,22 +27,23 @@ type Key = Vec<u8>;
 
 type Row = (Key, Vec<u8>);
 
-/// The newest version of each row of a tree, with the lsn at which it was written; `None` if it was removed.
+/// The newest version of each row of a tree, with the position in sled's log at which it was written; `None` if the row
+/// was removed.
 type Newest = BTreeMap<Key, (u64, Option<Vec<u8>>)>;
 
-/// The rows of one tree.
+/// The rows of one tree, recovered from sled's file.
 pub(super) type Rows = BTreeMap<Key, Vec<u8>>;
 
-/// The recovered rows.
+/// The rows recovered from sled's file.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     rows: HashMap<usize, Newest>,
-    /// Number of stretches of the file without a readable message.
+    /// Number of stretches of the file that contain no readable message.
     pub(super) damaged: u64,
 }
 
 impl Found {
-    /// Takes the rows of a tree.
+    /// Takes the recovered rows of a tree.
     pub(super) fn take(&mut self, tree: Tree) -> Rows {
         let rows = self.rows.remove(&(tree as usize)).unwrap_or_default();
         rows.into_iter().filter_map(|(key, (_, value))| Some((key, value?))).collect()
@@ -60,14 +61,14 @@ impl Found {
     }
 }
 
-/// A page, as far as it is known.
+/// A page of sled's tree, as far as its messages were read.
 struct Page {
     lo: Key,
     prefix: Key,
     rows: HashSet<(usize, Key)>,
 }
 
-/// Reads sled's whole file, in the order in which it was written.
+/// Reads sled's whole file, in the order in which it was written, without sled.
 pub(super) fn read(log: &Path) -> io::Result<Found> {
     let file = File::open(log)?;
     let mut found = Found::default();
@@ -111,7 +112,8 @@ fn read_segment(file: &File, n: u64, buf: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Returns the lsn of a segment, from its header or from the first message that states it.
+/// Returns the log position of a segment of the file, from its header or from the first message that states it; `None`
+/// if neither can be read.
 fn first_lsn(segment: &[u8]) -> Option<u64> {
     let header = segment.get(..SEGMENT_HEADER)?;
     let crc = u32::from_le_bytes(header[..4].try_into().ok()?) ^ u32::MAX;
@@ -123,7 +125,7 @@ fn first_lsn(segment: &[u8]) -> Option<u64> {
     any.map(|(message, _)| message.segment * SEGMENT as u64)
 }
 
-/// A message with a valid checksum.
+/// A message in sled's file, with a valid checksum.
 struct Message<'a> {
     kind: u8,
     segment: u64,
@@ -132,7 +134,8 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads the message at a position. Returns it with its end.
+    /// Reads the message at position `at` of a segment, and returns it with the position of its end. `number`: the
+    /// segment that it must name, if known.
     fn read(segment: &'a [u8], at: usize, number: Option<u64>) -> Option<(Self, usize)> {
         let whole = segment.get(at..)?;
         let crc = u32::from_le_bytes(whole.get(..4)?.try_into().ok()?) ^ u32::MAX;
@@ -152,15 +155,15 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The result of reading a segment.
+/// The result of reading a segment's messages.
 struct Messages {
-    /// Number of stretches that cannot be read.
+    /// Number of stretches of the segment that cannot be read.
     damaged: u64,
-    /// True if one of them reaches the segment's end.
+    /// True if one of those stretches reaches the segment's end.
     lost_at_end: bool,
 }
 
-/// Passes the messages of a segment to `take`.
+/// Passes the readable messages of a segment to `take`, with their positions.
 fn each_message(segment: &[u8], number: u64, take: &mut dyn FnMut(usize, Message<'_>)) -> Messages {
     let (mut at, mut damaged) = (SEGMENT_HEADER, 0);
     let mut lost = false;
@@ -244,7 +247,7 @@ fn take(found: &mut Found, pages: &mut HashMap<u64, Page>, lsn: u64, message: Me
 const TREES: [Tree; 7] =
     [Tree::Events, Tree::Index, Tree::Heads, Tree::Snapshots, Tree::Outbox, Tree::Meta, Tree::Memos];
 
-/// Parses a page, with its rows if it is a leaf.
+/// Parses a page of sled's tree, with its rows if it is a leaf.
 fn node(body: &[u8]) -> Option<(Page, Vec<Row>)> {
     let (mut rest, prefix, lo, _) = node_head(body)?;
     let prefix = lo.get(..prefix)?.to_vec();
@@ -264,12 +267,13 @@ fn node(body: &[u8]) -> Option<(Page, Vec<Row>)> {
     Some((page, rows))
 }
 
-/// Returns the end of a page; empty if it has none.
+/// Returns the key at which a page of sled's tree ends; empty if it has no end.
 fn page_end(body: &[u8]) -> Option<Key> {
     node_head(body).map(|(.., hi)| hi.to_vec())
 }
 
-/// Returns the rest after the head, the length of the prefix, the first key, and the key after the last.
+/// Returns the parts of a page's head: the bytes after it, the length of the keys' common prefix, the first key, and
+/// the key after the last.
 fn node_head(body: &[u8]) -> Option<(Bytes<'_>, usize, &[u8], &[u8])> {
     let mut rest = Bytes(body);
     let (_next, _merging_child, _merging) = (rest.number()?, rest.number()?, rest.byte()?);
@@ -278,7 +282,7 @@ fn node_head(body: &[u8]) -> Option<(Bytes<'_>, usize, &[u8], &[u8])> {
     Some((rest, prefix, lo, hi))
 }
 
-/// Returns the tree of a row.
+/// Returns the tree that a row belongs to, judged by its key and value.
 fn tree_of(key: &[u8], value: &[u8]) -> Option<Tree> {
     if key.first() == Some(&0) {
         return matches!(key.len(), 8 | 10).then_some(Tree::Events).filter(|_| number(key).is_some());
@@ -299,7 +303,7 @@ fn tree_of(key: &[u8], value: &[u8]) -> Option<Tree> {
     }
 }
 
-/// sled's own encoding of numbers and bytes.
+/// A reader of sled's own encoding of numbers and bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

@@ -1,4 +1,5 @@
-//! A batch becomes text on its caller's thread, so that JSON is not written on the writer's, and what is too large is refused there.
+//! Converts a batch to JSON on its caller's thread, so that the writer's thread does not have to, and refuses what is
+//! too large.
 
 use crate::outbox::{Body, Post};
 
@@ -6,7 +7,7 @@ use super::layout::VALUE_MAX;
 use super::writer::{Prepared, PreparedWrite};
 use super::{Batch, CommitError, MEMO_KEY_MAX, MEMO_MAX, Write, encoding, tally};
 
-/// Builds a batch's JSON, on the caller's thread.
+/// Converts a batch to JSON, on the caller's thread, so that the writer only has to store it.
 pub(super) fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
     let at = batch.at;
     let mut bytes = 0;

@@ -17,12 +17,13 @@ use super::layout::{
 use super::look_back::Reached;
 use super::{ReadError, Recorded, Stream, archive, encoding, notes};
 
-/// Reads the trees and the archives.
+/// Reader of the database's trees and of the archives.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     trees: Trees,
     archives: PathBuf,
-    /// The last seq that is on disk. sled shows a transaction before that, but readers must not see it earlier.
+    /// Number of the last event that is on disk. sled shows a transaction before that, but readers must not see it
+    /// earlier.
     durable: Arc<AtomicU64>,
 }
 
@@ -48,12 +49,12 @@ impl Reader {
         Ok(value.and_then(|value| Head::decode(&value)).unwrap_or_default())
     }
 
-    /// Returns the seq of the oldest event that is not in an archive.
+    /// Returns the number of the oldest event that is not in an archive.
     pub(super) fn first_seq(&self) -> Result<Option<u64>, ReadError> {
         Ok(self.trees.get(Tree::Events).first()?.and_then(|(key, _)| number(&key)))
     }
 
-    /// Reads an event of the database.
+    /// Reads the event with the number `seq` from the database; `None` if it is not there.
     pub(super) fn event(&self, seq: u64) -> Result<Option<Recorded>, ReadError> {
         let events = self.trees.get(Tree::Events);
         let Some(first) = events.get(event_key(seq))? else { return Ok(None) };
@@ -69,7 +70,7 @@ impl Reader {
         decode_event(seq, &text).map(Some)
     }
 
-    /// Returns the seq of the first entry of a stream from revision `rev` on, if the database has any.
+    /// Returns the number of the first entry of a stream from revision `rev` on, if the database has any.
     pub(super) fn seq_from(&self, stream: &Stream, rev: u64) -> Result<Option<u64>, ReadError> {
         let text = stream_text(stream);
         let range = index_key(&text, rev)..=index_key(&text, u64::MAX);
@@ -77,7 +78,7 @@ impl Reader {
         Ok(first.and_then(|(_, seq)| number(&seq)))
     }
 
-    /// Returns all streams.
+    /// Returns all streams with the positions of their ends.
     pub(super) fn heads(&self) -> Result<Vec<(Stream, Head)>, ReadError> {
         let mut heads = Vec::new();
         for item in self.trees.get(Tree::Heads).iter() {
@@ -88,8 +89,8 @@ impl Reader {
         Ok(heads)
     }
 
-    /// Passes the stored text of the database's events from seq `from` to `upto` to `take`. The rest of an event with
-    /// lost chunks is passed as a JSON string, so that a line of an archive stays a line of JSON.
+    /// Passes the stored text of the database's events numbered `from` to `upto` to `take`. What is left of an event
+    /// with lost chunks is passed as a JSON string, so that it can stay a line of an archive.
     pub(super) fn each_text(
         &self,
         from: u64,
@@ -134,7 +135,7 @@ impl Reader {
         Ok(first.and_then(|(key, _)| rev_of(&key)))
     }
 
-    /// Passes every entry of a stream from revision `from` on to `take` with its seq, archives first; or the reason
+    /// Passes every entry of a stream from revision `from` on to `take` with its number, archives first; or the reason
     /// why an entry or a part of an archive cannot be read. An error returned by `take` stops it.
     pub(super) fn each(
         &self,
@@ -164,8 +165,8 @@ impl Reader {
         Ok(())
     }
 
-    /// True if a missing event with a known position was archived between the two reads: then the archives have it
-    /// and all before. Otherwise it is lost.
+    /// Returns true if an event that was not found was moved to an archive between two reads: then the archives have
+    /// it. Otherwise it is lost.
     fn was_moved(&self, seq: u64) -> Result<bool, ReadError> {
         Ok(self.first_seq()?.is_none_or(|first| first > seq))
     }
@@ -196,7 +197,8 @@ impl Reader {
         Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
-    /// Gives the database's entries of all streams, newest first, until `take` has enough. Those that cannot be read are left out.
+    /// Passes the database's entries of all streams to `take`, newest first, until it has enough. Unreadable ones are
+    /// left out.
     pub(super) fn back_over_all(
         &self,
         take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
@@ -248,14 +250,14 @@ impl Reader {
         Ok(history)
     }
 
-    /// Returns the networks' memos with keys that begin with `prefix`.
+    /// Returns the memos whose keys begin with `prefix`, without the journal's own.
     pub(super) fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
         let mut memos = memos(&self.trees, prefix)?;
         memos.retain(|(key, _)| !key.starts_with(notes::PREFIX));
         Ok(memos)
     }
 
-    /// Returns the networks with pending posts.
+    /// Returns the networks that have pending posts.
     pub(super) fn networks_owed(&self) -> Result<Vec<NetworkName>, ReadError> {
         let name = |prefix: Vec<u8>| {
             let text = prefix.strip_suffix(&[0]).map(String::from_utf8_lossy).unwrap_or_default();
@@ -327,7 +329,7 @@ fn network_prefixes(trees: &Trees) -> Result<Vec<Vec<u8>>, ReadError> {
     Ok(prefixes)
 }
 
-/// A post as stored.
+/// A pending post as it is stored, not yet parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owed {
     pub(super) network: NetworkName,
@@ -337,7 +339,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    /// Parses it; `None` if this herder cannot, which must not hold the others back.
+    /// Parses the post; `None` if this herder cannot, which must not hold the others back.
     pub(super) fn post(&self) -> Option<Post> {
         match encoding::decode_post(&self.text) {
             Ok(post) => Some(Post { id: self.id, confirmed_lines: self.lines, ..post }),
@@ -401,7 +403,7 @@ fn each_owed(
     Ok(())
 }
 
-/// Turns an unreadable entry into `None`, for callers that skip it.
+/// Turns the error of an unreadable entry into `None`, for callers that skip it.
 pub(super) fn readable<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
     match read {
         Err(reason @ ReadError::Decode { .. }) => {

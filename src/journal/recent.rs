@@ -21,22 +21,22 @@ use super::notes::Span;
 use super::staging::Changes;
 use super::store::Paths;
 
-/// Maximum size of one of the two files, in bytes: tens of thousands of events.
+/// Maximum size of either of the two files, in bytes: tens of thousands of events.
 const MOST: u64 = 32 << 20;
 
-/// The open file.
+/// The open file with the second copy of the newest events.
 #[derive(Debug)]
 pub(super) struct Recent {
     paths: Paths,
     journal: String,
-    /// `None` if it could not be written; then it is left alone until the next start.
+    /// The open file; `None` if it could not be written, and then not before the next start.
     file: Option<File>,
     size: u64,
     last: u64,
 }
 
 impl Recent {
-    /// Opens the file to append. It is optional: herder works without it.
+    /// Opens the file to append. The copy is optional: herder works without it.
     pub(super) fn open(paths: &Paths, journal: &str, last: u64) -> Self {
         let mut recent =
             Self { paths: paths.clone(), journal: journal.to_owned(), file: None, size: 0, last };
@@ -44,7 +44,7 @@ impl Recent {
         recent
     }
 
-    /// Appends the events of a group.
+    /// Appends the events of a stored group of changes.
     pub(super) fn add(&mut self, changes: &Changes) {
         let mut texts: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         for (key, chunk) in &changes.0[Tree::Events as usize] {
@@ -93,7 +93,7 @@ impl Recent {
     }
 }
 
-/// Returns the events of both files that belong to `journal`. Unreadable lines are left out.
+/// Returns the events of both files that belong to `journal`, by number. Unreadable lines are left out.
 pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, String>> {
     let mut events = BTreeMap::new();
     let (mut own, mut end) = (false, u64::MAX);
@@ -116,7 +116,7 @@ pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, Str
     Ok(events)
 }
 
-/// Returns true if some of these events have a second copy in the folder, which a salvage finds.
+/// Returns true if some of these events have a second copy in the folder, which `export --salvage` finds.
 #[must_use]
 pub fn stand_twice(dir: &Path, journal: &str, events: &[Span]) -> bool {
     let found = read(&Paths::new(dir), journal).unwrap_or_default();

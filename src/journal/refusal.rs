@@ -8,7 +8,7 @@ use super::daily;
 use super::error::in_words;
 use super::store::Paths;
 
-/// Describes sled's error, without its stack.
+/// Describes sled's error in words, without its stack trace.
 pub(super) fn plain(error: &sled::Error) -> String {
     match error {
         sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -26,7 +26,7 @@ pub(super) fn plain(error: &sled::Error) -> String {
     }
 }
 
-/// Describes a panic. sled's own message is for its developers and goes to the log.
+/// Describes a panic of sled in words. sled's own message is for its developers and goes to the log.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()

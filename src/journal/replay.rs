@@ -24,9 +24,9 @@ use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
 use super::query::Reader;
 use super::{Entry, FleetEvent, ReadError, Stream, Tie, encoding};
 
-/// A state that is built from a stream's entries alone.
+/// A state that is built from the entries of one stream alone.
 pub trait Aggregate: Default + Serialize + DeserializeOwned {
-    /// Applies one entry. Entries of other kinds are ignored.
+    /// Applies one entry that was recorded at `at`. Entries of other kinds are ignored.
     fn apply_entry(&mut self, entry: &Entry, at: Timestamp);
 }
 
@@ -39,59 +39,59 @@ impl Aggregate for Agent {
     }
 }
 
-/// An account whose agents are paused.
+/// An account that was closed by a failure, so that its agents are paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// The reason: billing, auth or budget.
+    /// Reason for closing it: billing, auth or budget.
     pub category: Category,
-    /// The agent whose failure showed it.
+    /// The agent whose failure closed it.
     pub agent: AgentName,
-    /// The time since which that is so.
+    /// Time at which it was closed.
     pub since: Timestamp,
 }
 
-/// A person's opening of an account that was closed for its agents.
+/// The opening of a closed account by a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
-    /// The time.
+    /// Time at which it was opened.
     pub at: Timestamp,
-    /// The person.
+    /// The person who opened it.
     pub by: Actor,
 }
 
 /// The fleet's state, built from its stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetState {
-    /// The existing agents.
+    /// Names of the existing agents.
     pub roster: BTreeSet<AgentName>,
     /// Agents that a person removed while `bot.toml` names them: the file does not bring them back.
     pub removed: BTreeSet<AgentName>,
-    /// The agents' sections of `bot.toml` at the last read.
+    /// The agents' sections of `bot.toml`, as last read.
     #[serde(default)]
     pub configured: BTreeMap<AgentName, AgentSpec>,
-    /// Accounts whose agents are paused.
+    /// Accounts that are closed after a billing, login or budget failure.
     pub blocked: BTreeMap<AccountName, Blocked>,
-    /// The last opening of each account that was closed: earlier failures of agents do not count any more.
+    /// The last opening of each account that was closed: failures of agents before that do not count any more.
     #[serde(default)]
     pub opened: BTreeMap<AccountName, Opened>,
-    /// Closed accounts for which one agent has to try first.
+    /// Closed accounts that one agent must probe before the others continue.
     #[serde(default)]
     pub gates: BTreeMap<AccountName, Gate>,
-    /// The time at which an account was last shown to work after its gate was closed.
+    /// Time at which each account was last shown to work after it was closed.
     #[serde(default)]
     pub proved: BTreeMap<AccountName, Timestamp>,
-    /// Links between Discord users and services accounts.
+    /// Links between Discord users and services accounts, one per person and account.
     #[serde(default)]
     pub ties: BTreeSet<Tie>,
-    /// The shared usage of agents.
+    /// Usage of removed agents, and state of the shared caps.
     #[serde(default)]
     pub ledger: Ledger,
-    /// The task board.
+    /// State of the task board.
     #[serde(default)]
     pub board: Arc<Board>,
-    /// The time of herder's last start.
+    /// Time of herder's last start.
     pub started: Option<Timestamp>,
-    /// True if it shut down in order since.
+    /// True if herder has shut down on purpose since its last start.
     pub stopped: bool,
 }
 
@@ -103,7 +103,8 @@ impl FleetState {
         blocked.chain(opened).chain(self.proved.values_mut()).for_each(|at| *at = at.moved(by));
     }
 
-    /// Returns by how many ms the clock is behind the recorded times.
+    /// Returns by how many milliseconds the wall clock lies behind the fleet's recorded times, as a negative number;
+    /// `None` if it does not.
     #[must_use]
     pub fn clock_behind(&self, now: Timestamp) -> Option<i64> {
         let gates = self.gates.values().map(|gate| gate.since);
@@ -209,14 +210,14 @@ impl Aggregate for FleetState {
     }
 }
 
-/// A loaded state with its position.
+/// A state loaded from the journal, with its position in its stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded<S> {
-    /// The state.
+    /// The state itself.
     pub state: S,
-    /// The revision of the state, which the next write expects; 0 if the stream is empty.
+    /// Revision up to which the state is built, which the next write expects; 0 if the stream is empty.
     pub rev: u64,
-    /// Number of missing entries.
+    /// Number of the stream's entries that are missing in the state.
     pub missing: u64,
     /// The last revision before the first missing one; `rev` if none is missing.
     pub whole: u64,
@@ -230,7 +231,7 @@ pub(super) struct SnapshotHeader {
     pub(super) crc: u32,
 }
 
-/// Reads a snapshot's bytes; `None` if there is none, or the writer is just replacing it.
+/// Reads the snapshot of a stream, with its revision; `None` if there is none, or the writer is just replacing it.
 pub(super) fn snapshot(trees: &Trees, stream: &Stream) -> Result<Option<(u64, Vec<u8>)>, ReadError> {
     let text = stream_text(stream);
     let tree = trees.get(Tree::Snapshots);
@@ -251,7 +252,7 @@ pub(super) fn snapshot(trees: &Trees, stream: &Stream) -> Result<Option<(u64, Ve
     Ok(None)
 }
 
-/// Builds a stream's state.
+/// Builds the state of a stream from its snapshot and the entries since.
 ///
 /// # Errors
 /// One of its entries, or an archive on the way, cannot be read.
@@ -259,7 +260,7 @@ pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loa
     build(reader, stream, &mut |_, error| Err(error)).map(|(loaded, _)| loaded)
 }
 
-/// Builds a stream's state from its readable entries, and returns the seqs of the unreadable ones.
+/// Builds the state of a stream from its readable entries, and returns the numbers of the unreadable ones.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -280,8 +281,8 @@ pub(super) fn load_readable<S: Aggregate>(
     })
 }
 
-/// Builds a state. For an unreadable entry `unread` returns an error to stop, its seq if it belongs to the stream, or
-/// `None` if that is unknown.
+/// Builds the state of a stream. For an unreadable entry `unread` returns an error to stop, the entry's number if it
+/// belongs to the stream, or `None` if that is unknown.
 fn build<S: Aggregate>(
     reader: &Reader,
     stream: &Stream,

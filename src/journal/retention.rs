@@ -24,21 +24,22 @@ use super::{
 /// Maximum number of events in one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
 const FILE_EVENTS: u64 = 50_000;
 
-/// Maximum number of events removed from the database in one group, so that commits wait for no more than that.
+/// Maximum number of events that are removed from the database in one group of jobs, so that commits wait for no more
+/// than that.
 const FORGET_EVENTS: u64 = 1_000;
 
-/// The fraction of the retention by which it has to be exceeded before an archive is written: a fiftieth, so that
+/// Divisor of the retention: events are archived once the retention is exceeded by this part of it, a fiftieth, so that
 /// hourly maintenance does not write a file each hour.
 const SLACK: u64 = 50;
 
 /// The result of maintenance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Maintained {
-    /// Number of archived events.
+    /// Number of events that were archived.
     pub archived: u64,
     /// Today's export, if it was written now.
     pub exported: Option<Exported>,
-    /// Set if archives or the export were skipped for lack of disk space.
+    /// The lack of disk space because of which archives or the export were skipped; `None` if none were.
     pub no_room: Option<NoRoom>,
     /// Events that no archive has, or no readable one.
     pub lacks: Vec<Span>,
@@ -50,7 +51,8 @@ impl Journal {
     /// every hour; overlapping calls do nothing.
     ///
     /// # Errors
-    /// Something could not be read or written. Independent steps were done; nothing is lost, and the next call tries again.
+    /// Something could not be read or written. Independent steps were done; nothing is lost, and the next call tries
+    /// again.
     pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
         let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
         self.ask(Job::LookAtDisk).await?;
@@ -72,7 +74,7 @@ impl Journal {
         archived.and(looked).and(exported).map(|()| done)
     }
 
-    /// Missing archives are found by the files' names alone; the daily export reads the others' content.
+    /// Looks for events that no archive has, by the names of the files alone; the daily export reads their content.
     async fn look_for_gaps(&self, done: &mut Maintained) -> Result<(), MaintainError> {
         let reader = self.reader().clone();
         done.lacks = blocking(move || {
@@ -157,8 +159,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Completes an archive that was finished just before herder was killed: removes its events from the database
-    /// after comparing them word for word.
+    /// Completes an archiving whose file was finished just before herder was killed: removes the events from the
+    /// database after comparing them word for word.
     async fn finish_forgetting(&self) -> Result<(), MaintainError> {
         while let Some(first) = self.first_seq().await? {
             let reader = self.reader().clone();
@@ -187,7 +189,7 @@ impl Journal {
         blocking(move || reader.first_seq()).await
     }
 
-    /// Removes events up to and including `last` from the database, in portions.
+    /// Removes the events up to and including number `last` from the database, in portions.
     async fn forget(&self, last: u64) -> Result<(), MaintainError> {
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= last) {
             let upto = last.min(first + FORGET_EVENTS - 1);
@@ -200,7 +202,8 @@ impl Journal {
     }
 }
 
-/// Runs blocking work on files and trees on a thread for it. A panic of sled, which some damage causes, becomes an error.
+/// Runs blocking work on files and trees on a thread for such work. A panic of sled, which some damage causes, becomes
+/// an error.
 pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
@@ -214,7 +217,7 @@ pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'sta
     }
 }
 
-/// Returns the last seq beyond the retention, if there are enough such events.
+/// Returns the number of the last event beyond the retention; `None` if there are too few to archive.
 fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Result<Option<u64>, ReadError> {
     let (Some(first), last) = (reader.first_seq()?, reader.durable()) else { return Ok(None) };
     let count = (last + 1).saturating_sub(first);
@@ -237,7 +240,7 @@ fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Res
     Ok(cut)
 }
 
-/// Returns the streams whose state needs events up to `cut`.
+/// Returns the streams whose state cannot be built without events up to number `cut`.
 fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
     let mut held = HashSet::new();
     for (stream, seq) in tails(reader)? {
@@ -248,13 +251,14 @@ fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
     Ok(held)
 }
 
-/// Returns the oldest event that a state needs, except for the states of `beyond`.
+/// Returns the number of the oldest event that a stream's state needs beside its snapshot, leaving out the streams in
+/// `beyond`.
 fn oldest_needed(reader: &Reader, beyond: &HashSet<Stream>) -> Result<Option<u64>, ReadError> {
     let needed = tails(reader)?.into_iter().filter(|(stream, _)| !beyond.contains(stream));
     Ok(needed.map(|(_, seq)| seq).min())
 }
 
-/// Returns the first event after the snapshot of each stream with a state.
+/// Returns for each stream with a state the number of the first event after its snapshot.
 fn tails(reader: &Reader) -> Result<Vec<(Stream, u64)>, ReadError> {
     let mut tails = Vec::new();
     for (stream, head) in reader.heads()? {

@@ -8,17 +8,17 @@ use std::path::Path;
 use super::disk;
 use super::store::Paths;
 
-/// The space that maintenance needs, with the part that has to stay free, and the available space, in bytes.
+/// Disk space that maintenance lacked: needed and available, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom {
-    /// The needed space.
+    /// Number of bytes needed, including those that have to stay free.
     pub needed: u64,
-    /// The available space.
+    /// Number of bytes available.
     pub free: u64,
 }
 
-/// Returns how many of the files of the sizes `may_go` have to be removed, in this order, so that a new one of
-/// `needed` bytes fits and `keep_free` stays free.
+/// Returns how many of the files with the sizes `may_go` have to be removed, in this order, so that a new one of
+/// `needed` bytes fits and `keep_free` bytes stay free.
 ///
 /// # Errors
 /// There is not enough room even then.
@@ -28,19 +28,20 @@ pub(super) fn to_go(may_go: &[u64], needed: u64, free: u64, keep_free: u64) -> R
     (0..=may_go.len()).find(|gone| room(*gone) >= needed).ok_or(NoRoom { needed, free })
 }
 
-/// Estimates the size of an export: the last one's, if known, but at least that of the archives that go into it.
+/// Estimates the size of an export in bytes: that of the last one, if known, but at least that of the archives that go
+/// into it, and a tenth more.
 pub(super) fn of_export(paths: &Paths, last: Option<u64>) -> u64 {
     let archives: u64 = sizes(&paths.archives()).iter().sum();
     let guess = last.map_or(archives.saturating_add(of_database(paths)), |last| last.max(archives));
     guess.saturating_add(guess / 10)
 }
 
-/// Estimates the size of an archive: that of the largest so far.
+/// Estimates the size of an archive in bytes: that of the largest so far.
 pub(super) fn of_archive(paths: &Paths) -> u64 {
     sizes(&paths.archives()).into_iter().max().unwrap_or_else(|| of_database(paths))
 }
 
-/// Estimates the compressed size of the database: JSON shrinks to less than a quarter.
+/// Estimates the compressed size of the database in bytes: JSON shrinks to less than a quarter.
 fn of_database(paths: &Paths) -> u64 {
     paths.log().metadata().map_or(0, |log| log.len() / 4)
 }

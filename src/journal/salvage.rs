@@ -22,10 +22,10 @@ use super::replay::SnapshotHeader;
 use super::store::{self, Identity, Paths};
 use super::{ExportError, Exported, Settings, Span, Stream, archive, daily, encoding, import, recent};
 
-/// The result of a salvage.
+/// The result of a salvage: reading what can be read of a damaged database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
-    /// The export.
+    /// The export that was written.
     pub exported: Exported,
     /// Number of unreadable places in the database.
     pub damaged: u64,
@@ -57,7 +57,7 @@ pub fn salvage(settings: &Settings, file: Option<&Path>, at: Timestamp) -> Resul
     Ok(Salvaged { exported, damaged })
 }
 
-/// The data recovered from the pages.
+/// The data recovered from the database and from its second copies.
 struct Salvage {
     header: Header,
     events: BTreeMap<u64, String>,
@@ -98,7 +98,7 @@ impl Salvage {
         }
     }
 
-    /// Adds events that the pages lack.
+    /// Adds events that the database lost, from the file of recent events and the newest daily export.
     fn look_elsewhere(&mut self, paths: &Paths) -> Result<(), ExportError> {
         let archives = archive::list(&paths.archives())?;
         let newest = daily::newest(&paths.exports());

@@ -11,17 +11,17 @@ use super::prepare::prepare;
 use super::writer::Job;
 use super::{Batch, CommitError, Settled};
 
-/// Maximum time that such a record waits for a commit: on a usual disk it is stored within 50 ms.
+/// Maximum time that a deferred record waits for a commit: on a usual disk it is then stored within 50 ms.
 const STORED_WITHIN: Duration = Duration::from_millis(40);
 
-/// Maximum number of waiting records. While the disk hangs, further ones wait like any other commit.
+/// Maximum number of deferred records. While the disk hangs, further ones wait like any other commit.
 const WAITING_MAX: usize = 1024;
 
-/// Records that wait for the next commit, in order of arrival.
+/// Deferred records, which wait for the next commit, in order of arrival.
 #[derive(Default)]
 pub(super) struct Waiting {
     jobs: Mutex<Vec<Job>>,
-    /// Tasks that store records for which no commit came.
+    /// Tasks that store deferred records for which no commit came.
     storing: TaskTracker,
 }
 
@@ -30,7 +30,7 @@ impl Waiting {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all records, to be stored before anything else.
+    /// Takes all deferred records, to be stored before anything else.
     pub(super) fn take(&self) -> Vec<Job> {
         std::mem::take(&mut *self.jobs())
     }
@@ -56,14 +56,14 @@ impl Waiting {
     }
 }
 
-/// Returns an empty job, with which the writer stores the waiting records.
+/// Returns a job without content, at which the writer stores the deferred records.
 fn nothing() -> Job {
     Job::Settle(Vec::new(), oneshot::channel().0)
 }
 
 impl Journal {
-    /// Stores a batch before the next commit, at the latest after 40 ms. A herder that is killed before that loses
-    /// it; the order of stored records is kept.
+    /// Stores a batch with the next commit, at the latest after 40 ms, without waiting for it. A herder that is killed
+    /// before that loses the batch; the order of stored records is kept.
     ///
     /// # Errors
     /// See [`CommitError`]; nothing of the batch is stored.
@@ -96,7 +96,7 @@ impl Journal {
         stored.await.map_err(|_| CommitError::Closed)?
     }
 
-    /// Stores the waiting records now, without a commit.
+    /// Stores the deferred records now, without a commit.
     pub fn store_waiting(&self) {
         if let Some(writer) = self.writer().filter(|_| !self.waiting().jobs().is_empty()) {
             // A busy writer takes them with one of its jobs.
@@ -104,7 +104,7 @@ impl Journal {
         }
     }
 
-    /// Waits until the waiting records can be read, also those that the writer has just taken.
+    /// Waits until the deferred records can be read, also those that the writer has just taken.
     pub(super) async fn waiting_is_stored(&self) -> Result<(), CommitError> {
         self.ask(|done| Job::Settle(Vec::new(), done)).await?
     }

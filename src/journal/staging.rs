@@ -21,14 +21,14 @@ use super::tally::Count;
 use super::writer::{Prepared, PreparedWrite};
 use super::{Collapsed, CommitError, Confirmed, Memo, Receipt, Settled, Snapshot, Stream, encoding};
 
-/// Number of entries since a stream's snapshot after which a new one is wanted, if they are as large as it: a start
-/// replays about so many per agent, and a large state is not written too often.
+/// Number of entries since a stream's snapshot after which a new one is wanted, if they are as large as the snapshot: a
+/// start replays about so many per agent, and a large state is not written too often.
 const SNAPSHOT_EVERY: u64 = 32;
 
 /// Number of entries since a stream's snapshot after which a new one is wanted, whatever its size.
 const SNAPSHOT_AFTER: u64 = 256;
 
-/// Keys to set or remove, by tree.
+/// The changes of one transaction: keys to set or remove, by tree.
 #[derive(Debug, Default)]
 pub(super) struct Changes(pub(super) [Vec<(IVec, Option<IVec>)>; NAMES.len()]);
 
@@ -45,18 +45,18 @@ impl Changes {
         self.0.iter().all(Vec::is_empty)
     }
 
-    /// Adds an event with its position in its stream.
+    /// Adds an event with its number in the journal, its stream, and its revision there.
     pub(super) fn event(&mut self, seq: u64, stream: &str, rev: u64, text: Vec<u8>) {
         self.placeless(seq, text);
         self.set(Tree::Index, index_key(stream, rev), &event_key(seq));
     }
 
-    /// Adds an event whose stream is unknown.
+    /// Adds an event whose stream cannot be read.
     pub(super) fn placeless(&mut self, seq: u64, text: Vec<u8>) {
         chunked(&event_key(seq), text, |key, chunk| self.set(Tree::Events, key, chunk));
     }
 
-    /// Adds a snapshot in place of one with `replaced` chunks. Returns the number of its own.
+    /// Adds a snapshot in place of one with `replaced` chunks. Returns the number of the new one's chunks.
     pub(super) fn snapshot(&mut self, snapshot: &Snapshot, replaced: u16) -> u16 {
         let text = stream_text(&snapshot.stream);
         let state = &snapshot.state;
@@ -73,7 +73,7 @@ impl Changes {
         chunks
     }
 
-    /// Adds a post by its text.
+    /// Adds a post by its id and stored text.
     pub(super) fn post(&mut self, network: &NetworkName, id: PostId, text: Vec<u8>) {
         let key = outbox_key(network, id);
         chunked(&key, text, |key, chunk| self.set(Tree::Outbox, key, chunk));
@@ -101,7 +101,7 @@ impl Changes {
         self.set(Tree::Meta, META_LAST, last);
     }
 
-    /// Runs the transaction. The caller has to sync it to disk.
+    /// Writes the changes in one transaction. The caller has to sync it to disk.
     pub(super) fn store(&self, trees: &Trees) -> Result<(), String> {
         if self.is_empty() {
             return Ok(());
@@ -136,7 +136,7 @@ impl Changes {
     }
 }
 
-/// A group while it is staged.
+/// A group of jobs while their changes are collected, to be stored in one transaction.
 pub(super) struct Stage<'a> {
     trees: &'a Trees,
     heads: &'a HashMap<Stream, Head>,
@@ -150,12 +150,12 @@ pub(super) struct Stage<'a> {
 /// A position in the changes, see [`Stage::mark`].
 pub(super) struct Mark([usize; NAMES.len()]);
 
-/// A group that is ready to be stored.
+/// The changes of a group that are ready to be stored, with the positions after them.
 pub(super) struct Staged {
     pub(super) changes: Changes,
     pub(super) heads: HashMap<Stream, Head>,
     pub(super) last: Last,
-    /// The counts of its entries.
+    /// The entries of the group to count for `/metrics`.
     pub(super) counts: Vec<Count>,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Stage<'a> {
         self.changed.get(stream).or_else(|| self.heads.get(stream)).copied().unwrap_or_default()
     }
 
-    /// Checks a whole batch before any of it is staged.
+    /// Checks a whole batch (revisions and snapshots) before any of its changes is added.
     fn check(&self, prepared: &Prepared) -> Result<(), CommitError> {
         let mut revs: HashMap<&Stream, u64> = HashMap::new();
         for write in &prepared.writes {
@@ -295,19 +295,19 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Returns the present position in the changes.
+    /// Returns the present position in the collected changes.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.changes.0.each_ref().map(Vec::len))
     }
 
-    /// Removes the changes since a mark. Only for jobs that change nothing else.
+    /// Removes the changes that were added since a mark. Only for jobs that change nothing else.
     pub(super) fn go_back(&mut self, Mark(before): Mark) {
         for (changes, before) in self.changes.0.iter_mut().zip(before) {
             changes.truncate(before);
         }
     }
 
-    /// Removes events up to and including `upto`, with their index rows.
+    /// Adds the removal of the events up to and including number `upto`, with their index rows.
     pub(super) fn forget(&mut self, upto: u64) -> Result<(), super::ReadError> {
         let mut open: Option<(u64, Vec<u8>)> = None;
         for item in self.trees.get(Tree::Events).range(..=chunk_key(&event_key(upto), LINES)) {
@@ -349,7 +349,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// True if a stream's tail is long. The audit trail has no state.
+/// Returns true if a stream has so many entries since its snapshot that a new one is wanted. The audit trail has no
+/// state.
 fn snapshot_due(stream: &Stream, head: Head) -> bool {
     let entries = head.rev.saturating_sub(head.snapshot);
     match stream {

@@ -21,15 +21,15 @@ use super::staging::Changes;
 use super::tally::Counter;
 use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
-/// Size of sled's page cache, in bytes. It is not a hard limit: under load sled takes several times that. With 64 MiB it
-/// writes no faster, with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
+/// Size of sled's page cache, in bytes. It is not a hard limit: under load sled takes several times that. With 64 MiB
+/// it writes no faster, with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
 pub(super) const CACHE: u64 = 16 << 20;
 
-/// Interval in ms at which sled's own thread looks for reusable space. Durability does not depend on it (the writer
-/// flushes), and each look is a wake-up and an fsync, so that it is long.
+/// Interval at which sled's own thread looks for reusable space, in milliseconds. Durability does not depend on it (the
+/// writer flushes), and each look is a wake-up and an fsync, so that it is long.
 const SWEEP_MS: u64 = 5_000;
 
-/// The paths of a journal.
+/// The paths of a journal's files and folders.
 #[derive(Debug, Clone)]
 pub(super) struct Paths {
     pub(super) dir: PathBuf,
@@ -42,11 +42,11 @@ impl Paths {
     pub(super) fn sled(&self) -> PathBuf {
         self.dir.join("sled")
     }
-    /// Returns the path of sled's log: the only file whose content counts.
+    /// Returns the path of sled's log file, the only file of sled whose content counts.
     pub(super) fn log(&self) -> PathBuf {
         self.sled().join("db")
     }
-    /// Returns the path of sled's settings.
+    /// Returns the path of the file with sled's settings.
     pub(super) fn conf(&self) -> PathBuf {
         self.sled().join("conf")
     }
@@ -59,22 +59,22 @@ impl Paths {
     pub(super) fn ballast(&self) -> PathBuf {
         self.dir.join("ballast")
     }
-    /// Returns the path of the second copy of the newest events.
+    /// Returns the path of the file with a second copy of the newest events.
     pub(super) fn recent(&self) -> PathBuf {
         self.dir.join("recent.jsonl")
     }
-    /// Returns the path of the copy of the events before them.
+    /// Returns the path of the file with a second copy of the events before those.
     pub(super) fn recent_before(&self) -> PathBuf {
         self.dir.join("recent-before.jsonl")
     }
     pub(super) fn archives(&self) -> PathBuf {
         self.dir.join("archive")
     }
-    /// Returns the path of the old database while a compacted one takes its place.
+    /// Returns the path of the old database while a rebuilt one takes its place.
     pub(super) fn sled_before(&self) -> PathBuf {
         self.dir.join("sled-before")
     }
-    /// Returns the path in which a database is compacted.
+    /// Returns the path in which a database is rebuilt.
     pub(super) fn compacting(&self) -> PathBuf {
         self.dir.join("compacting")
     }
@@ -96,7 +96,7 @@ impl Paths {
     }
 }
 
-/// The holder of a journal, recorded for the message to a second one.
+/// The process that holds a journal, recorded so that a second one can name it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -108,7 +108,7 @@ struct Holder {
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held for the lock on it")] File);
 
-/// An opened database with the findings.
+/// An opened database, with the facts found while opening it.
 pub(super) struct Store {
     pub(super) db: sled::Db,
     pub(super) trees: Trees,
@@ -122,14 +122,14 @@ pub(super) struct Store {
     pub(super) opening: Opening,
 }
 
-/// The journal's identity record.
+/// The identity of a journal, stored in it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) id: String,
     pub(super) format: u32,
 }
 
-/// Creates the folder and takes the lock.
+/// Creates the journal's folder and takes its lock.
 pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
     if !paths.dir.exists() {
         disk::private_dir(&paths.dir).map_err(paths.io("making its folder"))?;
@@ -205,7 +205,7 @@ fn describe_holder(text: &str) -> String {
     format!("the herder with process id {} on {}, running since {since}", holder.pid, holder.host)
 }
 
-/// Removes remains of an import that was interrupted after its last step.
+/// Removes what an import left that was interrupted after its last step.
 fn tidy_import(paths: &Paths) -> Result<(), OpenError> {
     let removed = fs::remove_dir_all(paths.importing()).and_then(|()| disk::sync_dir(&paths.dir));
     removed.map_err(|source| OpenError::Io {
@@ -255,7 +255,7 @@ fn damaged(paths: &Paths, cause: &dyn std::fmt::Display) -> OpenError {
     OpenError::Damaged { dir: paths.dir.clone(), cause: cause.to_string(), advice: advice(paths) }
 }
 
-/// Reads the database and compares it with the acknowledged revisions.
+/// Reads the ends of the streams, and compares them with the acknowledged revisions.
 fn read(
     settings: &Settings,
     paths: &Paths,
@@ -318,7 +318,7 @@ fn read(
     Ok(store)
 }
 
-/// True if the folder ever contained a journal.
+/// Returns true if the folder ever contained a journal.
 pub(super) fn held_before(paths: &Paths) -> bool {
     let any_in = |dir: PathBuf| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     Acked::exists(&paths.acked()) || any_in(paths.archives()) || any_in(paths.exports())
@@ -340,8 +340,8 @@ pub(super) fn lay_ballast(settings: &Settings, paths: &Paths) {
     }
 }
 
-/// Opens sled; on a nearly full disk the ballast is released first, because a sled that runs out of space once open
-/// can be neither used nor closed.
+/// Opens sled. On a nearly full disk the ballast is deleted first, because a sled that runs out of space once open can
+/// be neither used nor closed.
 fn open_or_make_room(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
     let release = || disk::release(&paths.ballast()).map_err(paths.io("giving up the ballast"));
     if disk::is_short(&paths.dir) {
@@ -451,7 +451,7 @@ fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
     }
 }
 
-/// Renames sled's snapshots. Returns true if there were any.
+/// Renames sled's snapshot files, so that sled reads its log instead. Returns true if there were any.
 fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
     let mut any = false;
     for entry in fs::read_dir(paths.sled())? {
@@ -487,7 +487,7 @@ fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
     }
 }
 
-/// Reads the ends of the streams and of the journal.
+/// Reads the ends of all streams, and the last numbers used in the journal.
 pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head>, Last), OpenError> {
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
     let mut heads = HashMap::new();
@@ -512,7 +512,7 @@ pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head
     Ok((heads, last))
 }
 
-/// The counts of what was recorded, as far as it goes.
+/// Reads the stored counts of sessions, restarts and evaluations, and adds the events since.
 pub(super) fn counted(
     paths: &Paths,
     trees: &Trees,
@@ -526,8 +526,8 @@ pub(super) fn counted(
     })
 }
 
-/// Finds streams whose head is beyond their entries: a damaged log can lose pages of one tree alone. Their revision
-/// is kept (no number is used twice), and the loss is reported.
+/// Returns the streams that lost entries at their end, because a damaged log can lose pages of one tree alone. The last
+/// revision is kept, so that no number is used twice.
 fn lost_tails(trees: &Trees, heads: &mut HashMap<Stream, Head>) -> sled::Result<Vec<Missing>> {
     let mut missing = Vec::new();
     for (stream, head) in heads.iter_mut() {

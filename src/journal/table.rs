@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sled::IVec;
 
-/// Keys and values in memory.
+/// Keys and values of a table in memory.
 type Rows = BTreeMap<IVec, IVec>;
 
-/// A tree, see the module.
+/// A tree of the database: sled's, or one in memory.
 #[derive(Debug, Clone)]
 pub(super) enum Table {
     Sled(sled::Tree),
@@ -24,13 +24,13 @@ impl Default for Table {
     }
 }
 
-/// Rows in the order of their keys.
+/// An iterator over a table's rows, in the order of their keys.
 pub(super) enum Items {
     Sled(sled::Iter),
     Memory(Lazy),
 }
 
-/// Rows of a table in memory, looked up one at a time: usually only the first is needed.
+/// An iterator over a table in memory, which looks rows up one at a time: usually only the first is needed.
 pub(super) struct Lazy {
     rows: Arc<Mutex<Rows>>,
     from: Bound<IVec>,
@@ -51,7 +51,7 @@ fn is_empty(from: &Bound<IVec>, to: &Bound<IVec>) -> bool {
     }
 }
 
-/// A value that makes a read panic in tests, as sled does on a damaged page.
+/// Value that makes a read panic in tests, as sled does on a damaged page.
 #[cfg(test)]
 pub(super) const DAMAGED: &str = "the page of this is damaged";
 
@@ -130,7 +130,7 @@ impl Table {
         }
     }
 
-    /// Sets or removes keys of a table in memory.
+    /// Sets or removes these keys of a table in memory.
     pub(super) fn change(&self, changes: &[(IVec, Option<IVec>)]) {
         let Self::Memory(rows) = self else { return };
         let mut rows = locked(rows);
@@ -144,7 +144,7 @@ impl Table {
 }
 
 impl Items {
-    /// Returns the keys alone.
+    /// Returns the keys of the rows, without values.
     pub(super) fn keys(self) -> impl Iterator<Item = sled::Result<IVec>> {
         self.map(|item| item.map(|(key, _)| key))
     }

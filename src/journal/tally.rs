@@ -22,26 +22,26 @@ use super::query::Reader;
 use super::staging::Changes;
 use super::{Entry, FleetEvent, Memo, ReadError, Stream, notes, query};
 
-/// The counts that are no agent's, and how far all of them go.
+/// Key of the memo with the counts that belong to no agent or command, and the number of the last event counted.
 const ALL: &str = "journal/counts";
 
-/// The counts of one agent, below this.
+/// Prefix of the keys of the memos with one agent's counts each.
 const OF_AGENT: &str = "journal/counts/agent/";
 
-/// The counts of one command, below this.
+/// Prefix of the keys of the memos with one command's counts each.
 const OF_COMMAND: &str = "journal/counts/command/";
 
-/// The counts are stored after so many events: a start counts at most these again.
+/// Number of events after which the counts are stored again: a start has to count at most these anew.
 const EVERY: u64 = 1000;
 
-/// Why an agent's session was started again.
+/// The reason why an agent's session was started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The session before it ended so.
+    /// The session before ended with this category.
     Ended(Category),
-    /// A person asked for it.
+    /// A person asked for a restart.
     Command,
-    /// Its settings changed.
+    /// The agent's settings changed.
     Settings,
 }
 
@@ -60,7 +60,7 @@ impl Cause {
         Category::ALL.into_iter().map(Self::Ended).chain([Self::Command, Self::Settings])
     }
 
-    /// The word for it in numbers.
+    /// Returns the word for the reason, as in `/metrics`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -71,22 +71,22 @@ impl Cause {
     }
 }
 
-/// The kinds of an evaluation's end, in the order of their counts.
+/// The results of evaluations, in the order of their counts.
 pub const VERDICTS: [&str; 5] = ["ok", "correction", "think-deeper", "escalation", "lapse"];
 
-/// One thing to count.
+/// An occurrence to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Count {
     Session(AgentName, Category, Duration),
     Restart(AgentName, Cause),
-    /// The agent begins anew, or is gone.
+    /// The agent's counts start at zero, because it was added or removed.
     Cleared(AgentName),
     Evaluation(usize),
     Panic,
     Command(String, NetworkName),
 }
 
-/// Returns the count that an entry adds to, if there is one.
+/// Returns what an entry adds to the counts; `None` if nothing.
 pub(super) fn count(stream: &Stream, entry: &Entry) -> Option<Count> {
     match (stream, entry) {
         (Stream::Agent(agent), Entry::Agent(event)) => of_agent(agent, event),
@@ -118,7 +118,7 @@ fn of_agent(agent: &AgentName, event: &Event) -> Option<Count> {
     }
 }
 
-/// The counts of one agent.
+/// The numbers of one agent's sessions and restarts.
 #[derive(Debug, Default)]
 pub struct AgentCounts {
     sessions: [AtomicU64; Category::ALL.len()],
@@ -126,12 +126,12 @@ pub struct AgentCounts {
 }
 
 impl AgentCounts {
-    /// Sessions by how they ended, those that occurred.
+    /// Yields the numbers of sessions by the category in which they ended, without zeros.
     pub fn sessions(&self) -> impl Iterator<Item = (Category, u64)> {
         Category::ALL.into_iter().zip(&self.sessions).filter_map(|(it, count)| occurred(it, count))
     }
 
-    /// Sessions that were started again by why, those that occurred.
+    /// Yields the numbers of sessions that were started again by the reason, without zeros.
     pub fn restarts(&self) -> impl Iterator<Item = (Cause, u64)> {
         Cause::all().zip(&self.restarts).filter_map(|(it, count)| occurred(it, count))
     }
@@ -163,7 +163,7 @@ fn occurred<T>(it: T, count: &AtomicU64) -> Option<(T, u64)> {
 type Agents = Arc<BTreeMap<AgentName, Arc<AgentCounts>>>;
 type Commands = Arc<BTreeMap<(String, NetworkName), Arc<AtomicU64>>>;
 
-/// Counts of journal entries. A reader delays no writer: for a new key the writer replaces the map.
+/// The counts of journal entries for `/metrics`. Readers do not delay the writer, which replaces a map to add a key.
 #[derive(Debug, Default)]
 pub struct Tally {
     agents: RwLock<Agents>,
@@ -181,25 +181,25 @@ fn replace<T>(map: &RwLock<Arc<T>>, with: T) {
 }
 
 impl Tally {
-    /// The counts of all agents.
+    /// Returns the counts of all agents.
     #[must_use]
     pub fn agents(&self) -> Agents {
         now(&self.agents)
     }
 
-    /// Commands that were carried out, by command and network.
+    /// Returns the numbers of commands that were carried out, by command and network.
     #[must_use]
     pub fn commands(&self) -> Commands {
         now(&self.commands)
     }
 
-    /// Evaluations, in the order of [`VERDICTS`].
+    /// Returns the numbers of evaluations by result, in the order of [`VERDICTS`].
     #[must_use]
     pub fn evaluations(&self) -> [u64; VERDICTS.len()] {
         self.evaluations.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Panics of supervisors.
+    /// Returns the number of panics of supervisors.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
@@ -236,7 +236,8 @@ impl Tally {
         }
     }
 
-    /// Adds one count. Returns the note that changes with it, beside the one of [`ALL`].
+    /// Adds one occurrence to the counts. Returns the part of the stored counts that changes with it, beside the one of
+    /// [`ALL`].
     fn add(&self, count: Count) -> Option<Note> {
         let one = |count: &AtomicU64| {
             count.fetch_add(1, Ordering::Relaxed);
@@ -270,7 +271,7 @@ impl Tally {
     }
 }
 
-/// The counts of an agent as they are stored.
+/// The counts of one agent, as they are stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredAgent {
@@ -280,37 +281,37 @@ struct StoredAgent {
     restarts: BTreeMap<String, u64>,
 }
 
-/// The other counts as they are stored.
+/// The counts that belong to no agent or command, as they are stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredAll {
-    /// The last event that is in all counts.
+    /// Number of the last event that is in all counts.
     seq: u64,
     evaluations: BTreeMap<String, u64>,
     panics: u64,
 }
 
-/// A part of the counts with a memo of its own: no value of the database is large.
+/// A part of the counts that is stored in a memo of its own, so that no value of the database is large.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Note {
     Agent(AgentName),
-    /// Its counts are by network.
+    /// The counts of one command, by network.
     Command(String),
 }
 
-/// The writer's side of the counts.
+/// The writer's access to the counts: it alone adds to them and stores them.
 pub(super) struct Counter {
     tally: Arc<Tally>,
-    /// The last event that is in the counts on the disk.
+    /// Number of the last event that is in the counts on disk.
     stored: u64,
-    /// Notes that say other counts since.
+    /// Parts of the counts that have changed since they were stored.
     changed: BTreeSet<Note>,
-    /// True if there are no counts on the disk yet: the next group brings them.
+    /// True if no counts are on disk yet, so that the next group stores them.
     is_new: bool,
 }
 
 impl Counter {
-    /// Reads the stored counts and adds the later events up to `last`.
+    /// Reads the stored counts and adds the events since, up to number `last`.
     pub(super) fn open(trees: &Trees, reader: &Reader, last: u64) -> Result<Self, ReadError> {
         let mut counter =
             Self { tally: Arc::default(), stored: last, changed: BTreeSet::new(), is_new: false };
@@ -357,19 +358,19 @@ impl Counter {
         Ok(())
     }
 
-    /// Returns the counts.
+    /// Returns the counts, shared with readers.
     pub(super) fn tally(&self) -> &Arc<Tally> {
         &self.tally
     }
 
-    /// Adds the counts of a group.
+    /// Adds the occurrences of a stored group.
     pub(super) fn add(&mut self, counts: Vec<Count>) {
         for count in counts {
             self.changed.extend(self.tally.add(count));
         }
     }
 
-    /// Stores the counts along with a group whose last event is `last`, if it is time to.
+    /// Adds the counts to the changes of a group whose last event is `last`, if they are due to be stored.
     pub(super) fn store(&mut self, changes: &mut Changes, last: u64) {
         if self.is_new || last >= self.stored.saturating_add(EVERY) {
             self.store_now(changes, last);

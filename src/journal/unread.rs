@@ -22,7 +22,7 @@ impl Journal {
         Ok(loaded)
     }
 
-    /// Returns the unreadable entries of the fleet and pending posts found so far.
+    /// Returns the entries of the fleet and the pending posts that were found so far and that this herder cannot read.
     #[must_use]
     pub fn unreadable(&self) -> Unreadable {
         self.unread().clone()
@@ -36,7 +36,7 @@ impl Journal {
         }
     }
 
-    /// Returns the memo that records that people were told of the archives set aside.
+    /// Returns the memo that records that people were told of the archives that were set aside.
     #[must_use]
     pub fn told_aside() -> Memo {
         Memo { key: notes::ASIDE.to_owned(), value: None }

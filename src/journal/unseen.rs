@@ -9,7 +9,8 @@ use super::layout::Head;
 use super::{Journal, Stream};
 use crate::core::id::AgentName;
 
-/// The stored and unpublished revision of each agent. A supervisor publishes its events before it stores again.
+/// The last stored revision of each agent whose view does not show it yet. A supervisor updates its agent's view before
+/// it stores again.
 #[derive(Debug, Default)]
 pub(super) struct Unseen(watch::Sender<HashMap<AgentName, u64>>);
 
@@ -28,7 +29,7 @@ impl Unseen {
         });
     }
 
-    /// Records that an agent's view shows `rev`; `None` if the agent has no view any more.
+    /// Records that an agent's view shows its stream up to revision `rev`; `None` if the agent has no view any more.
     pub(super) fn seen(&self, agent: &AgentName, rev: Option<u64>) {
         self.0.send_if_modified(|unseen| {
             let is_seen = unseen.get(agent).is_some_and(|stored| rev.is_none_or(|rev| *stored <= rev));
@@ -36,7 +37,7 @@ impl Unseen {
         });
     }
 
-    /// Waits until everything stored now is published.
+    /// Waits until the views show everything that is stored now.
     pub(super) async fn nothing(&self) {
         let mut shown = self.0.subscribe();
         let stored = shown.borrow_and_update().clone();

@@ -30,22 +30,22 @@ use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, di
 /// thousands; beyond it callers wait, as they should when the disk is too slow.
 pub(super) const QUEUE: usize = 4096;
 
-/// Maximum number of jobs in one group, which share one fsync.
+/// Maximum number of jobs in one group, which is stored in one transaction with one fsync.
 const GROUP_JOBS: usize = 512;
 
 /// Maximum size of one group, in bytes: some tens of milliseconds of writing, for which later jobs wait.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// Interval of checks of the free space while there is work: one call of a microsecond. An idle journal fills no disk
-/// and causes no wake-up.
+/// Interval at which the free disk space is checked while there is work: one call of a microsecond. An idle journal
+/// fills no disk and causes no wake-up.
 const DISK_EVERY: Duration = Duration::from_secs(1);
 
-/// A batch with its JSON, built on the caller's thread.
+/// A batch converted to JSON, ready for the writer.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) at: Timestamp,
     pub(super) writes: Vec<PreparedWrite>,
-    /// Posts with their text; `None` for one that is passed on but not stored.
+    /// The posts of the batch with their JSON; `None` for one that is passed on but not stored.
     pub(super) posts: Vec<(Post, Option<Vec<u8>>)>,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) memos: Vec<Memo>,
@@ -63,19 +63,19 @@ pub(super) struct PreparedWrite {
 
 type Done<T, E = CommitError> = oneshot::Sender<Result<T, E>>;
 
-/// A job for the writer.
+/// A job for the writer, with the channel for its result.
 pub(super) enum Job {
     Commit(Prepared, Done<Receipt>),
     Settle(Vec<Settled>, Done<()>),
-    /// Removes events up to and including this seq from the database, after they were archived.
+    /// Removes the events up to and including this number from the database, after they were archived.
     Forget(u64, Done<(), ForgetError>),
-    /// Takes a consistent copy of everything except the events.
+    /// Takes a consistent copy of everything except the events, for an export.
     Capture(Done<Captured, ReadError>),
     LookAtDisk(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
-/// Everything except the events, as of the event `last.seq`.
+/// A consistent copy of everything in the database except the events, as of the event `last.seq`.
 #[derive(Debug)]
 pub(super) struct Captured {
     pub(super) last: Last,
@@ -85,20 +85,20 @@ pub(super) struct Captured {
     pub(super) memos: Vec<(String, String)>,
 }
 
-/// State that the writer shares with the handle.
+/// State of the writer that handles of the journal can read.
 pub(super) struct Shown {
     pub(super) sink: Mutex<Option<Arc<dyn PostSink>>>,
     pub(super) failed: watch::Sender<Option<String>>,
     pub(super) disk_low: watch::Sender<Option<u64>>,
     pub(super) durable: Arc<AtomicU64>,
-    /// Signals followers of the journal that more is on the disk.
+    /// Wakes readers that follow the journal when more is on disk.
     pub(super) grown: watch::Sender<()>,
     pub(super) unseen: Unseen,
     pub(super) numbers: Arc<Numbers>,
 }
 
 impl Shown {
-    /// Returns the receiver of posts.
+    /// Returns the receiver of stored posts, if there is one.
     fn sink(&self) -> Option<Arc<dyn PostSink>> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -109,9 +109,9 @@ impl Shown {
 }
 
 pub(super) struct Writer {
-    /// Deferred records, stored before anything else.
+    /// Deferred records, which are stored before anything else.
     pub(super) waiting: Arc<Waiting>,
-    /// The files; `None` for a journal in memory.
+    /// The open files of the journal; `None` if it is in memory.
     pub(super) disk: Option<Disk>,
     pub(super) trees: Trees,
     pub(super) dir: PathBuf,
@@ -126,22 +126,22 @@ pub(super) struct Writer {
 /// The files of an open journal.
 pub(super) struct Disk {
     pub(super) db: sled::Db,
-    /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
+    /// sled's log file, for the `fdatasync` that sled leaves out: the same inode as sled's own handle.
     pub(super) log: File,
     pub(super) acked: Acked,
     pub(super) recent: Recent,
 }
 
-/// The reason why events were not removed.
+/// The reason why events were not removed after they were archived.
 #[derive(Debug)]
 pub(super) enum ForgetError {
-    /// They cannot be read, and stay.
+    /// The events cannot be read, and stay.
     Read(ReadError),
     /// The journal cannot be written.
     Commit(CommitError),
 }
 
-/// A staged job, to be answered once the group is on disk.
+/// A job whose changes are in the group, to be answered once the group is on disk.
 enum Answer {
     Commit(Done<Receipt>, Receipt, Vec<Post>),
     Settle(Done<()>),
@@ -149,7 +149,7 @@ enum Answer {
 }
 
 impl Writer {
-    /// Runs until it is closed or every handle is gone.
+    /// Runs jobs until the journal is closed or every handle is dropped.
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut carried = None;
         while let Some(first) = carried.take().or_else(|| jobs.blocking_recv()) {
@@ -175,7 +175,7 @@ impl Writer {
         self.last_words();
     }
 
-    /// Stores deferred records when no commit follows.
+    /// Stores the deferred records before the writer ends, as no commit follows.
     fn last_words(&mut self) {
         let group = self.waiting.take();
         if !group.is_empty() {
@@ -183,7 +183,7 @@ impl Writer {
         }
     }
 
-    /// Runs one job of any kind.
+    /// Runs one job of any kind, for a journal in memory.
     pub(super) fn do_now(&mut self, job: Job) {
         if let Some(closed) = self.control(job) {
             // The caller may be gone; that changes nothing.
@@ -191,7 +191,7 @@ impl Writer {
         }
     }
 
-    /// Runs a job outside a group. Returns the sender of a close.
+    /// Runs a job that is not part of a group. Returns the channel to answer if it is a close.
     fn control(&mut self, job: Job) -> Option<oneshot::Sender<()>> {
         match job {
             Job::Capture(done) => {
@@ -263,7 +263,7 @@ impl Writer {
         }
     }
 
-    /// Runs one transaction; it is on disk when this returns.
+    /// Writes one transaction and syncs it; it is on disk when this returns.
     fn store(&self, changes: &Changes) -> Result<(), String> {
         let stored = catch_unwind(AssertUnwindSafe(|| {
             if !changes.is_empty() {
@@ -276,7 +276,8 @@ impl Writer {
         stored.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    /// Poisons the journal. Acknowledged data is on disk; for the rest there is no promise.
+    /// Marks the journal as failed, so that nothing more is committed. Acknowledged data is on disk; for the rest there
+    /// is no promise.
     fn fail(&mut self, reason: &str, answers: Vec<Answer>) {
         tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
         // A sled that lost its log waits forever for it when its last handle is dropped, so that these two never are.
@@ -322,7 +323,7 @@ impl Writer {
         }
     }
 
-    /// Passes posts to the outbox. They are stored, so that a panic of the sink loses none permanently.
+    /// Passes posts to their receiver, the outbox. They are stored, so that a panic there loses none permanently.
     fn pass_on(&self, posts: &[Post]) {
         if posts.is_empty() {
             return;
@@ -383,7 +384,7 @@ fn gather(mut group: Vec<Job>, first: Job, jobs: &mut mpsc::Receiver<Job>) -> (V
     (group, None)
 }
 
-/// Returns the size that a job adds to its group; `None` if it cannot be part of one.
+/// Returns the size that a job adds to its group, in bytes; `None` if it cannot be part of one.
 fn size(job: &Job) -> Option<usize> {
     match job {
         Job::Commit(prepared, _) => Some(prepared.bytes),
@@ -393,7 +394,7 @@ fn size(job: &Job) -> Option<usize> {
     }
 }
 
-/// Stages a job, or answers it at once if it cannot be part of the group.
+/// Adds a job's changes to the group, or answers it at once if it cannot be part of the group.
 ///
 /// # Errors
 /// sled panicked on a job that callers wait for: the whole group is lost. The caller has to answer the job.
@@ -429,11 +430,11 @@ struct Broken {
     answer: Box<dyn FnOnce(CommitError)>,
 }
 
-/// The reason why a job is not part of its group.
+/// The reason why a job is left out of its group.
 enum Refused {
-    /// It conflicts, and changes nothing in the group.
+    /// The job conflicts with the stored state, and changes nothing in the group.
     Alone(CommitError),
-    /// sled panicked on it.
+    /// sled panicked while the job was added.
     Panicked(String),
 }
 
@@ -451,7 +452,8 @@ impl Refused {
     }
 }
 
-/// Runs staging and turns a panic into an error: sled is read meanwhile, and panics on some damage.
+/// Runs the step that adds a job's changes and turns a panic into an error: sled is read meanwhile, and panics on some
+/// damage.
 fn unless_panicked<T>(staging: impl FnOnce() -> Result<T, CommitError>) -> Result<T, Refused> {
     match catch_unwind(AssertUnwindSafe(staging)) {
         Ok(staged) => staged.map_err(Refused::Alone),

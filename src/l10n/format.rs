@@ -59,7 +59,7 @@ impl Locale {
         self.strftime(time, "time-format")
     }
 
-    /// Formats the time of day alone, for lists of close times.
+    /// Formats the time of day without the date, in the locale's time zone.
     #[must_use]
     pub fn clock_time(&self, time: Timestamp) -> String {
         self.strftime(time, "clock-format")
@@ -102,7 +102,7 @@ impl Locale {
         grouped
     }
 
-    /// Formats a size in the largest unit that leaves a whole number.
+    /// Formats a number of bytes in the largest unit that leaves a whole number.
     #[must_use]
     pub fn bytes(&self, bytes: u64) -> String {
         const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
@@ -110,7 +110,7 @@ impl Locale {
         format!("{}\u{a0}{unit}", self.number(bytes / size))
     }
 
-    /// Describes an agent's activity in a few words, with a countdown if there is one.
+    /// Describes an agent's phase in a few words, e.g. that it works or waits, with a countdown if it waits for a time.
     #[must_use]
     pub fn phase(&self, phase: &Phase, now: Timestamp) -> String {
         match phase {
@@ -136,14 +136,15 @@ impl Locale {
         }
     }
 
-    /// Describes a wait with its absolute end, for texts that are not updated meanwhile.
+    /// Describes that an agent waits until a time, which is stated as such: a countdown would be wrong in a text that
+    /// is not updated.
     #[must_use]
     pub fn waiting_until(&self, until: Timestamp, reason: WaitReason) -> String {
         let until = self.clock_time(until).into();
         self.text("phase-waiting-until", &[("reason", self.wait_reason(reason).into()), ("until", until)])
     }
 
-    /// Describes why an agent does not take up tasks, to follow "it is".
+    /// Describes why an agent does not start work at present, e.g. because it is paused, as a continuation of "it is".
     #[must_use]
     pub fn halt(&self, halt: &Halt) -> String {
         match halt {
@@ -157,7 +158,7 @@ impl Locale {
         }
     }
 
-    /// Describes why an agent with a task does not start it, in place of its activity.
+    /// Describes why an agent with a task does not start it, for display in place of its phase.
     #[must_use]
     pub fn hold(&self, hold: &Hold) -> String {
         match hold {
@@ -186,7 +187,7 @@ impl Locale {
         }
     }
 
-    /// Describes the state of a workspace in a few words.
+    /// Describes the state of an agent's workspace in a few words.
     #[must_use]
     pub fn workspace(&self, workspace: &Workspace) -> String {
         let branch = workspace.branch.as_deref();
@@ -201,7 +202,7 @@ impl Locale {
         )
     }
 
-    /// Describes a finding of the detector as a whole sentence.
+    /// Describes a finding of the repetition detector as a whole sentence.
     #[must_use]
     pub fn finding(&self, finding: &Finding) -> String {
         let count = |id, count: u32| self.text(id, &[("count", count.into())]);
@@ -220,7 +221,7 @@ impl Locale {
         }
     }
 
-    /// Names the outcome of a session.
+    /// Returns the name of the category of a session's outcome.
     #[must_use]
     pub fn category(&self, category: Category) -> String {
         let id = match category {
@@ -283,7 +284,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// Names a cap: "dollars a day".
+    /// Returns the name of a cap with its unit and period: "dollars a day".
     #[must_use]
     pub fn cap(&self, cap: Cap) -> String {
         let unit = match cap.unit {
@@ -304,7 +305,7 @@ impl Locale {
         self.text("per", &[("window", window.into())])
     }
 
-    /// Formats an amount in the unit of a cap.
+    /// Formats an amount in the unit of a cap, dollars or tokens.
     #[must_use]
     pub fn amount(&self, unit: Unit, amount: f64) -> String {
         match unit {
@@ -318,7 +319,7 @@ impl Locale {
         }
     }
 
-    /// Names the reason why an agent waits.
+    /// Returns the name of the reason why an agent waits, e.g. a rate limit.
     #[must_use]
     pub fn wait_reason(&self, reason: WaitReason) -> String {
         match reason {
@@ -331,7 +332,7 @@ impl Locale {
         }
     }
 
-    /// Names an expired timeout, as a predicate: "did not start in time".
+    /// Describes which timeout of a session has passed, as a predicate: "did not start in time".
     #[must_use]
     pub fn clock(&self, clock: Clock) -> String {
         let id = match clock {
@@ -344,7 +345,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// Names the end of a task.
+    /// Returns the name of the way in which a task ended.
     #[must_use]
     pub fn task_end(&self, end: TaskEnd) -> String {
         let id = match end {
@@ -356,7 +357,7 @@ impl Locale {
         self.text(id, &[])
     }
 
-    /// Names the kind of a work item.
+    /// Returns the name of a kind of work: task or message.
     #[must_use]
     pub fn work_kind(&self, kind: WorkKind) -> String {
         let id = match kind {

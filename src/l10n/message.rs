@@ -25,20 +25,20 @@ pub(super) use refusal::refusal;
 use reloaded::{not_reloaded, reloaded};
 use stopping::stopping;
 
-/// Maximum length of a reason in a sentence, in graphemes: about one IRC line.
+/// Maximum length of a reason inside a sentence, in graphemes: about one IRC line.
 pub(super) const DETAIL_MAX: usize = 280;
-/// Maximum length of a quoted task, in graphemes.
+/// Maximum length of a task's text inside a sentence, in graphemes.
 pub(super) const WORK_MAX: usize = 120;
-/// Maximum length of a text that somebody wrote on another network, in graphemes.
+/// Maximum length, inside a sentence, of a text that somebody wrote on another network, in graphemes.
 const TEXT_MAX: usize = 400;
-/// Maximum length of a person's or channel's name, in graphemes.
+/// Maximum length of a person's or channel's name inside a sentence, in graphemes.
 pub(super) const NAME_MAX: usize = 40;
 
-/// A message id and its variables.
+/// A sentence to be formatted: the id of its Fluent message, and the values of its variables.
 pub(super) struct Message<'a> {
-    /// The message id.
+    /// The id of the Fluent message.
     pub(super) id: &'static str,
-    /// Its variables by name.
+    /// The values of the message's variables, by name.
     pub(super) args: Vec<(&'static str, Value<'a>)>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
     ("agent", agent.into())
 }
 
-/// Returns the message of a notice.
+/// Selects the Fluent message and the variables for a notice.
 pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     use Notice as N;
     let sentence = |text: &str| ("detail", Value::from(sentence(locale, text)));
@@ -501,7 +501,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     }
 }
 
-/// Returns the variables of a cap.
+/// Returns the variables of a message about an agent that has reached a cap.
 fn capped<'a>(
     locale: &Locale,
     agent: &'a AgentName,
@@ -513,7 +513,7 @@ fn capped<'a>(
     [of(agent), ("per", locale.per(cap.window).into()), ("limit", amount(limit)), ("used", amount(used))]
 }
 
-/// Returns the variables of a cap that agents share.
+/// Returns the variables of a message about a cap that the agents of an account, or all agents, share.
 fn shared<'a>(
     locale: &Locale,
     account: Option<&'a AccountName>,
@@ -531,7 +531,7 @@ fn shared<'a>(
     ]
 }
 
-/// Returns the emoji of a category that pauses an agent.
+/// Returns the emoji before the notice that an agent is paused because a session ended in this category.
 fn emoji(category: Category) -> &'static str {
     match category {
         Category::Billing => "💳",
@@ -553,7 +553,7 @@ fn emoji(category: Category) -> &'static str {
     }
 }
 
-/// Returns the value of `$kind`, by which a locale's text chooses its wording for a kind of work.
+/// Returns the value of the variable `$kind`, by which a Fluent message chooses its wording: `task` or `message`.
 fn kind_key(kind: WorkKind) -> Value<'static> {
     Value::from(match kind {
         WorkKind::Message => "message",

@@ -1,4 +1,4 @@
-//! Texts: the only place where a [`Notice`] or a [`Refusal`] becomes a sentence.
+//! Texts in all languages: only here a [`Notice`] or a [`Refusal`] becomes a sentence.
 //!
 //! One Fluent file per locale in `locales/` is compiled in. `en-US` is the source and has every message; a message
 //! that another locale lacks or gets wrong falls back to it and is logged. A test keeps the ids and variables of all
@@ -25,30 +25,30 @@ use crate::core::id::AgentName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 
-/// The locale that has every message.
+/// Name of the locale that has every message, on which the others fall back.
 pub const SOURCE: &str = "en-US";
 
-/// Every locale with its text, source first.
+/// All locales, as name and text of the Fluent file; `SOURCE` is first.
 pub const LOCALES: [(&str, &str); 3] = [
     (SOURCE, include_str!("../../locales/en-US.ftl")),
     ("de", include_str!("../../locales/de.ftl")),
     ("ja", include_str!("../../locales/ja.ftl")),
 ];
 
-/// A value for a variable of a message.
+/// A value for a variable in a Fluent message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// Text of others, inserted unchanged.
+    /// Text of people, agents or programs, inserted unchanged.
     Text(Cow<'a, str>),
-    /// herder's own text with markup, to which a [`Form`] applies too.
+    /// Text of herder with markup, to which a [`Form`] is applied too.
     Own(String),
-    /// A whole number, which selects plural forms.
+    /// A whole number; its value also selects the plural form.
     Count(u64),
-    /// US dollars.
+    /// An amount in US dollars.
     Money(f64),
-    /// A duration or countdown.
+    /// A duration or countdown, shown in at most two units.
     Duration(Duration),
-    /// A time, shown in the machine's time zone.
+    /// A point in time, shown in the locale's time zone.
     Time(Timestamp),
 }
 
@@ -106,29 +106,30 @@ impl From<Timestamp> for Value<'_> {
     }
 }
 
-/// The error for an unknown locale.
+/// The error for a locale name for whose language there are no texts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no locale \"{0}\"; there are en-US, de and ja")]
 pub struct UnknownLocale(pub String);
 
 type Bundle = FluentBundle<FluentResource>;
 
-/// A conversion of herder's own sentences for output elsewhere than in chat. It sees no markup in text of others.
+/// A function that rewrites herder's own sentences for one kind of output, e.g. command names as slash commands for
+/// Discord. Markup in text of others is masked before.
 pub type Form = fn(&str) -> String;
 
 /// The texts of one language. Cheap to clone.
 #[derive(Clone)]
 pub struct Locale(Arc<Texts>, Option<Form>);
 
-/// Placeholders for markup characters in text of others while a [`Form`] is applied.
+/// Markup characters and the placeholders that stand for them in text of others while a [`Form`] is applied.
 const MASKS: [(char, char); 2] = [('*', '\u{f8f0}'), ('`', '\u{f8f1}')];
 
-/// The parsed texts, in the order of [`LOCALES`]. A language takes about 2 MB, so each is parsed once, at its first use.
+/// The parsed Fluent texts, in the order of [`LOCALES`]. Each takes about 2 MB, so it is parsed at its first use.
 static BUNDLES: [LazyLock<Bundle>; LOCALES.len()] =
     [LazyLock::new(|| bundle(0)), LazyLock::new(|| bundle(1)), LazyLock::new(|| bundle(2))];
 
 struct Texts {
-    /// The index in [`LOCALES`].
+    /// Index of the locale in [`LOCALES`].
     position: usize,
     zone: TimeZone,
 }
@@ -142,7 +143,7 @@ impl Texts {
         &BUNDLES[self.position]
     }
 
-    /// Returns the source's texts, for messages that the bundle lacks; `None` for the source itself.
+    /// Returns the texts of `SOURCE`, for messages that this locale lacks; `None` for `SOURCE` itself.
     fn fallback(&self) -> Option<&'static Bundle> {
         (self.position != 0).then(|| &*BUNDLES[0])
     }
@@ -184,7 +185,7 @@ impl Locale {
         Ok(Self::build(position, zone))
     }
 
-    /// Loads another language with the same time zone.
+    /// Loads another language, with this locale's time zone and form.
     ///
     /// # Errors
     /// There are no texts in that language.
@@ -193,7 +194,7 @@ impl Locale {
         Ok(Self(other.0, self.1))
     }
 
-    /// Returns true if its language is the one that `name` asks for, in any region.
+    /// Returns true if this locale's language is the one that `name` asks for, in any region.
     #[must_use]
     pub fn speaks(&self, name: &str) -> bool {
         let asked = name.parse::<LanguageIdentifier>();
@@ -204,33 +205,33 @@ impl Locale {
         Self(Arc::new(Texts { position, zone }), None)
     }
 
-    /// Returns the same texts, with this form applied to herder's own sentences.
+    /// Returns this locale with `form` applied to herder's own sentences.
     #[must_use]
     pub fn in_form(&self, form: Form) -> Self {
         Self(Arc::clone(&self.0), Some(form))
     }
 
-    /// Returns its name, as in [`LOCALES`].
+    /// Returns the locale's name, as in [`LOCALES`].
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.0.name()
     }
 
-    /// Returns the text of a notice, in neutral markup.
+    /// Returns the sentence of a notice, in neutral markup, which each network's renderer converts.
     #[must_use]
     pub fn notice(&self, notice: &Notice) -> String {
         let message = message::notice(self, notice);
         self.text(message.id, &message.args)
     }
 
-    /// Returns the text of a refusal, in neutral markup.
+    /// Returns the sentence of a refusal, in neutral markup, which each network's renderer converts.
     #[must_use]
     pub fn refusal(&self, refusal: &Refusal) -> String {
         let message = message::refusal(self, refusal);
         self.text(message.id, &message.args)
     }
 
-    /// Translates a line of an agent's text if it is a mark of an omission; other lines are returned unchanged.
+    /// Translates a line that marks an omission in an agent's text; other lines are returned unchanged.
     #[must_use]
     pub fn cut<'a>(&self, line: &'a str) -> Cow<'a, str> {
         match Cut::of(line) {
@@ -240,9 +241,9 @@ impl Locale {
         }
     }
 
-    /// Returns the message `id` with its variables.
+    /// Returns the text of the Fluent message `id` with these variables.
     ///
-    /// If a message or variable is missing, that is logged and the source's text is used; if that fails too, the
+    /// If a message or variable is missing, that is logged and the text of `SOURCE` is used; if that fails too, the
     /// result is incomplete, or the id. Never panics: an incomplete answer is better than none.
     #[must_use]
     pub fn text(&self, id: &str, args: &[(&str, Value<'_>)]) -> String {
@@ -274,7 +275,7 @@ impl Locale {
         }
     }
 
-    /// Returns true if the message `id` exists, here or in the source.
+    /// Returns true if the Fluent message `id` exists in this locale or in `SOURCE`.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.0.bundle().has_message(id) || self.0.fallback().is_some_and(|source| source.has_message(id))
@@ -300,7 +301,7 @@ impl Locale {
 
 enum Composed {
     Whole(String),
-    /// Complete except for missing variables, whose names are in their place.
+    /// The formatted text, in which missing variables are replaced by their names.
     Holed(String),
     Missing,
 }
@@ -318,7 +319,8 @@ fn language(name: &str) -> LanguageIdentifier {
     name.parse().unwrap_or_default()
 }
 
-/// Builds the texts of one file. Faulty messages are logged and left out; tests keep the files correct.
+/// Parses the Fluent file of the locale at this position. Faulty messages are logged and left out; tests keep the files
+/// correct.
 fn bundle(position: usize) -> Bundle {
     let (name, source) = LOCALES[position];
     let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(resource, errors)| {

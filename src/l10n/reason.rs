@@ -6,7 +6,7 @@ use super::message::{Message, one_line, say};
 use super::{Locale, Value};
 use crate::core::detail::{Detail, Own};
 
-/// Maximum length of a name or path in a reason, in graphemes.
+/// Maximum length of a name or path inside a reason, in graphemes.
 const NAME_MAX: usize = 120;
 
 impl Locale {

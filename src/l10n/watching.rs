@@ -7,8 +7,8 @@ use crate::core::time::Timestamp;
 use crate::core::verdict::Lapse;
 use crate::core::watch::{Answer, Mark, Why};
 
-/// Returns the message of a call for a person. The words in brackets, and those after them, are fixed by the contract
-/// for machines.
+/// Selects the Fluent message of a call for a person. The words in brackets and those after them are fixed, because
+/// machines read them.
 pub(super) fn escalated<'a>(
     locale: &Locale,
     agent: &'a AgentName,
@@ -32,7 +32,7 @@ pub(super) fn escalated<'a>(
 }
 
 impl Locale {
-    /// Returns the reason why a person is called.
+    /// Describes why a person is called for an agent.
     #[must_use]
     pub fn why(&self, why: &Why) -> String {
         match why {
@@ -49,18 +49,18 @@ fn capitalised(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// Returns the message about a person's answer.
+/// Selects the Fluent message about a person's answer to a call.
 pub(super) fn answered<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
     let answer = ("answer", answer_key(answer));
     say("notice-escalation-answered", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
 }
 
-/// Returns the message that a person has acknowledged a call.
+/// Selects the Fluent message that a person has acknowledged a call.
 pub(super) fn acked<'a>(agent: &'a AgentName, id: WorkId, by: &'a str) -> Message<'a> {
     say("notice-escalation-acked", [of(agent), ("id", id.to_string().into()), ("by", by.into())])
 }
 
-/// Returns the message about an operator's mark on a whisper.
+/// Selects the Fluent message about an operator's judgement of a whisper, e.g. that it was wrong.
 pub(super) fn marked(agent: &AgentName, id: WorkId, mark: Mark) -> Message<'_> {
     let mark = match mark {
         Mark::Right => "right",
@@ -69,13 +69,13 @@ pub(super) fn marked(agent: &AgentName, id: WorkId, mark: Mark) -> Message<'_> {
     say("notice-whisper-marked", [of(agent), ("id", id.to_string().into()), ("mark", mark.into())])
 }
 
-/// Returns the message about several failed evaluations in a row.
+/// Selects the Fluent message about several evaluations in a row that gave no verdict.
 pub(super) fn lapsed<'a>(locale: &Locale, agent: &'a AgentName, times: u32, lapse: &Lapse) -> Message<'a> {
     let why = sentence(locale, &locale.lapse(lapse));
     say("notice-evaluator-lapsed", [of(agent), ("times", times.into()), ("why", why.into())])
 }
 
-/// Returns the message for an answer that comes after another person's.
+/// Selects the Fluent message for an answer to a call that another person has answered before.
 pub(super) fn late<'a>(
     agent: &'a AgentName,
     id: WorkId,
@@ -90,7 +90,8 @@ pub(super) fn late<'a>(
     )
 }
 
-/// Returns the refusal of a late `abort`: it would end the agent's activity since the other person's answer.
+/// Selects the refusal of an `abort` that comes after another person's answer to the call: it would end what the agent
+/// does since then.
 pub(super) fn late_abort<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
     let answer = ("answer", answer_key(answer));
     say("refusal-late-abort", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
@@ -106,7 +107,7 @@ fn answer_key(answer: Answer) -> Value<'static> {
 }
 
 impl Locale {
-    /// Returns the reason of a failed evaluation in a few words.
+    /// Describes in a few words why an evaluation gave no verdict.
     #[must_use]
     pub fn lapse(&self, lapse: &Lapse) -> String {
         let after = match lapse {

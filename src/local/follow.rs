@@ -1,4 +1,5 @@
-//! Requests that go on: after the answer, each event as a line of JSON, until one side hangs up.
+//! Requests of `--follow` over the local socket: after the answer, each event is sent as a line of JSON until one side
+//! closes the connection.
 
 use std::io;
 use std::path::Path;
@@ -15,29 +16,30 @@ use super::{ANSWER_MAX, Answer, AskError, Asked, Request, connect, refused};
 use crate::commands::Dispatcher;
 use crate::commands::follow::Followable;
 
-/// Time limit for a shell to read what was sent before the next piece is.
+/// Maximum time for a shell to read one sent line; then the connection is closed.
 const SLOW_MAX: Duration = Duration::from_secs(20);
 
-/// What a shell goes on with.
+/// The starting point of a shell's request to follow events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Onward {
-    /// The last event that it has; `None`: it begins with the answer.
+    /// Number of the last event that the shell has already received; `None` to start with the answer.
     #[serde(default)]
     pub after: Option<u64>,
 }
 
-/// An event as it is sent.
+/// One event as it is sent to a shell that follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happened {
-    /// Its number in the journal.
+    /// The event's number in the journal.
     pub seq: u64,
-    /// The line for people.
+    /// The event as one line of text for people.
     pub line: String,
-    /// The event for programs; `null`: everything up to this number was looked at.
+    /// The event as JSON for programs; `null` in a report without an event, which only tells that the journal was
+    /// searched up to `seq`.
     pub event: serde_json::Value,
 }
 
-/// Answers a request that goes on, and everything that follows.
+/// Answers a request to follow, then sends each event until the shell closes the connection or `shutdown` is cancelled.
 pub(super) async fn serve(
     (mut reader, mut writer): (impl AsyncBufRead + Unpin, impl AsyncWrite + Unpin),
     dispatcher: &Dispatcher,
@@ -81,14 +83,15 @@ async fn send(writer: &mut (impl AsyncWrite + Unpin), value: &impl Serialize) ->
     tokio::time::timeout(SLOW_MAX, writer.write_all(&text)).await?
 }
 
-/// A request that goes on, from the side of the shell.
+/// The shell's end of a connection on which it follows events.
 #[derive(Debug)]
 pub struct Stream {
     reader: BufReader<UnixStream>,
 }
 
 impl Stream {
-    /// Asks the herder that listens on `path`; the answer comes first.
+    /// Connects to the herder that listens on `path`, sends the request, and returns its answer with the stream of
+    /// later events.
     ///
     /// # Errors
     /// An [`AskError`] if there is none, or it does not answer.
@@ -103,7 +106,7 @@ impl Stream {
         Ok((answer, this))
     }
 
-    /// The next event; `None`: herder has hung up.
+    /// Waits for the next event; `None` if herder has closed the connection.
     ///
     /// # Errors
     /// An [`AskError`] if the connection failed.

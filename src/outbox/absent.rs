@@ -14,7 +14,7 @@ use crate::journal::{CommitError, Confirmed, Journal, Memo, ReadError};
 
 const PREFIX: &str = "unconfigured/";
 
-/// The reason why posts of missing networks could not be dropped.
+/// The reason why pending posts of networks that are not configured any more could not be dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum LetGoError {
     /// The journal cannot be read.
@@ -23,12 +23,13 @@ pub enum LetGoError {
     /// The journal cannot be written.
     #[error("the journal cannot be written: {0}")]
     Commit(#[from] CommitError),
-    /// The reading task panicked.
+    /// The task that reads the journal panicked.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
 }
 
-/// Drops the pending posts of networks that have not been configured for `keep`, and returns their number.
+/// Drops the pending posts of networks that have been missing in the configuration for `keep`, and returns the number
+/// of dropped posts.
 ///
 /// # Errors
 /// The journal cannot be read or written. The rest is dropped at a later start.

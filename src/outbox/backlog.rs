@@ -24,28 +24,29 @@ use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::notice::Notice;
 use crate::journal::{Collapsed, Settled};
 
-/// Default number of lines beyond which a backlog is collapsed.
+/// Default of the setting `backlog_lines`: number of pending lines of one target beyond which its backlog is shortened.
 pub const BACKLOG_LINES: u32 = 30;
 
-/// Approximate number of last lines that stay.
+/// Approximate number of last lines that stay when a backlog is shortened.
 pub const BACKLOG_KEPT: u32 = 10;
 
-/// Number of last lines of results that stay: on IRC some minutes of talk.
+/// Number of last lines of tasks' results that stay when a backlog is shortened: on IRC some minutes of talk.
 const RESULTS_KEPT: u32 = 200;
 
-/// Number of last lines that stay in a channel that machines read, which want all of them.
+/// Number of last lines that stay in a channel that programs read, which want all of them.
 pub(super) const BOUND_KEPT: u32 = 500;
 
-/// Number of last answers that stay for one channel or person: a person who asked that often reads no more.
+/// Number of last lines of answers that stay for one channel or person when there are too many.
 pub(super) const ANSWERS_KEPT: u32 = 50;
 
-/// Changes of a collapse to record in the journal, in order.
+/// Changes made by shortening a backlog, to be recorded in the journal in this order.
 pub(super) type Away = Vec<Settled>;
 
-/// Keys for the lines that a collapse inserts: at most so many.
+/// Keys for the lines that replace others when a backlog is shortened; at most three are needed.
 pub(super) type Keys = [u64; 3];
 
-/// The rule of a collapse: which posts are left out, and the content of the line that replaces them.
+/// The rule for one shortening: how many lines stay, which posts can be left out, and the content of the line that
+/// replaces them.
 struct Rule<'a> {
     keep: u32,
     collapsible: &'a dyn Fn(&Item) -> bool,
@@ -53,7 +54,8 @@ struct Rule<'a> {
     lane: Lane,
 }
 
-/// Collapses the pending posts of `target` in one lane, if they exceed `longest` lines. `keys` are for the inserted lines.
+/// Shortens the pending posts of `target` in one lane if they exceed `longest` lines. `keys` are for the lines that
+/// replace others.
 pub(super) fn collapse(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -71,7 +73,7 @@ pub(super) fn collapse(
     }
 }
 
-/// Collapses alerts, or answers in a channel. Answers to one person are left alone.
+/// Shortens pending alerts, or pending answers in a channel. Answers to one person are left alone.
 fn collapse_urgent(items: &mut VecDeque<Item>, target: &Target, key: u64, renderer: &Renderer) -> Away {
     let mut away = Away::new();
     let overtaken = overtaken(items);
@@ -119,14 +121,14 @@ impl Subject {
     }
 }
 
-/// Returns the keys of posts that a later one supersedes.
+/// Returns the keys of alerts that a later alert about the same subject supersedes.
 fn overtaken(items: &VecDeque<Item>) -> HashSet<u64> {
     let mut later = HashSet::new();
     let mut is_old = |item: &&Item| Subject::of(item).is_some_and(|subject| !later.insert(subject));
     items.iter().rev().filter(|item| is_old(item)).map(Item::key).collect()
 }
 
-/// Returns true if an alert requires no action by anybody.
+/// Returns true if a post is an alert that requires no action by a person.
 fn is_news(item: &Item) -> bool {
     let Body::Notice(notice) = &item.post.body else { return false };
     matches!(
@@ -141,10 +143,11 @@ fn is_news(item: &Item) -> bool {
     )
 }
 
-/// A stage of shortening: which posts are left out, how many lines of them stay, and whether the stage is used.
+/// One stage of shortening: which posts can be left out, how many lines of them stay, and whether the stage applies.
 type Stage<'a> = (&'a dyn Fn(&Item) -> bool, u32, bool);
 
-/// Collapses an agent's posts in its own channel; other channels in the normal lane are read by machines.
+/// Shortens an agent's posts in its own channel; other channels in the normal lane are left alone, because programs
+/// read them.
 fn collapse_talk(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -173,7 +176,7 @@ fn collapse_talk(
     away
 }
 
-/// Bounds the pending posts of `target`, of any kind, once there are too many to hold.
+/// Shortens the pending posts of `target`, of any kind, because there are more than the queue may hold.
 pub(super) fn bound(
     items: &mut VecDeque<Item>,
     target: &Target,
@@ -207,7 +210,8 @@ fn is_line(item: &Item) -> bool {
     matches!(&item.post.body, Body::Notice(Notice::Collapsed { .. }))
 }
 
-/// Removes all but the last lines of collapsible posts, and inserts one line at the place of the last removed one.
+/// Removes all but the last lines of the posts that `rule` selects, and inserts one line with their number at the place
+/// of the last removed one.
 fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &Renderer, away: &mut Away) {
     let (mut kept, mut said, mut full) = (0, false, false);
     let mut left_out = vec![false; items.len()];
@@ -254,7 +258,7 @@ fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &R
     }
 }
 
-/// Number of lines lost with a post that is left out.
+/// Returns the number of lines that a reader misses when this post is left out.
 fn away_with(item: &Item) -> u32 {
     match &item.post.body {
         // A line that already replaces others carries their number.
@@ -274,7 +278,7 @@ fn away_with(item: &Item) -> u32 {
     }
 }
 
-/// Builds the line that replaces `count` others, of which `last` is the last.
+/// Builds the post that replaces `count` lines; it takes the place and time of `last`, the last post that it replaces.
 fn standing(last: &Post, id: PostId, count: u32, rule: &Rule<'_>) -> Post {
     Post {
         id,

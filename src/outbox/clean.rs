@@ -10,7 +10,7 @@ use std::str::Chars;
 
 use crate::core::unseen::{is_hidden, is_joiner, joins};
 
-/// Returns the text without control sequences.
+/// Returns the text without control characters, ANSI and IRC formatting sequences.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
@@ -62,7 +62,7 @@ pub fn visible(text: &str) -> String {
 
 type Rest<'a> = Peekable<Chars<'a>>;
 
-/// Skips the rest of a sequence after ESC.
+/// Skips an ANSI escape sequence after its ESC.
 fn escape(rest: &mut Rest<'_>) {
     match rest.peek() {
         Some('[') => {
@@ -80,13 +80,14 @@ fn escape(rest: &mut Rest<'_>) {
     }
 }
 
-/// Skips parameters, intermediates and one final byte. An incomplete sequence removes no text.
+/// Skips the parameters and the final byte of an ANSI control sequence (`ESC [`). An incomplete one removes no text.
 fn control_sequence(rest: &mut Rest<'_>) {
     while rest.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
     rest.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
 }
 
-/// Skips a title, a link or another string up to its terminator; an unterminated one ends with its line.
+/// Skips the text of an ANSI control string (a title, a link) up to its terminator; an unterminated one ends with its
+/// line.
 fn control_string(rest: &mut Rest<'_>) {
     while let Some(c) = rest.next_if(|c| !matches!(c, '\n' | '\r')) {
         match c {

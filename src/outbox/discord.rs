@@ -29,9 +29,9 @@ const FILE_MAX: usize = 1024 * 1024;
 /// A text file that herder attaches to its own message: the whole of an agent's long text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Its name.
+    /// Name of the attached file.
     pub name: String,
-    /// Its content.
+    /// Content of the attached file.
     pub text: String,
 }
 
@@ -41,12 +41,12 @@ pub fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Formats one of herder's own sentences, without line breaks.
+/// Formats one of herder's own sentences as Discord Markdown, without line breaks.
 pub(super) fn sentence(text: &str) -> String {
     inline::line(&compose::tame(text), Voice::Own)
 }
 
-/// Formats herder's own sentences as messages. The text is clean and redacted.
+/// Formats herder's own sentences as Discord messages. The text has to be clean and redacted.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(text).lines() {
@@ -55,7 +55,8 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     composer.finish()
 }
 
-/// Formats lines for machines unchanged: the request disables all notifications. The text is clean and redacted.
+/// Formats lines that programs read as Discord messages, unchanged; the request disables all notifications. The text
+/// has to be clean and redacted.
 pub(super) fn verbatim(text: &str) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(text).lines() {
@@ -64,7 +65,8 @@ pub(super) fn verbatim(text: &str) -> Vec<String> {
     composer.finish()
 }
 
-/// Formats herder's sentence and an agent's request, unchanged. Both are clean and redacted.
+/// Formats herder's sentence `head` and under it an agent's request as Discord messages; with `code` the request is in
+/// a code block. Both have to be clean and redacted.
 pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);
     for line in compose::tame(head).lines() {
@@ -80,15 +82,16 @@ pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     composer.finish()
 }
 
-/// Formats an agent's text. It is clean and redacted.
+/// Formats an agent's Markdown as Discord messages. The text has to be clean and redacted.
 pub(super) fn words(text: &str) -> Vec<String> {
     compose(text, MESSAGE_MAX)
 }
 
-/// Formats a message that an agent sends by its tools: under its name, with each line quoted, so that none can be
-/// taken for herder's.
+/// Formats a message that an agent sends by its tools as Discord messages: under the agent's name, with each line
+/// quoted, so that none can be taken for herder's.
 pub(super) fn said(agent: &str, text: &str) -> Vec<String> {
-    /// Leaves room for the name and for the quotation marks of the maximum number of lines.
+    /// Maximum length of the unquoted text of one message, in UTF-16 units: it leaves room for the name and the
+    /// quotation marks.
     const ROOM: usize = MESSAGE_MAX - 40 - 3 * super::render::WORDS_LINES_MAX;
     let lines: Vec<&str> = text.lines().take(super::render::WORDS_LINES_MAX).collect();
     let quoted = compose(&lines.join("\n"), ROOM).into_iter().map(|message| {
@@ -98,7 +101,7 @@ pub(super) fn said(agent: &str, text: &str) -> Vec<String> {
     quoted.collect()
 }
 
-/// Returns the first message of an agent's text, with `note` under it.
+/// Returns the first Discord message of an agent's long text, with `note` under it.
 pub(super) fn head(text: &str, note: &str) -> String {
     let note = sentence(note);
     let room = MESSAGE_MAX.saturating_sub(units(&note) + 1);
@@ -108,7 +111,8 @@ pub(super) fn head(text: &str, note: &str) -> String {
     format!("{head}\n{note}")
 }
 
-/// Builds the file with an agent's text. A longer text is cut at the end, and the file says so.
+/// Builds the attached file with an agent's text. A text longer than `FILE_MAX` is cut at the end, and the file says
+/// so.
 pub(super) fn file(agent: &str, text: &str) -> Attachment {
     let name = format!("{agent}.txt");
     if text.len() <= FILE_MAX {
@@ -122,7 +126,7 @@ pub(super) fn file(agent: &str, text: &str) -> Attachment {
     Attachment { name, text: format!("{}\n{}\n", &text[..end], cut.mark()) }
 }
 
-/// Formats an agent's Markdown as messages of at most `room` units.
+/// Formats an agent's Markdown as messages of at most `room` UTF-16 units.
 fn compose(text: &str, room: usize) -> Vec<String> {
     let mut composer = Composer::new(room);
     let mut fence: Option<Fence> = None;
@@ -143,7 +147,7 @@ fn compose(text: &str, room: usize) -> Vec<String> {
     composer.finish()
 }
 
-/// Returns the word after the marks of a fence, if it can name a language.
+/// Returns the word after the marks of a code fence if it can name a language, else an empty text.
 fn language(fence: &str) -> &str {
     const LONGEST: usize = 20;
     let name = fence.trim().trim_start_matches(['`', '~']).trim();

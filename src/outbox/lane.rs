@@ -1,4 +1,4 @@
-//! One lane of a network's queue: a queue per target, served in turn.
+//! One lane (urgent or normal) of a network's queue: a queue per target; the targets are served in turn, one line each.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -12,44 +12,45 @@ use super::{Body, Lane, Post, Target, markup, split};
 use crate::core::id::PostId;
 use crate::journal::Confirmed;
 
-/// Minimum room of a readable line, in bytes; with less the target waits as if it were not joined.
+/// Minimum room for text in a line, in bytes; a target with less waits as if herder had not joined it.
 const ROOM_USABLE: usize = 32;
 
-/// Dropped when a post is not pending any more, for whatever reason; nothing is ever sent.
+/// Sender that is dropped when its post is not pending any more, for whatever reason, which wakes the receiver; nothing
+/// is sent on it.
 pub(super) type Owed = oneshot::Sender<Infallible>;
 
-/// A delivered part of a post: its number of lines, or `None` for all.
+/// A delivery to record: a post and the number of its first lines that are delivered, `None` for all of it.
 pub(super) type Part = (PostId, Option<u32>);
 
 /// The unit that a network sends and confirms at once: a line on IRC, a whole message on Discord.
 #[derive(Debug, PartialEq)]
 pub struct Line {
-    /// The target.
+    /// The channel or person that the line is sent to.
     pub target: Target,
-    /// The text: not blank, without line breaks, within the given room.
+    /// The text of the line: not blank, without line breaks, within the room that the network has.
     pub text: String,
-    /// The id of its post; 0 for one that is not stored.
+    /// The id of the post that the line belongs to; 0 for a post that is not stored.
     pub post: PostId,
-    /// Index of the line in its post.
+    /// Index of the line in its post, from 0.
     pub index: u32,
-    /// True if it is in the urgent lane.
+    /// True if the line is in the urgent lane.
     pub urgent: bool,
-    /// True if it was handed out before and returned: it may have arrived already.
+    /// True if the line was sent before without being confirmed, so that it may have arrived already.
     pub resent: bool,
-    /// The post it belongs to, for quotations and buttons.
+    /// The post that the line belongs to, for quotations and buttons.
     pub source: Arc<Post>,
     key: u64,
     unit: usize,
 }
 
 impl Line {
-    /// Returns a number that identifies its post in this run, also one that is not stored.
+    /// Returns a number that identifies the line's post in this run; posts that are not stored have one too.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.key
     }
 
-    /// Returns true if it answers a person who only looked something up, and who asks again if it is lost.
+    /// Returns true if the line answers a person who only looked something up; if it is lost, the person asks again.
     #[must_use]
     pub fn is_look(&self) -> bool {
         matches!(self.source.body, Body::Looked(_))
@@ -66,35 +67,35 @@ enum UnitState {
 /// A piece of a rendered post that is sent as one line.
 #[derive(Debug)]
 struct Unit {
-    /// Identifies it within its post, also after another piece was cut further.
+    /// Number of the piece within its post; it stays the same when another piece is cut further.
     id: usize,
-    /// Index of its line in the journal's count; pieces of one line share it.
+    /// Index of the rendered line that the piece belongs to; pieces of one line share it.
     index: u32,
     text: String,
     state: UnitState,
     resent: bool,
 }
 
-/// The lines of a post that were left out.
+/// The first lines of a long post that were left out of a backlog.
 #[derive(Debug)]
 pub(super) struct Trim {
-    /// Number of lines more than before.
+    /// Number of lines that were left out now.
     pub(super) lines: u32,
-    /// The change to record in the journal.
+    /// The change to record in the journal: these lines count as delivered.
     pub(super) confirmed: Confirmed,
 }
 
-/// A post in its target's queue.
+/// A pending post in the queue of its target.
 #[derive(Debug)]
 pub(super) struct Item {
     key: u64,
     pub(super) post: Arc<Post>,
     units: Option<Vec<Unit>>,
-    /// Number of its first lines that count as delivered.
+    /// Number of the post's first lines that count as delivered.
     recorded: u32,
-    /// Number of those that were left out of a long backlog.
+    /// Number of the post's first lines that were left out of a long backlog; they count as delivered.
     trimmed: u32,
-    /// Dropped with the post, to wake a task that waits for its end.
+    /// Dropped with the post, to wake a task that waits until the post is not pending any more.
     _owed: Option<Owed>,
 }
 
@@ -104,19 +105,19 @@ impl Item {
         Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0, _owed: None }
     }
 
-    /// Returns the number that identifies it in this run.
+    /// Returns the number that identifies the post in this run.
     pub(super) fn key(&self) -> u64 {
         self.key
     }
 
-    /// Returns true if none of its lines was ever handed out.
+    /// Returns true if no line of the post was ever given to the network.
     pub(super) fn untouched(&self) -> bool {
         let waits = |unit: &Unit| unit.state == UnitState::Waiting && !unit.resent;
         let owed = |units: &Vec<Unit>| units.iter().filter(|unit| unit.index >= self.trimmed).all(waits);
         self.recorded == self.trimmed && self.units.as_ref().is_none_or(owed)
     }
 
-    /// Returns its approximate number of lines.
+    /// Returns the post's approximate number of lines that are still to be sent.
     pub(super) fn lines(&self) -> u32 {
         match &self.units {
             Some(units) if self.is_trimmed() => {
@@ -126,12 +127,13 @@ impl Item {
         }
     }
 
-    /// Returns true if its first lines were left out.
+    /// Returns true if the first lines of the post were left out of a long backlog.
     pub(super) fn is_trimmed(&self) -> bool {
         self.trimmed > 0
     }
 
-    /// Leaves its first lines out so that `room` stay; `None` if it has no more than that. Only for an untouched post.
+    /// Leaves out the first lines of a post that was not sent yet, so that `room` lines stay; `None` if it has no more
+    /// than that.
     pub(super) fn trim(&mut self, renderer: &Renderer, room: u32) -> Option<Trim> {
         let lines = u32::try_from(self.units(renderer).len()).unwrap_or(u32::MAX);
         let out = lines.saturating_sub(room);
@@ -145,8 +147,8 @@ impl Item {
         Some(Trim { lines: more, confirmed: Confirmed { network, post, lines: Some(out) } })
     }
 
-    /// Number of lines of its text that are lost if the first `out` of its `lines` are left out. A text too long for
-    /// a channel has more lines than it shows, and one of these says so.
+    /// Returns the number of lines of the post's text that a reader misses if the first `out` of its `lines` are left
+    /// out. A text too long for a channel has more lines than the post shows.
     fn away(&self, lines: u32, out: u32) -> u32 {
         match &self.post.body {
             Body::Agent { text, .. } if out > 0 && lines as usize > render::WORDS_LINES_MAX => {
@@ -187,12 +189,12 @@ impl Item {
         units.iter().find(gap).map_or(u32::try_from(units.len()).unwrap_or(u32::MAX), |unit| unit.index)
     }
 
-    /// Returns the part to record when all of it is delivered; `None` if it is not stored.
+    /// Returns the delivery of the whole post, to be recorded; `None` if the post is not stored.
     fn whole(self) -> Option<Part> {
         Some((self.post.id, None)).filter(|(id, _)| *id != PostId(0))
     }
 
-    /// Hands out its first waiting line, cut to `room` bytes.
+    /// Gives out the first line of the post that waits, cut to `room` bytes.
     fn take(&mut self, renderer: &Renderer, room: usize) -> Option<Line> {
         let units = self.units(renderer);
         let at = units.iter().position(|unit| unit.state == UnitState::Waiting)?;
@@ -208,7 +210,7 @@ impl Item {
     }
 }
 
-/// Cuts the piece at `at` to `room` bytes: a network with little room sends one line of the journal as several.
+/// Cuts the piece at index `at` into several of at most `room` bytes, for a network with little room in a line.
 fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
     let mut id = units.iter().map(|unit| unit.id).max().unwrap_or(0);
     let whole = units.remove(at);
@@ -222,11 +224,11 @@ fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
     units.splice(at..at, pieces.collect::<Vec<_>>());
 }
 
-/// The queues of one lane, by target.
+/// The pending posts of one lane, as one queue per target.
 #[derive(Debug, Default)]
 pub(super) struct LaneQueue {
     targets: HashMap<Target, VecDeque<Item>>,
-    /// Targets that have posts, the next one to be served first.
+    /// Targets that have pending posts, the next one to be served first.
     turns: VecDeque<Target>,
 }
 
@@ -235,22 +237,23 @@ impl LaneQueue {
         self.targets.is_empty()
     }
 
-    /// Number of posts in the lane.
+    /// Returns the number of posts in the lane.
     pub(super) fn len(&self) -> usize {
         self.targets.values().map(VecDeque::len).sum()
     }
 
-    /// Number of posts that wait for a target.
+    /// Returns the number of pending posts of a target in the lane.
     pub(super) fn waiting(&self, target: &Target) -> usize {
         self.targets.get(target).map_or(0, VecDeque::len)
     }
 
-    /// Returns the targets that have posts, in the order of their turns.
+    /// Returns the targets that have pending posts, in the order in which they are served.
     pub(super) fn targets(&self) -> Vec<Target> {
         self.turns.iter().cloned().collect()
     }
 
-    /// Adds a post, with the value to drop at its end. Returns the number of posts of its target.
+    /// Adds a post to its target's queue, with the value to drop when it is not pending any more. Returns the number of
+    /// pending posts of that target.
     pub(super) fn push(&mut self, key: u64, post: Post, owed: Option<Owed>) -> usize {
         let target = post.to.clone();
         let items = self.targets.entry(target.clone()).or_default();
@@ -261,7 +264,8 @@ impl LaneQueue {
         items.len()
     }
 
-    /// Hands out at most `max` lines, one per target and turn. Also returns posts that turned out to be empty.
+    /// Gives out at most `max` lines, one per target in turn, from targets that are joined and have room. Also returns
+    /// the deliveries to record of posts that turned out to be empty.
     pub(super) fn take(
         &mut self,
         max: usize,
@@ -311,7 +315,7 @@ impl LaneQueue {
         None
     }
 
-    /// Confirms a line. Returns the parts to record.
+    /// Confirms that a line was delivered. Returns the deliveries to record.
     pub(super) fn confirm(&mut self, line: &Line) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(&line.target) else { return Vec::new() };
         let Some(at) = items.iter().position(|item| item.key == line.key) else { return Vec::new() };
@@ -332,7 +336,7 @@ impl LaneQueue {
         parts
     }
 
-    /// Returns a line that did not arrive to the waiting ones.
+    /// Marks a line that was sent but did not arrive as waiting again.
     pub(super) fn requeue(&mut self, line: &Line) {
         let item = self
             .targets
@@ -345,7 +349,7 @@ impl LaneQueue {
         }
     }
 
-    /// Returns all lines in flight to the waiting ones.
+    /// Marks all lines that were sent but not confirmed as waiting again.
     pub(super) fn ground(&mut self) {
         for item in self.targets.values_mut().flatten() {
             for unit in item.units.iter_mut().flatten().filter(|unit| unit.state == UnitState::Flying) {
@@ -354,7 +358,7 @@ impl LaneQueue {
         }
     }
 
-    /// Removes those posts of a target that are given up. Returns the parts to record.
+    /// Removes the posts of a target for which `is_given_up` returns true. Returns the deliveries to record.
     pub(super) fn forget(&mut self, target: &Target, is_given_up: &dyn Fn(&Post) -> bool) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
         let (given_up, left): (VecDeque<Item>, VecDeque<Item>) =
@@ -366,8 +370,8 @@ impl LaneQueue {
         given_up.into_iter().flat_map(Item::whole).collect()
     }
 
-    /// Removes the last untouched post of this kind for a target, because a later one supersedes it. Returns the
-    /// parts to record.
+    /// Removes the last post of a target for which `is_kind` returns true and that was not sent yet, because a later
+    /// post supersedes it. Returns the deliveries to record.
     pub(super) fn overtake(&mut self, target: &Target, is_kind: &dyn Fn(&Post) -> bool) -> Vec<Part> {
         let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
         let waits = |item: &Item| is_kind(&item.post) && item.untouched() && !item.is_trimmed();
@@ -379,7 +383,7 @@ impl LaneQueue {
         parts
     }
 
-    /// Collapses the backlog of a target, if it is long. Returns the changes to record.
+    /// Shortens the pending posts of a target if they exceed `longest` lines. Returns the changes to record.
     pub(super) fn collapse(
         &mut self,
         target: &Target,
@@ -392,13 +396,14 @@ impl LaneQueue {
         items.map(|items| backlog::collapse(items, target, lane, longest, keys, renderer)).unwrap_or_default()
     }
 
-    /// Bounds the pending posts of a target because there are too many to hold. Returns the changes to record.
+    /// Shortens the pending posts of a target because there are more than the queue may hold. Returns the changes to
+    /// record.
     pub(super) fn bound(&mut self, target: &Target, lane: Lane, keys: Keys, renderer: &Renderer) -> Away {
         let items = self.targets.get_mut(target);
         items.map(|items| backlog::bound(items, target, lane, keys, renderer)).unwrap_or_default()
     }
 
-    /// Returns the person who has waited longest, if more than `most` wait.
+    /// Returns the person with the oldest pending private post, if more than `most` people have one.
     pub(super) fn surplus_person(&self, most: usize) -> Option<Target> {
         if self.targets.len() <= most {
             return None;

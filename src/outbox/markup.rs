@@ -8,7 +8,7 @@
 
 use crate::core::cut::floor;
 
-/// A network's markup.
+/// The markup of a network's posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Markup {
     /// IRC formatting: bold as `\x02`.
@@ -23,24 +23,24 @@ pub enum Markup {
 /// Prefix of every line of an agent's text on IRC and in a terminal, and of no line of herder's own.
 pub(super) const BAR: &str = "│ ";
 
-/// Number of bytes at the start of an IRC line that mark it as an agent's: the bar, or the name before a message sent
-/// by its tools.
+/// Returns the number of bytes at the start of an IRC line that mark it as an agent's: the bar, or the agent's name
+/// before a message sent by its tools.
 pub(super) fn bar_of(line: &str) -> usize {
     let named = line.strip_prefix('<').and_then(|rest| rest.find("> ")).map_or(0, |at| at + "<> ".len());
     let bar = if line[named..].starts_with(BAR) { BAR.len() } else { 0 };
     named + bar
 }
 
-/// One formatted line before it is cut.
+/// One formatted line, before it is cut into pieces that fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Laid {
-    /// Its text, without the bar.
+    /// Text of the line, without the bar.
     pub(super) text: String,
-    /// True if it is code, so that every piece of it needs the bar.
+    /// True if the line is code, so that each piece of it gets the bar.
     pub(super) code: bool,
 }
 
-/// Formats bold and code spans of one of herder's own sentences.
+/// Formats bold text and code spans in one of herder's own sentences.
 #[must_use]
 pub fn sentence(text: &str, markup: Markup) -> String {
     match markup {
@@ -49,7 +49,7 @@ pub fn sentence(text: &str, markup: Markup) -> String {
     }
 }
 
-/// Formats an agent's Markdown, line by line; blank lines are left out.
+/// Formats an agent's Markdown for a network, line by line; blank lines are left out.
 pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
     let mut lines = Vec::new();
     let mut fence: Option<Fence> = None;
@@ -65,7 +65,7 @@ pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
     lines
 }
 
-/// A code fence: a line of backticks or tildes.
+/// A line that opens or closes a code block: backticks or tildes, and the language.
 pub(super) struct Fence {
     mark: char,
     length: usize,
@@ -87,7 +87,7 @@ impl Fence {
     }
 }
 
-/// Formats a line outside code.
+/// Formats a Markdown line outside a code block; a heading becomes bold.
 fn block(line: &str, markup: Markup) -> String {
     let line = line.trim_end();
     let marks = line.chars().take_while(|c| *c == '#').count();
@@ -106,7 +106,7 @@ fn bold(text: &str, markup: Markup) -> String {
     }
 }
 
-/// Formats bold and, in Markdown, links; code spans stay unchanged.
+/// Formats bold text and, with `links`, Markdown links within a line; code spans stay unchanged.
 fn inline(text: &str, markup: Markup, links: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -124,7 +124,7 @@ fn inline(text: &str, markup: Markup, links: bool) -> String {
     shown
 }
 
-/// Formats the span at the start of `text`. Returns it with its length in the source.
+/// Formats the code span, bold text or link at the start of `text`. Returns it with its length in the source, in bytes.
 fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
     // Maximum length of a span in bytes, which bounds the search for a closing mark in hostile text.
     const LONGEST: usize = 1000;
@@ -140,12 +140,13 @@ fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
     }
 }
 
-/// Returns the length of the code span that starts here.
+/// Returns the length of the code span at the start of `text`, in bytes; `None` if there is none.
 fn code_span(text: &str) -> Option<usize> {
     text[1..].find('`').map(|end| end + 2)
 }
 
-/// Returns the length of the bold span that starts here: not empty, without spaces just inside the marks.
+/// Returns the length of the bold span at the start of `text`, in bytes; it must not be empty or have spaces just
+/// inside the marks.
 pub(super) fn bold_span(text: &str) -> Option<usize> {
     let end = text[2..].find("**")?;
     let inside = &text[2..2 + end];
@@ -153,14 +154,15 @@ pub(super) fn bold_span(text: &str) -> Option<usize> {
     tight.then_some(end + 4)
 }
 
-/// Formats a link as its text and address. Returns it with its length in the source.
+/// Formats the Markdown link at the start of `text` as its text and address. Returns it with its length in the source,
+/// in bytes.
 fn link_span(text: &str) -> Option<(String, usize)> {
     let (label, address, length) = link_parts(text)?;
     let shown = if label == address { address.to_owned() } else { format!("{label} ({address})") };
     Some((shown, length))
 }
 
-/// Returns the text and the address of the link that starts here, and its length.
+/// Returns the text and the address of the Markdown link at the start of `text`, and its length in bytes.
 pub(super) fn link_parts(text: &str) -> Option<(&str, &str, usize)> {
     let middle = text.find("](")?;
     let (label, address) = (&text[1..middle], &text[middle + 2..]);

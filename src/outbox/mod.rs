@@ -41,31 +41,31 @@ pub use queue::{Ledger, NetworkQueue, Noted, Window};
 pub use redact::Redactor;
 pub use render::Renderer;
 
-/// The target of a post on its network.
+/// The target of a post on its network: a channel by its purpose or name, or a person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// The agent's channel.
+    /// The agent's own channel.
     Agent(AgentName),
-    /// The alerts channel.
+    /// The channel `#alerts`, for posts that a person should see.
     Alerts,
-    /// The work channel.
+    /// The work channel, whose lines programs read.
     Work,
-    /// The control channel.
+    /// The control channel, in which people talk with herder itself.
     Control,
-    /// A channel by its name on the network, e.g. the one in which a command was given.
+    /// Any other channel, by its name on the network.
     Channel(String),
-    /// A person, in private.
+    /// A person in private, by nick or user id.
     Person(String),
 }
 
-/// The priority of a post.
+/// The priority of a post in its network's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
-    /// Alerts and answers, which overtake the others.
+    /// The lane for alerts and answers, which overtake other posts.
     Urgent,
-    /// Everything else.
+    /// The lane for all other posts.
     Normal,
 }
 
@@ -73,71 +73,74 @@ pub enum Lane {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// A notice of herder's.
+    /// A notice by herder, put into words when it is sent.
     Notice(Notice),
-    /// A refusal by herder, in answer to a command.
+    /// A refusal by herder in answer to a command, put into words when it is sent.
     Refusal(Refusal),
-    /// An agent's text: markup, ANSI and mentions are made harmless, code is kept readable.
+    /// An agent's text. When it is sent, ANSI sequences and mentions are made harmless and code stays readable.
     Agent {
-        /// The agent.
+        /// The agent that wrote the text.
         agent: AgentName,
-        /// Its text.
+        /// The text in the agent's own words.
         text: String,
         /// True if it is the result of the agent's task, false if it is an intermediate message.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_result: bool,
     },
-    /// A message that an agent sends by its tools to any channel it may: every line is marked as that agent's.
+    /// A message that an agent sends to a channel by its tools; each line is marked as the agent's.
     Said {
-        /// The agent.
+        /// The agent that sends the message.
         agent: AgentName,
-        /// Its text.
+        /// The text of the message.
         text: String,
     },
-    /// A message to a program: one line of any length. See [`crate::webhook`].
+    /// An event for a webhook: one line of any length. See [`crate::webhook`].
     Hook(Box<Hook>),
-    /// Lines that are already in the reader's language; never stored.
+    /// Lines that are already in the reader's language, e.g. an answer; never stored.
     Lines(Vec<String>),
-    /// Such lines in answer to a look-up: on IRC they are not confirmed by the server.
+    /// Lines like `Body::Lines` that answer a look-up; on IRC the server is not asked to confirm them, because a person
+    /// can ask again.
     Looked(Vec<String>),
-    /// Such lines in answer to a line that is recorded as answered: stored, so that they are sent after a restart as well.
+    /// Lines like `Body::Lines` that are stored, so that they are sent after a restart as well: the line that they
+    /// answer is recorded as answered.
     Kept(Vec<String>),
 }
 
-/// A pending post of a network.
+/// A message that herder sends, or is to send, on one network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Post {
-    /// Its position in the order of commits; zero if not stored (answers to read-only commands).
+    /// Number of the post in the order of commits; zero if it is not stored, like answers to read-only commands.
     pub id: PostId,
-    /// The network.
+    /// The network on which the post is sent.
     pub network: NetworkName,
-    /// The target on the network.
+    /// The channel or person to which the post is sent.
     pub to: Target,
-    /// Its lane.
+    /// The priority of the post.
     pub lane: Lane,
-    /// The time of the decision that caused it.
+    /// Time of the decision that caused the post.
     pub at: Timestamp,
-    /// Its content.
+    /// The content of the post.
     pub body: Body,
-    /// The nick of the person it answers: the first line is addressed to them.
+    /// Nick of the person whom the post answers, with which its first line begins; `None` if it is no answer.
     #[serde(default)]
     pub answers: Option<String>,
-    /// The network's id of the line that it answers, where lines have ids.
+    /// The network's id of the line that the post answers; `None` if it is no answer, or the network has no ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotes: Option<String>,
-    /// Number of lines confirmed before herder was restarted.
+    /// Number of the post's first lines that were delivered before herder was restarted.
     #[serde(default)]
     pub confirmed_lines: u32,
 }
 
-/// The queues of all configured networks.
+/// The queues of pending posts of all configured networks.
 #[derive(Debug)]
 pub struct Outbox {
     queues: HashMap<NetworkName, Arc<NetworkQueue>>,
 }
 
 impl Outbox {
-    /// Creates empty queues for `networks`; `ledger` records deliveries. A channel with more than `backlog` lines is collapsed.
+    /// Creates empty queues for `networks`; `ledger` records deliveries. A target with more than `backlog` pending
+    /// lines is shortened.
     #[must_use]
     pub fn new(networks: Vec<(NetworkName, Renderer)>, backlog: u32, ledger: &Arc<dyn Ledger>) -> Self {
         let queue = |(network, renderer): (NetworkName, Renderer)| {
@@ -148,8 +151,8 @@ impl Outbox {
         Self { queues: networks.into_iter().map(queue).collect() }
     }
 
-    /// Creates queues for `networks` with their pending posts, fed by `journal` from now on. Blocks; has to be called
-    /// before the first commit.
+    /// Creates queues for `networks`, filled with the pending posts of earlier runs, to which `journal` passes all new
+    /// posts. Blocks; has to be called before the first commit.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -168,7 +171,7 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// Returns the queue of a network.
+    /// Returns the queue of pending posts of a network; `None` if the network is not configured.
     #[must_use]
     pub fn queue(&self, network: &NetworkName) -> Option<&Arc<NetworkQueue>> {
         self.queues.get(network)
@@ -180,8 +183,8 @@ impl Outbox {
     }
 }
 
-/// The journal's references to the queues. They are weak because the queues hold the journal to record deliveries:
-/// otherwise neither would ever be closed.
+/// The journal's references to the queues of the networks. They are weak because the queues hold the journal to record
+/// deliveries: otherwise neither would ever be closed.
 struct Feed(HashMap<NetworkName, Weak<NetworkQueue>>);
 
 impl PostSink for Feed {

@@ -1,5 +1,5 @@
-//! The stored posts that a network is owed, by id, and the numbers of them that `/metrics` shows: published whenever a
-//! queue's state is let go, so that a scrape takes no lock that a commit waits for.
+//! The pending posts of a network that are stored, by id, and their counts for `/metrics`. The counts are published
+//! whenever a queue's state is unlocked, so that a scrape takes no lock that a commit waits for.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use crate::core::id::PostId;
 use crate::core::time::Timestamp;
 
-/// Posts that are held, by id, with their lane and their moment.
+/// The stored posts that a network's queue holds in memory: for each id, whether it is urgent, and the time of the
+/// post.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     posts: BTreeMap<PostId, (bool, Timestamp)>,
@@ -16,7 +17,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Notes a post; false if it is there already.
+    /// Adds a stored post. Returns false if it is known already.
     pub(super) fn insert(&mut self, id: PostId, urgent: bool, at: Timestamp) -> bool {
         match self.posts.entry(id) {
             Entry::Occupied(_) => false,
@@ -39,28 +40,28 @@ impl Stored {
     }
 }
 
-/// Posts that a network is owed, as numbers.
+/// Numbers of stored posts that a network has not confirmed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwedNumbers {
-    /// In the urgent lane.
+    /// Number of posts in the urgent lane.
     pub urgent: usize,
-    /// In the normal lane.
+    /// Number of posts in the normal lane.
     pub normal: usize,
-    /// The moment of the oldest of them, if there is one.
+    /// Time of the oldest post; `None` if no post is pending.
     pub oldest: Option<Timestamp>,
 }
 
-/// The last [`OwedNumbers`], readable at any time.
+/// The last published [`OwedNumbers`], which can be read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Published {
     urgent: AtomicUsize,
     normal: AtomicUsize,
-    /// In milliseconds; 0: there is none.
+    /// Time of the oldest post, in milliseconds since the epoch; 0 if no post is pending.
     oldest: AtomicI64,
 }
 
 impl Published {
-    /// `elsewhere`: urgent posts that are not held.
+    /// Publishes the counts of `stored` and of `elsewhere` more urgent posts, which are in the journal alone.
     pub(super) fn publish(&self, stored: &Stored, elsewhere: usize) {
         self.urgent.store(stored.urgent + elsewhere, Ordering::Relaxed);
         self.normal.store(stored.posts.len() - stored.urgent, Ordering::Relaxed);

@@ -44,35 +44,36 @@ use crate::journal::{Confirmed, Settled};
 
 pub use super::shelf::ALERTS_MAX;
 
-/// The wait before another read of the journal after a failed one.
+/// Wait before alerts are read from the journal again after a failure.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
 /// Maximum number of pending posts of one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
 pub const BACKLOG_POSTS_MAX: usize = 1000;
 
-/// Maximum number of pending answers for one channel or person.
+/// Maximum number of pending posts of one channel or person in the urgent lane; beyond it the oldest are replaced by a
+/// line.
 pub const ANSWERS_MAX: usize = 100;
 
-/// Maximum number of people with pending private answers: many times the users of a herder.
+/// Maximum number of people with pending private posts: many times the users of a herder.
 pub const PERSONS_MAX: usize = 500;
 
-/// The result of a [`Ledger`]; the error is for the log.
+/// The future that a method of [`Ledger`] returns; its error is a text for the log.
 pub type Noted<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
 
-/// The recorder of deliveries: the journal, or a test's list.
+/// Storage of deliveries: the journal, or a list in tests.
 pub trait Ledger: Send + Sync + 'static {
-    /// Records `settled`; durable when it resolves.
+    /// Records deliveries and shortenings; they are on disk when the future resolves.
     fn record(&self, settled: Vec<Settled>) -> Noted<'_>;
 
-    /// Records `settled` with the next commit, or a moment later; [`Ledger::hurry`] ends the wait.
+    /// Records deliveries and shortenings with the next commit, or after a short wait that [`Ledger::hurry`] ends.
     fn record_soon(&self, settled: Vec<Settled>) -> Noted<'_> {
         self.record(settled)
     }
 
-    /// Ends the wait of [`Ledger::record_soon`].
+    /// Ends the wait of [`Ledger::record_soon`], so that the changes are committed now.
     fn hurry(&self) {}
 
-    /// Returns the first `most` pending alerts of a network after the post `after`.
+    /// Returns the first `most` pending alerts of a network that follow the post `after`.
     fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>>;
 }
 
@@ -80,28 +81,29 @@ pub trait Ledger: Send + Sync + 'static {
 /// window into confirmed and requeued lines.
 #[derive(Debug, Default, PartialEq)]
 pub struct Window {
-    /// The lines in the order of sending.
+    /// The lines of the window in the order of sending.
     pub lines: Vec<Line>,
 }
 
-/// The pending posts of one network.
+/// The queue of pending posts of one network: two lanes, and in each one queue per target.
 pub struct NetworkQueue {
     network: NetworkName,
     renderer: Renderer,
-    /// Number of lines of one channel beyond which its backlog is collapsed.
+    /// Number of pending lines of one target beyond which its backlog is shortened.
     backlog: u32,
     ledger: Arc<dyn Ledger>,
     state: Mutex<State>,
     published: Published,
-    /// Signals that something can be sent that could not be before.
+    /// Signals that a line may be ready to be sent that was not before.
     changed: Notify,
-    /// Signals that a post was pushed.
+    /// Signals that a post was added.
     pushed: Notify,
-    /// Signals changes to record that no delivery waits for.
+    /// Signals that there are changes to record, such as shortenings, that no delivery records.
     unsettled: Notify,
-    /// Signals that nothing is pending any more.
+    /// Signals that no post is pending any more.
     emptied: Notify,
-    /// Held while recording, so that changes of a failed or cancelled attempt are recorded before later ones.
+    /// Lock that is held while changes are recorded, so that those of a failed or cancelled attempt are recorded before
+    /// later ones.
     recording: tokio::sync::Mutex<()>,
 }
 
@@ -115,12 +117,12 @@ impl std::fmt::Debug for NetworkQueue {
 struct State {
     urgent: LaneQueue,
     normal: LaneQueue,
-    /// Ids of the stored posts in memory, so that one that comes twice (at a start) is added once.
+    /// Ids of the stored posts in memory, so that a post that arrives twice (at a start) is added once.
     ids: Stored,
-    /// Alerts that are in the journal alone.
+    /// Pending alerts that are not in memory, but in the journal alone.
     shelf: Shelf,
     next_key: u64,
-    /// Delivered or left out, but not recorded yet.
+    /// Deliveries and shortenings that are not recorded in the journal yet.
     unrecorded: Vec<Settled>,
 }
 
@@ -153,14 +155,14 @@ impl State {
         self.unrecorded.extend(away);
     }
 
-    /// Returns new keys for lines that replace others.
+    /// Returns new keys for the lines that replace others in a shortened backlog.
     fn keys(&mut self) -> Keys {
         self.next_key += 3;
         [self.next_key - 2, self.next_key - 1, self.next_key]
     }
 }
 
-/// The state while it is looked at or changed; let go, its numbers are published.
+/// The locked state of a queue; its counts are published when the lock is released.
 struct Held<'a> {
     state: MutexGuard<'a, State>,
     published: &'a Published,
@@ -187,7 +189,7 @@ impl Drop for Held<'_> {
 }
 
 impl NetworkQueue {
-    /// Creates an empty queue.
+    /// Creates an empty queue for a network, whose deliveries `ledger` records.
     #[must_use]
     pub fn new(network: NetworkName, renderer: Renderer, ledger: Arc<dyn Ledger>) -> Self {
         Self {
@@ -205,39 +207,39 @@ impl NetworkQueue {
         }
     }
 
-    /// Sets the number of lines of one channel beyond which its backlog is collapsed.
+    /// Sets the number of pending lines of one target beyond which its backlog is shortened.
     #[must_use]
     pub fn with_backlog(self, backlog: u32) -> Self {
         Self { backlog, ..self }
     }
 
-    /// Returns the network that it is for.
+    /// Returns the network whose posts the queue holds.
     #[must_use]
     pub fn network(&self) -> &NetworkName {
         &self.network
     }
 
-    /// Number of pending posts.
+    /// Returns the number of pending posts, including alerts that are in the journal alone.
     #[must_use]
     pub fn len(&self) -> usize {
         let state = self.state();
         state.urgent.len() + state.normal.len() + state.shelf.len()
     }
 
-    /// Number of pending posts in memory.
+    /// Returns the number of pending posts in memory.
     #[must_use]
     pub fn held(&self) -> usize {
         let state = self.state();
         state.urgent.len() + state.normal.len()
     }
 
-    /// Returns the numbers of stored posts that are pending. Takes no lock.
+    /// Returns the counts of stored posts that are pending, without taking a lock.
     #[must_use]
     pub fn owed(&self) -> OwedNumbers {
         self.published.read()
     }
 
-    /// True if nothing is pending.
+    /// Returns true if no post is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.state().is_empty()
@@ -301,8 +303,8 @@ impl NetworkQueue {
         }
     }
 
-    /// Records collapses of long backlogs as they happen, until dropped: a network that is away sends nothing that
-    /// would record them.
+    /// Records the shortening of backlogs when it happens, until dropped: a network that is away delivers nothing with
+    /// which it would be recorded.
     pub async fn keep_settled(&self) {
         loop {
             self.settle().await;
@@ -310,7 +312,7 @@ impl NetworkQueue {
         }
     }
 
-    /// Records deliveries and collapses that are not recorded yet.
+    /// Records deliveries and shortenings that are not recorded yet.
     pub async fn settle(&self) {
         self.record().await;
     }
@@ -341,8 +343,8 @@ impl NetworkQueue {
         }
     }
 
-    /// Loads alerts from the journal when there is room for them, and shortens those that waited since the link was
-    /// away. Returns false if they could not be read.
+    /// Loads alerts from the journal if there is room for them in memory, and shortens those that piled up. Returns
+    /// false if the journal could not be read.
     async fn refill(&self) -> bool {
         let wanted = {
             let state = self.state();
@@ -374,7 +376,8 @@ impl NetworkQueue {
         true
     }
 
-    /// Like [`NetworkQueue::next_window`] without waiting: `None` if nothing can be sent now.
+    /// Returns the next lines to send as [`NetworkQueue::next_window`] does, without waiting; `None` if nothing can be
+    /// sent now.
     pub fn try_window(
         &self,
         max_lines: usize,
@@ -406,7 +409,7 @@ impl NetworkQueue {
         (!window.lines.is_empty()).then_some(window)
     }
 
-    /// Returns the file attached to a line, if there is one.
+    /// Returns the file to attach to a line; `None` for most lines.
     #[must_use]
     pub fn attachment(&self, line: &Line) -> Option<Attachment> {
         (line.index == 0).then(|| self.renderer.attachment(&line.source)).flatten()
@@ -451,7 +454,8 @@ impl NetworkQueue {
         }
     }
 
-    /// Records deliveries that are not recorded yet. After a cancellation the next call records them.
+    /// Records the deliveries and shortenings that are not recorded yet. After a cancellation the next call records
+    /// them.
     async fn record(&self) {
         self.record_as(Ledger::record).await;
     }
@@ -469,7 +473,7 @@ impl NetworkQueue {
         self.state().unrecorded.drain(..taken);
     }
 
-    /// Returns lines that did not arrive, or may not have: they wait again, before everything later.
+    /// Returns lines that did not arrive, or may not have, to the queue: they are sent again, before all later ones.
     pub fn requeue(&self, window: Window) {
         let mut state = self.state();
         for line in &window.lines {
@@ -479,7 +483,7 @@ impl NetworkQueue {
         self.changed.notify_one();
     }
 
-    /// Returns all lines in flight, because their sender is gone.
+    /// Returns all lines that were given out and not confirmed to the queue, because the task that sent them is gone.
     pub fn grounded(&self) {
         let mut state = self.state();
         state.urgent.ground();
@@ -488,8 +492,8 @@ impl NetworkQueue {
         self.changed.notify_one();
     }
 
-    /// Handles the return of the link after an absence; call it before the first window. Lines in flight wait again,
-    /// and long backlogs are collapsed (see [`super::backlog`]).
+    /// Prepares the queue when the link is back after an absence; call it before the first window. Lines that were not
+    /// confirmed are sent again, and long backlogs are shortened (see [`super::backlog`]).
     pub fn link_restored(&self) {
         self.grounded();
         let mut state = self.state();
@@ -507,7 +511,7 @@ impl NetworkQueue {
     }
 
     /// Drops the pending posts of a target that is gone for good (a person who left, a channel that is not needed any
-    /// more): they count as delivered, on disk when this returns.
+    /// more). They count as delivered, which is on disk when this returns.
     pub async fn forget(&self, target: &Target) {
         self.give_up(target, &|_| true).await;
     }
@@ -532,7 +536,7 @@ impl NetworkQueue {
         }
     }
 
-    /// Waits until nothing is pending, e.g. before herder ends.
+    /// Waits until no post is pending, e.g. before herder ends.
     pub async fn drained(&self) {
         loop {
             let emptied = self.emptied.notified();

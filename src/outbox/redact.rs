@@ -25,26 +25,28 @@ use crate::core::unseen::{is_hidden, is_joiner};
 /// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Minimum length of a secret, in bytes: a shorter value would damage ordinary words.
+/// Minimum length of a configured secret that is redacted, in bytes: a shorter value would damage ordinary words.
 const SECRET_MIN: usize = 4;
-/// Minimum length of an encoded secret's piece, in bytes: a shorter one would match innocent text by chance.
+/// Minimum length of a searched piece of an encoded secret, in bytes: a shorter one would match innocent text by
+/// chance.
 const ENCODED_MIN: usize = 8;
-/// Minimum length of a secret's line, in bytes: the frame of a key file has short lines that reveal nothing.
+/// Minimum length of a searched line of a secret with several lines, in bytes: the frame of a key file has short lines
+/// that reveal nothing.
 const LINE_MIN: usize = 16;
 
-/// A pattern of secrets.
+/// A regular expression that recognises one kind of secret, e.g. the tokens of a vendor.
 struct Shape {
-    /// A substring of every match, searched first: most texts are done after a few such searches.
+    /// A substring of every match, searched first: most texts contain none, so that no pattern has to be tried.
     hint: &'static str,
     pattern: Regex,
-    /// The replacement; it keeps a group, so that the reader sees the kind of secret.
+    /// The replacement for a match; it may keep a group, so that the reader sees the kind of secret.
     shown: &'static str,
-    /// True if its beginning is distinctive, so that it can be searched across line ends too.
+    /// True if the pattern's beginning is distinctive, so that it can be searched across line ends too.
     joins: bool,
 }
 
-/// Patterns of tokens with a distinctive beginning. Word boundaries are ASCII: Unicode ones would disable the
-/// engine's fast path for every text with an emoji.
+/// Regular expressions for tokens with a distinctive beginning. Word boundaries are ASCII: Unicode ones would disable
+/// the engine's fast path for every text with an emoji.
 const TOKENS: &[&str] = &[
     // Model vendors: OpenAI, Anthropic, Google, Hugging Face, Groq, xAI, Replicate, Perplexity.
     r"sk-[A-Za-z0-9_-]{20,}",
@@ -67,7 +69,7 @@ const TOKENS: &[&str] = &[
     r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
 ];
 
-/// All patterns, in the order in which they are applied.
+/// All patterns of secrets, in the order in which they are applied.
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |hint, pattern: &str, shown| {
         let pattern = Regex::new(pattern).expect("the pattern is constant and a test compiles it");
@@ -99,17 +101,18 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     ]
 });
 
-/// Finds and replaces secrets. Cheap to clone; clones share the known secrets.
+/// Finds and replaces secrets in texts: the configured ones, and those that match a pattern. Cheap to clone; clones
+/// share the known secrets.
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<RwLock<Arc<[String]>>>);
 
-/// Markdown characters that are invisible where they are marks.
+/// Characters of Markdown that a reader does not see where they are marks.
 const MARKS: [char; 6] = ['*', '_', '~', '|', '`', '\\'];
 
-/// A text as a person reads it, without invisible marks.
+/// A text as a person reads it, without invisible marks, with the position of each byte in the original.
 struct Read {
     text: String,
-    /// Positions in the original text of each of its bytes, and of its end.
+    /// Positions in the original text of each byte of the read text, and of its end.
     from: Vec<usize>,
 }
 
@@ -125,7 +128,7 @@ impl Read {
         read
     }
 
-    /// Converts a range to the original text, from its first character to its last.
+    /// Converts a range in the read text to the range in the original text, from the first character to the last.
     fn origin(&self, read: Range<usize>) -> Range<usize> {
         let last = self.from[read.end - 1];
         self.from[read.start]..last + 1
@@ -133,7 +136,7 @@ impl Read {
 }
 
 impl Read {
-    /// Joins all lines, without line ends and the blanks around them.
+    /// Builds the read text in which all lines are joined, without line ends and the blanks around them.
     fn joined(text: &str) -> Self {
         let mut read =
             Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
@@ -158,7 +161,7 @@ impl Read {
 }
 
 impl Shape {
-    /// Returns its matches in a text, without the parts that are kept.
+    /// Returns the ranges in the original text that match the pattern, without the group that is kept.
     fn found(&self, read: &Read) -> Vec<Range<usize>> {
         if !read.text.contains(self.hint) {
             return Vec::new();
@@ -172,7 +175,7 @@ impl Shape {
     }
 }
 
-/// Returns true if a character is invisible, so that a secret can be read around it.
+/// Returns true if a character is invisible, so that a reader sees a secret that it interrupts.
 fn is_unseen(c: char) -> bool {
     !is_break(c) && (is_hidden(c) || is_joiner(c))
 }
@@ -181,7 +184,8 @@ fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r')
 }
 
-/// Masks the secrets that were found around characters of `kind`; the others were masked before.
+/// Replaces those of the `found` secrets that contain a character for which `kind` is true; the others were replaced
+/// before.
 fn without(text: Cow<'_, str>, mut found: Vec<Range<usize>>, kind: fn(char) -> bool) -> Cow<'_, str> {
     found.retain(|range| text[range.clone()].contains(kind));
     if found.is_empty() { text } else { Cow::Owned(masked(&text, found)) }
@@ -194,7 +198,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Creates a redactor for `secrets`, besides the patterns of tokens.
+    /// Creates a redactor for these secrets; the patterns of tokens are always searched as well.
     #[must_use]
     pub fn new(secrets: &[SecretString]) -> Self {
         let redactor = Self::default();
@@ -202,7 +206,7 @@ impl Redactor {
         redactor
     }
 
-    /// Adds secrets that were read while herder runs.
+    /// Adds secrets that became known while herder runs.
     pub fn learn(&self, secrets: &[SecretString]) {
         let mut added = Vec::new();
         for secret in secrets {
@@ -223,7 +227,7 @@ impl Redactor {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the text without secrets.
+    /// Returns the text with each secret replaced.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
@@ -252,8 +256,8 @@ impl Redactor {
         text
     }
 
-    /// Returns the value with the secrets redacted in all of its texts; used before a value is cut for display. A
-    /// text with a restricted format, such as a name, leaves the value as it is.
+    /// Returns a value with the secrets replaced in all of its texts, to be used before the value is cut for display.
+    /// If a changed text makes the value invalid, such as a name, it is returned unchanged.
     #[must_use]
     pub fn of<'a, T: Serialize + DeserializeOwned + Clone>(&self, value: &'a T) -> Cow<'a, T> {
         let Ok(mut tree) = serde_json::to_value(value) else { return Cow::Borrowed(value) };
@@ -263,7 +267,7 @@ impl Redactor {
         serde_json::from_value(tree).map_or(Cow::Borrowed(value), Cow::Owned)
     }
 
-    /// Redacts all texts in it; returns true if any had a secret.
+    /// Replaces secrets in all texts of a JSON value; returns true if there were any.
     fn redact_all(&self, tree: &mut Json) -> bool {
         match tree {
             Json::String(text) => {
@@ -280,7 +284,8 @@ impl Redactor {
         }
     }
 
-    /// Returns the positions of secrets in a text as it is read.
+    /// Returns the ranges in the original text of known secrets of at least `min` bytes, and of matches of the selected
+    /// patterns.
     fn found(&self, read: &Read, min: usize, shapes: impl Fn(&Shape) -> bool) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         for form in self.forms().iter() {
@@ -296,8 +301,8 @@ impl Redactor {
         found
     }
 
-    /// Redacts secrets that are only visible as such once Markdown marks are hidden, as in `**h**unter2`. The text
-    /// has to be redacted already.
+    /// Replaces secrets that a reader sees only once Markdown marks are hidden, as in `**h**unter2`. The text has to be
+    /// redacted already.
     #[must_use]
     pub fn redact_shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !text.contains(MARKS) {
@@ -325,7 +330,7 @@ impl Redactor {
     }
 }
 
-/// Masks all of `ranges` in the text.
+/// Returns the text with all of `ranges` replaced by `REDACTED`.
 fn masked(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_unstable_by_key(|range| range.start);
     let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
@@ -340,7 +345,7 @@ fn masked(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     masked
 }
 
-/// Adds the forms in which `secret` may appear.
+/// Adds to `forms` all forms in which `secret` may appear in a text, e.g. encoded as base64.
 fn add_forms(secret: &str, forms: &mut Vec<String>) {
     if secret.len() < SECRET_MIN {
         return;

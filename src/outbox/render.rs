@@ -26,10 +26,12 @@ use crate::l10n::Locale;
 /// of 11 and a host of 63 characters) and the command (41 with the longest channel of an agent): 375 are left.
 pub const UNIT: usize = 360;
 
-/// Maximum number of lines of one agent's text in a channel; a line tells how many are left out, and the log has them.
+/// Maximum number of lines of one agent's text in a channel; one of them tells how many are left out, and the log has
+/// those.
 pub const WORDS_LINES_MAX: usize = 30;
 
-/// Number of first lines among them. The others are the last ones, which contain the result.
+/// Number of first lines of an agent's long text that are shown. The other shown lines are the last ones, which contain
+/// the result.
 const WORDS_FIRST: usize = 5;
 
 /// Renders posts for one network. Cheap to clone.
@@ -41,13 +43,13 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Creates a renderer for `locale`, with redaction by `redactor` and the network's markup.
+    /// Creates a renderer with the language, the redaction and the markup of a network's posts.
     #[must_use]
     pub fn new(locale: Locale, redactor: Redactor, markup: Markup) -> Self {
         Self { locale, redactor, markup }
     }
 
-    /// Renders a post: no line is blank or longer than [`UNIT`]; for Discord they are whole messages of at most
+    /// Renders a post as lines that are not blank and not longer than [`UNIT`]; for Discord as messages of at most
     /// [`discord::MESSAGE_MAX`]. Empty if the post has no text.
     #[must_use]
     pub fn lines(&self, post: &Post) -> Vec<String> {
@@ -67,7 +69,8 @@ impl Renderer {
         }
     }
 
-    /// Redacts a whole message again, without exceeding Discord's length limit.
+    /// Redacts a formatted message again, because marks may have split a secret, without exceeding Discord's length
+    /// limit.
     fn shown(&self, message: String) -> String {
         match self.redactor.redact_shown(&message) {
             Cow::Borrowed(_) => message,
@@ -76,7 +79,7 @@ impl Renderer {
         }
     }
 
-    /// Returns true if the network shows a session's state in one message that is edited.
+    /// Returns true if the network shows the state of a session in one message that is edited (Discord).
     pub(super) fn changes_statuses(&self) -> bool {
         self.markup == Markup::Discord
     }
@@ -126,8 +129,8 @@ impl Renderer {
         long.then(|| discord::file(agent.as_str(), &text))
     }
 
-    /// Renders an agent's text, bounded in lines. Each line carries a bar, which herder's own lines lack, so that an
-    /// agent cannot imitate herder.
+    /// Renders an agent's text as a limited number of lines. Each begins with a bar, which herder's own lines lack, so
+    /// that an agent cannot imitate herder.
     fn words(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let laid = markup::markdown(text, self.markup);
         // Each line with the number of source lines that it stands for.
@@ -158,7 +161,8 @@ impl Renderer {
         lines.take(WORDS_LINES_MAX).collect()
     }
 
-    /// Renders an agent's text as messages; a long text is attached as a file, with its first lines shown.
+    /// Renders an agent's text as Discord messages; of a long text the first message is shown, and the whole is
+    /// attached as a file.
     fn messages(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let messages = discord::words(text);
         if messages.len() <= discord::WORDS_MESSAGES_MAX {
@@ -175,7 +179,7 @@ impl Renderer {
     }
 
     /// Renders an agent's request: herder's sentence, and under it the request in the agent's own words, cleaned and
-    /// redacted. `code`: it is a command, whose hidden characters are made visible.
+    /// redacted. `code` is true for a command, whose hidden characters are made visible.
     fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
         let Body::Notice(notice) = &post.body else { return Vec::new() };
         let (head, asked) = (clean(&self.locale.notice(&self.redactor.of(notice))), as_asked(asked, code));
@@ -194,7 +198,7 @@ impl Renderer {
         lines
     }
 
-    /// Renders a message to a program: whole and in one piece; for Discord as much as a message holds.
+    /// Renders the text of a webhook's event, whole and in one piece; for Discord as much as one message holds.
     fn told(&self, notice: &Notice) -> Vec<String> {
         let head = clean(&self.locale.notice(&self.redactor.of(notice)));
         let head = self.redactor.redact(&head);
@@ -219,8 +223,8 @@ impl Renderer {
         vec![lines.join("\n")]
     }
 
-    /// Renders a line for machines: the same characters on every network, so that a reader of several networks gets
-    /// identical lines.
+    /// Renders a line that programs read: the same characters on every network, so that a reader of several networks
+    /// gets identical lines.
     fn verbatim(&self, notice: &Notice) -> Vec<String> {
         let text = clean(&self.locale.notice(&self.redactor.of(notice)));
         let text = self.redactor.redact(&text);
@@ -245,7 +249,7 @@ impl Renderer {
     }
 }
 
-/// Returns a question with its offered answers, numbered.
+/// Returns the text of a question followed by its offered answers, numbered.
 fn with_offers(text: &str, options: &[Offer]) -> String {
     let mut asked = text.to_owned();
     for (number, offer) in (1_u32..).zip(options) {
@@ -257,12 +261,13 @@ fn with_offers(text: &str, options: &[Offer]) -> String {
     asked
 }
 
-/// Returns the text of a request; every character of a command is made visible.
+/// Returns the cleaned text of an agent's request; `code` is true for a command, of which every hidden character is
+/// made visible.
 fn as_asked(asked: &str, code: bool) -> String {
     if code { clean(&visible(asked)) } else { clean(asked) }
 }
 
-/// Puts the nick that is answered before the text. Private answers need none.
+/// Puts the nick of the person who is answered before the text, except in private.
 fn addressed(post: &Post, text: &str) -> String {
     match (&post.answers, &post.to) {
         (None, _) | (Some(_), Target::Person(_)) => text.to_owned(),
@@ -273,7 +278,7 @@ fn addressed(post: &Post, text: &str) -> String {
     }
 }
 
-/// Cuts one line into pieces, each after `bar`, and continues bold across a cut.
+/// Cuts one line into pieces of at most `UNIT` bytes, each after `bar`; bold text is continued in the next piece.
 fn cut(line: &str, bar: &str) -> Vec<String> {
     const BOLD: char = '\u{2}';
     // Reserves one byte for the mark that continues bold.
@@ -289,7 +294,7 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the approximate number of lines of a post, without rendering it: enough to detect a long backlog.
+/// Returns the approximate number of lines of a post without rendering it: enough to recognise a long backlog.
 pub(super) fn estimate(post: &Post) -> u32 {
     let count = match &post.body {
         Body::Notice(_) | Body::Refusal(_) | Body::Hook(_) => 1,
@@ -301,7 +306,7 @@ pub(super) fn estimate(post: &Post) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-/// Returns the approximate number of lines of a text before it was cut, including those already missing.
+/// Returns the approximate number of lines of an agent's text, including the lines that were cut from it before.
 pub(super) fn whole(text: &str) -> usize {
     let lines = |line: &str| match Cut::of(line) {
         Some(Cut::Lines(count)) => count,

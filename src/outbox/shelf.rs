@@ -1,21 +1,21 @@
-//! Alerts that stay on disk because there are more than anybody reads at once.
+//! Pending alerts that are held in the journal alone, because there are too many for memory.
 //!
 //! Alerts that require an action are never dropped, however long a network is away. Those beyond [`ALERTS_MAX`] are
 //! not collapsed like other posts: they stay in the journal, and are loaded when there is room.
 
 use crate::core::id::PostId;
 
-/// Maximum number of alerts held in memory for one network.
+/// Maximum number of pending alerts held in memory for one network.
 pub const ALERTS_MAX: usize = 1000;
 
-/// The range of alerts that are in the journal alone.
+/// The pending alerts of a network that are in the journal alone ("on the shelf").
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// The last alert that was held in memory.
+    /// Id of the last alert that is or was held in memory.
     last: PostId,
-    /// The last alert on the shelf.
+    /// Id of the last alert in the journal alone.
     upto: PostId,
-    /// Number of alerts on the shelf.
+    /// Number of alerts in the journal alone.
     count: usize,
 }
 
@@ -24,7 +24,8 @@ impl Shelf {
         self.count
     }
 
-    /// Returns true if an alert stays in the journal, with `held` alerts in memory: it must not overtake those on the shelf.
+    /// Returns true if a new alert stays in the journal alone, with `held` alerts in memory: it must not overtake those
+    /// before it.
     pub(super) fn takes(&mut self, alert: PostId, held: usize) -> bool {
         // An alert before the last one in memory would not be found on the shelf.
         if (self.count == 0 && held < ALERTS_MAX) || alert <= self.last {
@@ -38,12 +39,13 @@ impl Shelf {
         true
     }
 
-    /// Returns the post after which to read, and the number to read, if there is room for some.
+    /// Returns the post after which to read alerts from the journal, and their maximum number; `None` if there are
+    /// none, or no room with `held` alerts in memory.
     pub(super) fn wants(&self, held: usize) -> Option<(PostId, usize)> {
         (self.count > 0 && held <= ALERTS_MAX / 2).then(|| (self.last, ALERTS_MAX - held))
     }
 
-    /// Records alerts that were read after [`Shelf::wants`]; `upto` was the last one on the shelf at that time.
+    /// Records which alerts were read from the journal; `upto` is what `Shelf::upto` returned before the reading.
     pub(super) fn gives(&mut self, read: &[PostId], upto: PostId) {
         self.last = read.last().copied().unwrap_or(upto).max(self.last);
         self.count = self.count.saturating_sub(read.len());
@@ -55,7 +57,7 @@ impl Shelf {
         }
     }
 
-    /// Returns the last alert on the shelf.
+    /// Returns the id of the last alert in the journal alone.
     pub(super) fn upto(&self) -> PostId {
         self.upto
     }

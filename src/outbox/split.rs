@@ -5,7 +5,7 @@
 
 use crate::core::cut::{floor, grapheme_floor};
 
-/// Minimum room: the longest UTF-8 character fits. A smaller room is raised to it.
+/// Minimum room in bytes for [`split`]: the longest UTF-8 character fits. A smaller room is raised to it.
 pub const ROOM_MIN: usize = 4;
 
 /// Splits `text` at its line breaks and then into pieces of at most `room` bytes. No piece is empty or blank.

@@ -13,10 +13,11 @@ use crate::outbox::{Redactor, Target};
 use crate::supervisor::Fleet;
 use crate::tools::{Rooms, places};
 
-/// Minimum time between two updates of topics: people read them, and servers limit them.
+/// Minimum time between two updates of channel topics, because people read them and servers limit them.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Returns the agents' channels as they should be now, given the ones `before`.
+/// Returns the channels that herder should be in, with their topics; `before` are the present ones, whose topic stays
+/// while a session is being stopped.
 pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWanted> {
     let agents = around.fleet.agents();
     let own = agents.iter().map(|view| {
@@ -43,7 +44,7 @@ pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWa
     own.chain(unreadable).chain(extra).collect()
 }
 
-/// The sources that the channels depend on.
+/// The data from which the wanted channels and topics are computed.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
     pub(super) fleet: Fleet,
@@ -53,7 +54,7 @@ pub(super) struct Around {
     pub(super) networks: Vec<places::Network>,
 }
 
-/// Returns an agent's topic: `<phase> · <task> · <since>`.
+/// Formats the topic of an agent's channel: `<phase> · <task> · <since>`, without secrets.
 fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Redactor) -> String {
     /// Maximum length of the work's text, in characters; a topic has some hundred bytes on every server.
     const WORK_MAX: usize = 80;
@@ -74,7 +75,8 @@ fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Reda
     format!("{phase} · {work} · {}", locale.clock_time(agent.since))
 }
 
-/// Updates `channels` from the fleet, until dropped.
+/// Recomputes the wanted channels and topics after every change of an agent and publishes them to `channels`, until
+/// dropped.
 pub(super) async fn follow(around: Around, channels: watch::Sender<Vec<ChannelWanted>>) {
     let (mut changes, mut wishes) = (around.fleet.changes(), around.rooms.wishes());
     // Changes before this task started count too.

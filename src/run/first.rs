@@ -1,4 +1,4 @@
-//! Posts that come before all others.
+//! Alerts about a damaged journal, which are stored before any other post of a run.
 
 use tracing::error;
 
@@ -8,7 +8,7 @@ use crate::core::notice::Notice;
 use crate::journal::{Aside, Batch, Journal, Opening};
 use crate::outbox::{Body, Lane, Markup, Post, Target};
 
-/// Returns an urgent notice, which is of no use after a restart unless it is stored.
+/// Builds an urgent post of a notice, with the id 0: it is stored only if it is committed.
 pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {
     Post {
         id: PostId::default(),
@@ -23,8 +23,8 @@ pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Pos
     }
 }
 
-/// Posts alerts about missing acknowledged revisions and about foreign archives. They belong to the very first
-/// transaction, because any later one notes that they are not missing any more.
+/// Stores alerts about lost revisions and about archives of another database. They belong to the very first transaction
+/// of a run, because a later one would record that nothing is missing.
 pub(super) async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
     let mut posts = Vec::new();
     for missing in &opening.missing {

@@ -13,17 +13,17 @@ use crate::outbox::{Markup, NetworkQueue, Redactor};
 use crate::supervisor::{Fleet, Listener};
 use crate::webhook::{self, Client, Format};
 
-/// The services that all of them need.
+/// The services that the tasks of webhooks share.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
     pub(super) fleet: Fleet,
     pub(super) journal: Journal,
     pub(super) redactor: Redactor,
-    /// Cancelled when herder ends.
+    /// Cancelled when herder ends: no further event is sent.
     pub(super) speaking: CancellationToken,
 }
 
-/// Returns all endpoints with the markup of their posts.
+/// Returns the names of all webhooks with the markup of their posts.
 pub(super) fn all(config: &Config) -> impl Iterator<Item = (NetworkName, Markup)> {
     config.webhooks.iter().map(|webhook| {
         let markup = match webhook.format {
@@ -34,14 +34,14 @@ pub(super) fn all(config: &Config) -> impl Iterator<Item = (NetworkName, Markup)
     })
 }
 
-/// Returns the events that each endpoint subscribes to.
+/// Returns the kinds of events that each webhook subscribes to.
 pub(super) fn listeners(config: &Config) -> Vec<Listener> {
     let listener =
         |webhook: &Webhook| Listener { name: webhook.name.clone(), events: webhook.events.clone() };
     config.webhooks.iter().map(listener).collect()
 }
 
-/// Sends an endpoint its events, until herder ends.
+/// Runs the task that sends a webhook its events until herder ends, and restarts the task when it panics.
 pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Around) {
     let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
         Ok(client) => client,
@@ -68,7 +68,7 @@ pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Ar
     }
 }
 
-/// Requests the page of the dead man's switch, until dropped.
+/// Runs the dead man's switch until dropped, and restarts it when it panics.
 pub(super) async fn watch(settings: DeadMan, networks: Vec<NetworkName>, around: Around) {
     let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
         Ok(client) => client,

@@ -13,23 +13,24 @@ use crate::runtime::ProcessTrees;
 use crate::runtime::process::Identity;
 use crate::runtime::process::descent::{Record, nobody_left};
 
-/// Key of the record.
+/// Key of the memo in the journal that holds the record.
 const KEY: &str = "herder/record";
 
-/// The record of this run, and of earlier runs.
+/// The records of this run and of earlier runs, by which herder recognises processes that a killed herder left.
 #[derive(Debug)]
 pub(super) struct Life {
     journal: Journal,
-    /// `None` if `/proc` lacks the information.
+    /// The record of this run; `None` if `/proc` lacks the information for it.
     own: Option<Record>,
-    /// Record of herders of this boot that did not end in order.
+    /// The record of earlier herders since the last boot that were killed; `None` if there are none, or none of their
+    /// processes is left.
     past: Mutex<Option<Arc<Record>>>,
     adopted: watch::Receiver<BTreeSet<Identity>>,
     trees: ProcessTrees,
 }
 
 impl Life {
-    /// Stores the record of this run, and passes the processes that an earlier one had adopted to the process service.
+    /// Stores the record of this run, and tells the process-tree service which processes a killed herder had adopted.
     /// `own` was made before `trees`.
     pub(super) async fn begin(own: Option<Record>, journal: &Journal, trees: &ProcessTrees) -> Self {
         let noted = journal.reading(|journal| journal.memos(KEY)).await;
@@ -47,7 +48,8 @@ impl Life {
         life
     }
 
-    /// Returns the record of earlier herders if processes of theirs are left, after the known ones were ended.
+    /// Returns the record of killed herders if processes of theirs may still run, once the known ones were ended; else
+    /// forgets that record and returns `None`.
     pub(super) async fn past(&self) -> Option<Arc<Record>> {
         let past = self.earlier()?;
         let looked_at = Arc::clone(&past);
@@ -65,7 +67,7 @@ impl Life {
         self.past.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stores adopted processes as soon as they are seen.
+    /// Stores the processes that herder has adopted whenever they change, until `token` is cancelled.
     pub(super) async fn keep(self: Arc<Self>, token: CancellationToken) {
         let mut adopted = self.adopted.clone();
         loop {
@@ -79,7 +81,7 @@ impl Life {
         }
     }
 
-    /// Removes the record, unless a process is left.
+    /// Removes the record of this run at its orderly end, unless a child process is left.
     pub(super) async fn end(&self) {
         if !self.trees.is_childless() {
             return;

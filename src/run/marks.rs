@@ -11,11 +11,11 @@ use crate::config::Config;
 use crate::core::id::NetworkName;
 use crate::journal::{Journal, ReadError};
 
-/// Time between a mark's move and its storage. Decisions made meanwhile are on disk anyway; a channel that is
-/// followed for the first time is stored at once.
+/// Delay before moved read marks are stored. Decisions made meanwhile are on disk anyway; a channel that is followed
+/// for the first time is stored at once.
 const NOTE_AFTER: Duration = Duration::from_secs(5);
 
-/// Loads the marks of all networks.
+/// Loads the read marks of all IRC networks from the journal.
 pub(super) async fn load(
     journal: &Journal,
     config: &Config,
@@ -33,7 +33,8 @@ pub(super) async fn load(
     Ok(tokio::task::spawn_blocking(read).await??)
 }
 
-/// Stores the marks of a network until no more speech is accepted.
+/// Stores the read marks of a network shortly after they move, until `token` is cancelled because no more lines are
+/// accepted.
 pub(super) async fn keep(marks: Marks, journal: Journal, token: CancellationToken) {
     loop {
         tokio::select! {

@@ -72,24 +72,24 @@ const FOR_JOURNAL: f64 = 0.1;
 /// Capacity for people's lines on their way to the dispatcher. A network stops reading when it is full.
 const INBOUND_CAPACITY: usize = 256;
 
-/// Options of a herder beside its configuration.
+/// Options of a run besides the configuration; most serve tests and the demo.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Connectors for networks that are not reached by TCP or TLS as configured.
+    /// Replacements for the TCP or TLS connection of networks, by network, e.g. to the embedded server.
     pub connectors: BTreeMap<NetworkName, Connector>,
-    /// Waits of the networks; shorter in tests.
+    /// Timeouts and waits of the IRC adapters; shorter in tests.
     pub patience: Patience,
-    /// Time after which a line's author is told that it takes longer; `None`: [`dispatch::PATIENCE`].
+    /// Time after which the author of a line is told that its answer takes longer; `None` for [`dispatch::PATIENCE`].
     pub line_patience: Option<Duration>,
-    /// Called with the way to join the embedded server, if it is the only network.
+    /// Called with the instructions for joining the embedded IRC server, if no network is configured.
     pub welcome: Option<fn(&str)>,
-    /// Program that agents' CLIs start as their tool server; `None`: this one.
+    /// Path of the program that agents' CLIs start as their tool server; `None` for herder's own program.
     pub program: Option<PathBuf>,
-    /// Source of the configuration, to read it again.
+    /// Source from which the configuration is reloaded; `None` if it cannot be.
     pub source: Option<Source>,
-    /// Notified to read the configuration again.
+    /// Notified, e.g. by SIGHUP, when the configuration is to be reloaded.
     pub reload: Arc<Notify>,
-    /// Hooks for tests.
+    /// Injection of faults, for tests.
     pub fault: FaultInjection,
 }
 
@@ -102,10 +102,10 @@ pub enum RunError {
     /// The embedded server cannot be started.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The fleet cannot be started.
+    /// The supervisors of the agents cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The language does not exist.
+    /// The configured language does not exist.
     #[error(transparent)]
     Locale(#[from] UnknownLocale),
     /// The journal cannot be read.
@@ -120,12 +120,12 @@ pub enum RunError {
     /// The process-tree service cannot be started.
     #[error("signals of child processes cannot be listened for: {0}")]
     Trees(std::io::Error),
-    /// The opening task died.
+    /// The thread that opens the journal has panicked.
     #[error("opening the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
 }
 
-/// The result of a run.
+/// The result of a run of herder, from which the exit code follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     /// Number of agents' processes that could not be ended.
@@ -136,31 +136,32 @@ pub struct Ended {
     pub refused: Option<Detail>,
 }
 
-/// A running herder.
+/// A running herder: its tasks, and the handles that its shutdown needs.
 #[derive(Debug)]
 pub struct Herder {
     fleet: Fleet,
     journal: Journal,
     queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
-    /// Queues of webhooks, which contain only events.
+    /// Queues of pending events, by webhook.
     hooks: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     tasks: TaskTracker,
-    /// Cancelled first: no more speech is accepted.
+    /// Cancelled first in a shutdown: no more lines from people are accepted.
     hearing: CancellationToken,
-    /// Cancelled last: the networks say goodbye.
+    /// Cancelled last in a shutdown: the networks send their pending posts until then, and now disconnect.
     speaking: CancellationToken,
     trees: ProcessTrees,
-    /// Its record on disk.
+    /// The stored record of this run, by which the next herder recognises processes that are left.
     life: Arc<Life>,
-    /// The embedded server, if it is the only network.
+    /// The embedded IRC server, which runs if no network is configured; else `None`.
     home: Option<Home>,
-    /// Set if the only network refuses herder for good: no person can reach it then.
+    /// Set to the reason when the only network refuses herder for good; this ends the run, because no person can reach
+    /// herder.
     refused: watch::Sender<Option<Detail>>,
     /// Time for which herder was away before this start.
     away: Option<Duration>,
-    /// Maximum time of the shutdown.
+    /// Maximum duration of the shutdown (`drain_timeout`).
     drain: Duration,
-    /// Prefix of links to the page, and the logins, if the page is enabled.
+    /// URL prefix of the web page and its logins; `None` if the page is disabled.
     page: Option<(String, Logins)>,
 }
 
@@ -202,7 +203,7 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
 }
 
 impl Herder {
-    /// Starts everything.
+    /// Starts all parts of herder.
     ///
     /// # Errors
     /// If the journal, the fleet or the local socket cannot be started.
@@ -210,7 +211,7 @@ impl Herder {
         Self::start_unless(config, options, &CutShort::default()).await
     }
 
-    /// Starts everything, unless it is ended before an agent has started.
+    /// Starts all parts of herder, unless `cut` asks to end before an agent has started.
     async fn start_unless(
         mut config: Config,
         mut options: Options,
@@ -323,13 +324,14 @@ impl Herder {
         Ok(herder)
     }
 
-    /// Returns the handle to the fleet.
+    /// Returns the handle to the agents' supervisors.
     #[must_use]
     pub fn fleet(&self) -> &Fleet {
         &self.fleet
     }
 
-    /// Starts networks, local socket and upkeep.
+    /// Starts the parts that communicate with the outside: networks, local socket, agents' tool server and web page;
+    /// and the periodic upkeep.
     fn start_edges(
         &self,
         config: &Arc<Config>,
@@ -421,7 +423,7 @@ impl Herder {
         self.start_hooks(config, redactor_of_hooks);
     }
 
-    /// Reads the configuration again at every signal.
+    /// Starts the task that reloads the configuration at every notification of `rings`.
     fn reload_on(&self, rings: Arc<Notify>, reloader: Reloader) {
         let rung = async move {
             loop {
@@ -434,7 +436,7 @@ impl Herder {
         self.tasks.spawn(stop_with(self.hearing.clone(), rung));
     }
 
-    /// Starts the tasks for webhooks.
+    /// Starts the tasks that send events to webhooks, and the dead man's switch.
     fn start_hooks(&self, config: &Config, redactor: Redactor) {
         let around = hooks::Around {
             fleet: self.fleet.clone(),
@@ -469,7 +471,7 @@ impl Herder {
         }));
     }
 
-    /// Posts the first notices: the time since which herder was away, and a warning if no one may command.
+    /// Posts the first notices of a run: how long herder was away, and a warning if nobody may give commands.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
         if let Some(from) = opening.last_commit {
@@ -494,7 +496,7 @@ impl Herder {
         }
     }
 
-    /// Posts a notice on every network that is of no use after a restart, so that it is not stored.
+    /// Posts a notice on every network without storing it, because it is of no use after a restart.
     fn say(&self, to: &Target, notice: &Notice) {
         for (network, queue) in &self.queues {
             queue.push(urgent(network, to, notice));
@@ -563,14 +565,15 @@ impl Herder {
     }
 }
 
-/// The entry points for others: the shell and the agents' tool servers; and the access rules for the networks.
+/// Parts opened early in a start and passed to the tasks that use them: local socket, tool server, access rules, read
+/// marks, web page.
 struct Doors {
     socket: Bound,
     calls: Option<(Bound, Grants)>,
     access: Access,
-    /// Read marks of each network's channels.
+    /// Read marks of the channels, by IRC network.
     marks: BTreeMap<NetworkName, irc::Marks>,
-    /// The web page and the API.
+    /// The listener of the web page and the API; `None` if disabled.
     http: Option<page::Opened>,
 }
 
@@ -579,7 +582,7 @@ async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {
     Ok(tokio::task::spawn_blocking(move || Journal::open(&settings)).await??)
 }
 
-/// Opens one queue per network, with its pending posts.
+/// Opens the queue of pending posts of each network and webhook, filled with the posts of earlier runs.
 async fn open_queues(
     journal: &Journal,
     networks: &[(NetworkName, Markup)],

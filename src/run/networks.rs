@@ -19,30 +19,31 @@ use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
 use crate::tools::{Rooms, places};
 
-/// Capacity for reports, which are few: one per change of a link.
+/// Capacity of the channel of an adapter's link reports, which are few: one per change of its link.
 const REPORTS_CAPACITY: usize = 16;
 
-/// A network and the means to keep its adapter running.
+/// The task data of one network: its adapter, and the settings for restarting it.
 pub(super) struct Link {
     pub(super) network: NetworkName,
     pub(super) adapter: Adapter,
-    /// Time between the end of an adapter and its successor.
+    /// Wait between the end of an adapter and the start of a new one.
     pub(super) anew: Duration,
-    /// Number of failed attempts after which the adapter is restarted clean.
+    /// Number of failed connection attempts in a row after which the adapter is replaced by a new one.
     pub(super) attempts: u32,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
-    /// Receives the reason of a final refusal, if no person can reach herder without this network.
+    /// Receives the reason when the network refuses herder for good; `None` if people can still reach herder through
+    /// another network.
     pub(super) refused: Option<watch::Sender<Option<Detail>>>,
 }
 
-/// An adapter with its settings.
+/// The adapter of a network: IRC or Discord.
 pub(super) enum Adapter {
     Irc(Box<Irc>),
     Discord(Box<discord::Ports>),
 }
 
-/// Settings of an adapter for IRC.
+/// Settings and channels of an IRC adapter.
 pub(super) struct Irc {
     pub(super) settings: irc::Settings,
     pub(super) queue: Arc<NetworkQueue>,
@@ -69,7 +70,7 @@ impl Adapter {
     }
 }
 
-/// The future of a running adapter.
+/// The boxed future of a running adapter.
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Returns all networks with the markup of their posts.
@@ -79,7 +80,7 @@ pub(super) fn all(config: &Config) -> Vec<(NetworkName, Markup)> {
     irc.chain(discord).collect()
 }
 
-/// Returns the channels for talking with herder itself.
+/// Returns each network's control channel, in which people talk with herder itself.
 pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     let irc = config.irc.iter().map(|network| (network.name.clone(), network.control_channel.clone()));
     let discord = config
@@ -89,7 +90,7 @@ pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
-/// Returns the names of the fleet's own channels, on any network.
+/// Returns the names of the alerts, work and control channels of all networks.
 pub(super) fn own_channels(config: &Config) -> Vec<String> {
     let irc = config.irc.iter().flat_map(|network| {
         [&network.alerts_channel, &network.work_channel, &network.control_channel].map(String::clone)
@@ -100,7 +101,7 @@ pub(super) fn own_channels(config: &Config) -> Vec<String> {
     irc.chain(discord).collect()
 }
 
-/// Returns the channels that every agent has on each network.
+/// Returns for each network the channels that every agent may use with its tools.
 pub(super) fn places(config: &Config) -> Vec<places::Network> {
     let irc = config.irc.iter().map(|network| places::Network {
         name: network.name.clone(),
@@ -115,7 +116,8 @@ pub(super) fn places(config: &Config) -> Vec<places::Network> {
     irc.chain(discord).collect()
 }
 
-/// Returns other bots that are allowed to speak, by the identity that each network confirms: nick or user id.
+/// Returns other bots to whose lines herder reacts, by network and the identity that the network confirms: nick or user
+/// id.
 pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
     let of = |name: &NetworkName, bots: &[String]| {
         let name = name.clone();
@@ -127,7 +129,7 @@ pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
-/// Returns an adapter's settings for `network`.
+/// Returns the settings of the IRC adapter for `network`.
 pub(super) fn settings(
     network: &IrcNetwork,
     config: &Config,
@@ -150,17 +152,17 @@ pub(super) fn settings(
     }
 }
 
-/// The end of an adapter.
+/// The reason why an adapter ended.
 enum End {
     Shutdown,
     Refused(Detail),
-    /// It panicked, or returned without a report.
+    /// The adapter panicked, or returned without a final report.
     Died,
-    /// Its link failed too often in a row.
+    /// The link failed too often in a row, and the adapter was ended.
     FailedOften,
 }
 
-/// Runs a network's adapter until shutdown, or until the network refuses herder for good.
+/// Runs a network's adapter and replaces it when it ends, until shutdown or until the network refuses herder for good.
 pub(super) async fn keep(link: Link) {
     loop {
         match once(&link).await {

@@ -5,25 +5,25 @@ use std::collections::{HashMap, VecDeque};
 use crate::chat::Place;
 use crate::core::id::NetworkName;
 
-/// Maximum number of lines of one place under way at once: enough for one commit to carry many of them, so that a
-/// burst is not answered one disk write at a time. Further lines wait.
+/// Maximum number of lines of one place (a channel or person) that are handled at once: enough for one commit to carry
+/// many of them. Further lines wait.
 const HERE: usize = 64;
 
-/// Maximum number of lines of all places that are held, beyond which no more lines are read; a few slow places do not
-/// reach it.
+/// Maximum number of unanswered lines of all places; beyond it no more lines are read from the networks. A few slow
+/// places do not reach it.
 const HELD: usize = 512;
 
-/// The place of a line.
+/// The place where a line was said: its network and the channel or person.
 pub(super) type Spot = (NetworkName, Place);
 
-/// A line that is under way.
+/// Identifies a line that is being handled, by its place and its number there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     spot: Spot,
     number: usize,
 }
 
-/// Lines of type `L` and their answers of type `A`.
+/// Queues that bring answers into the order of their lines, per place. `L` is the type of a line, `A` of an answer.
 #[derive(Debug)]
 pub(super) struct Order<L, A> {
     places: HashMap<Spot, Line<L, A>>,
@@ -32,11 +32,12 @@ pub(super) struct Order<L, A> {
 
 #[derive(Debug)]
 struct Line<L, A> {
-    /// Answers from the oldest missing one on; `None`: the line is under way.
+    /// Slots for the answers of the lines that were started, oldest first; `None` for a line that is still being
+    /// handled.
     answers: VecDeque<Option<A>>,
-    /// Number of lines answered before those.
+    /// Number of lines of this place whose answers were already given out.
     answered: usize,
-    /// Lines that are not started.
+    /// Lines of this place that are not started yet.
     waiting: VecDeque<L>,
 }
 
@@ -53,7 +54,7 @@ impl<L, A> Order<L, A> {
         self.held < HELD
     }
 
-    /// Adds a line; returns it if it can start now.
+    /// Adds a line that was said in a place; returns it if its handling can start now.
     pub(super) fn said(&mut self, spot: Spot, said: L) -> Option<(Turn, L)> {
         self.held += 1;
         let line = self.places.entry(spot.clone()).or_insert_with(|| Line {
@@ -65,8 +66,8 @@ impl<L, A> Order<L, A> {
         line.begin(&spot)
     }
 
-    /// Records the answer to a line; returns the answers that can be said now, in order, and the lines that can start
-    /// now.
+    /// Records the answer to a line. Returns the answers that can be sent now, in the order of their lines, and the
+    /// lines whose handling can start now.
     pub(super) fn answered(&mut self, turn: Turn, answer: A) -> (Vec<A>, Vec<(Turn, L)>) {
         let Turn { spot, number } = turn;
         let Some(line) = self.places.get_mut(&spot) else { return (Vec::new(), Vec::new()) };

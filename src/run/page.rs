@@ -15,14 +15,14 @@ use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::Redactor;
 
-/// An open listener and its logins.
+/// The opened listener of the web page, with its URL and its logins.
 pub(super) struct Opened {
     bound: Bound,
     pub(super) url: String,
     pub(super) logins: Logins,
 }
 
-/// Opens the listener of `[http]`, if it is configured.
+/// Opens the listener of `[http]`; `None` if it is not configured.
 pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Opened>, HttpError> {
     let Some(settings) = &config.http else { return Ok(None) };
     let bound = http::bind(settings).await?;
@@ -32,7 +32,7 @@ pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Op
 }
 
 impl Opened {
-    /// The certificate, where connections are encrypted.
+    /// Returns the TLS certificate of the listener; `None` if connections are not encrypted.
     pub(super) fn certificate(&self) -> Option<Certificate> {
         self.bound.certificate()
     }
@@ -70,7 +70,8 @@ impl Herder {
         self.page.as_ref().map(|(url, _)| url.as_str())
     }
 
-    /// Returns a link that logs in to the page as the user that herder runs as, once within `good_for`.
+    /// Returns a link that logs in to the web page, once and within `good_for`, with the rights of the local socket;
+    /// `None` if the page is disabled.
     #[must_use]
     pub fn page_link(&self, nick: &str, good_for: Duration) -> Option<String> {
         let (_, logins) = self.page.as_ref()?;

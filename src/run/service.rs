@@ -14,16 +14,16 @@ use crate::core::agent::Phase;
 use crate::journal::{Journal, Memo};
 use crate::supervisor::{Fleet, View};
 
-/// Maximum time for the root supervisor to answer before herder counts as hung.
+/// Maximum time for the root supervisor to answer; if it takes longer, no sign of life is sent to the service manager.
 const ROOT_MAX: Duration = Duration::from_secs(1);
 
-/// Time within which changes are combined to one status line.
+/// Delay after a status line, so that quick changes of the fleet are combined into one.
 const GATHER: Duration = Duration::from_secs(1);
 
-/// Interval at which a long start asks for more time, and the time that it asks for.
+/// Interval of requests to the service manager for more time during a long start, and the time that each asks for.
 const EXTEND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 
-/// Key of the memo that a sign of life writes.
+/// Key of the memo that is written to the journal before each sign of life, to prove that it can be written.
 const PROBE: &str = "service/probe";
 
 /// Returns true if there is a service manager to notify.
@@ -41,7 +41,8 @@ fn microseconds(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Asks for more time repeatedly: the recovery of a large journal is no hang.
+/// Asks the service manager for more time again and again, until dropped: the recovery of a large journal takes long
+/// but is no hang.
 pub(super) async fn starting() -> Infallible {
     if !is_wanted() {
         return std::future::pending().await;
@@ -52,24 +53,24 @@ pub(super) async fn starting() -> Infallible {
     }
 }
 
-/// Reports that the journal is open and networks are being joined.
+/// Tells the service manager that herder has started.
 pub(super) fn ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// Reports the shutdown, which takes at most `drain`.
+/// Tells the service manager that herder is ending, which takes at most `drain`.
 pub(super) fn stopping(drain: Duration) {
     tell(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(microseconds(drain.saturating_mul(2)))]);
 }
 
-/// Reports that the configuration is being read again; [`ready`] ends it.
+/// Tells the service manager that the configuration is being reloaded; [`ready`] tells that this is done.
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);
     }
 }
 
-/// Reports the state of the fleet whenever it changes.
+/// Sends the service manager a status line whenever the state of the fleet changes.
 pub(super) async fn keep_status(fleet: Fleet) {
     if !is_wanted() {
         return;
@@ -116,7 +117,8 @@ fn needs_a_person(view: &View) -> bool {
         || matches!(agent.phase, Phase::NeedsIntervention | Phase::Degraded)
 }
 
-/// Sends signs of life at half of the service manager's limit, each after a commit and an answer of the root.
+/// Sends a sign of life to the service manager at half of its watchdog interval, if the journal could be written and
+/// the root supervisor answers.
 pub(super) async fn keep_alive(fleet: Fleet, journal: Journal) {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|_| is_wanted()) else { return };
     let every = limit / 2;
@@ -135,7 +137,7 @@ pub(super) async fn keep_alive(fleet: Fleet, journal: Journal) {
 }
 
 impl Herder {
-    /// Reports readiness, and starts the tasks for status and signs of life.
+    /// Tells the service manager that herder has started, and starts the tasks for status lines and signs of life.
     pub(super) fn tell_the_service_manager(&self) {
         ready();
         self.tasks.spawn(stop_with(self.hearing.clone(), keep_status(self.fleet.clone())));

@@ -23,29 +23,29 @@ use crate::tools::Rooms;
 
 use super::order::{Order, Turn};
 
-/// The result of one line.
+/// The answer to one line of a person, and the place to send it to.
 struct Handled {
     network: NetworkName,
     to: Target,
     nick: String,
     answer: Option<Body>,
-    /// The channel and the message id, if lines have ids.
+    /// The channel and the message id of the line; `None` if the network has no message ids.
     message: Option<(String, String)>,
 }
 
-/// The way from the networks to the dispatcher and back.
+/// Passes people's lines from the networks to the dispatcher, and the answers to the networks' queues.
 pub(super) struct Speech {
     pub(super) dispatcher: Dispatcher,
     pub(super) queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     pub(super) fault: FaultInjection,
-    /// The channels' speech that agents may read.
+    /// Recent lines of the channels, which agents may read with their tools.
     pub(super) rooms: Rooms,
-    /// Read marks, told of finished lines.
+    /// Read marks, by IRC network, which move when a line is finished.
     pub(super) marks: BTreeMap<NetworkName, Marks>,
 }
 
 impl Speech {
-    /// Dispatches lines until the networks are gone or `token` is cancelled.
+    /// Dispatches people's lines until the networks are gone or `token` is cancelled.
     ///
     /// Futures are first polled in the order in which they start, and what a line waits for before it reaches the
     /// supervisor's mailbox is first come, first served; so two lines to one agent are decided in the order in which

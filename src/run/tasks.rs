@@ -15,9 +15,10 @@ use crate::outbox::Redactor;
 use crate::runtime::ProcessTrees;
 use crate::tools::Grants;
 
-/// Runs the future that `make` makes, and again when it panics: a fault must not end a task for good in silence.
+/// Runs the future that `make` makes, and again whenever it panics, so that a fault does not end a task for good.
+/// `what` names the task in the log.
 pub(super) async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
-    /// Wait before the restart, so that something that panics at once does not spin.
+    /// Wait before a task that panicked is restarted, so that one that panics at once does not spin.
     const AGAIN: Duration = Duration::from_secs(60);
     while AssertUnwindSafe(make()).catch_unwind().await.is_err() {
         error!(what, "panicked; it is started again");
@@ -33,7 +34,7 @@ pub(super) async fn stop_with(token: CancellationToken, task: impl Future<Output
     }
 }
 
-/// Makes the evaluator. It is made even if no program is asked, to remove leftovers of earlier ones.
+/// Creates the evaluator, even if no model is configured: it also removes what evaluators of earlier runs left.
 pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redactor) -> Evaluator {
     Evaluator::new(evaluator::Setup {
         settings: config.evaluator.clone(),
@@ -45,7 +46,8 @@ pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redact
     })
 }
 
-/// Opens the socket of the agents' tool servers; without it agents work as before, and the log says why.
+/// Opens the socket to which the agents' tool servers connect. `None` if tools are disabled, or if it cannot be opened,
+/// which is logged; agents then work without tools.
 pub(super) async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
     if !config.tools.enabled {
         return None;

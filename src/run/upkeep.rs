@@ -13,13 +13,14 @@ use crate::core::notice::Notice;
 use crate::journal::{ExportError, Journal, MaintainError, Maintained, NoRoom, Span, listed};
 use crate::supervisor::Fleet;
 
-/// Interval of signs of life in the journal, from which a start after a kill learns since when herder was away.
+/// Interval at which a sign of life is written to the journal. After a kill it tells the next herder how long herder
+/// was away.
 const LIVE: Duration = Duration::from_secs(60);
 
-/// Interval of retention and export.
+/// Interval of the journal's maintenance: retention of old events and the daily export.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
-/// Obstacles to the upkeep; each is reported once until it is gone.
+/// Problems of the journal's maintenance that were already reported, so that each is reported once until it is solved.
 #[derive(Debug, Default)]
 struct Troubles {
     left_out: bool,
@@ -28,7 +29,7 @@ struct Troubles {
 }
 
 impl Troubles {
-    /// Returns the notice to post after one run.
+    /// Returns the notice to post after one run of the maintenance; `None` if there is no new problem.
     fn after(&mut self, done: &Result<Maintained, MaintainError>) -> Option<Notice> {
         match done {
             Ok(done) => {
@@ -56,7 +57,7 @@ impl Troubles {
         }
     }
 
-    /// Returns the notice about missing events that were not reported yet.
+    /// Returns the notice about events that no archive has; `None` if all of `lacks` were reported before.
     fn lacking(&mut self, lacks: &[Span]) -> Option<Notice> {
         if lacks.iter().all(|span| self.lacks.contains(span)) {
             return None;
@@ -68,7 +69,8 @@ impl Troubles {
     }
 }
 
-/// Looks after the journal, until dropped.
+/// Maintains the journal until dropped: signs of life, retention, daily export, and the warning before the disk is
+/// full.
 pub(super) async fn run(journal: Journal, fleet: Fleet) {
     let mut free = journal.disk_low();
     let mut warned = false;

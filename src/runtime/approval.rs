@@ -14,13 +14,15 @@ use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::cut::excerpt;
 use crate::core::danger::{AskPattern, of_command, of_text};
 
-/// Maximum number of waiting requests per session: far above what runtimes ask in parallel. Further ones are denied.
+/// Maximum number of requests per session that wait for people: far above what runtimes ask in parallel. Further ones
+/// are denied.
 const WAITING_MAX: usize = 64;
 
 /// Maximum length of a request's text that is passed on, in bytes: the core bounds the shown part, and marks that more exists.
 const TEXT_MAX: usize = 32 * 1024;
 
-/// Path components whose change affects the permissions of the agent or its tools, so that it is asked about.
+/// Names of files and folders whose change affects the permissions of the agent or its tools, so that a person is asked
+/// even inside the workspace.
 const GUARDED: [&str; 10] = [
     ".git",
     ".herder",
@@ -34,21 +36,21 @@ const GUARDED: [&str; 10] = [
     ".idea",
 ];
 
-/// An action that needs permission.
+/// An action for which a runtime asks permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// The exact command, or a description of the action.
     pub command: String,
     /// True if the command is searched for patterns that are always asked about.
     pub shell: bool,
-    /// True if only a name is known, not the exact action.
+    /// True if only the action's name is known, and not what exactly it does.
     pub vague: bool,
 }
 
 impl Wish {
-    /// True if it is asked about even if permissions cover it.
+    /// Returns true if a person is asked about the action even if the agent's permissions cover it.
     #[must_use]
     pub fn is_dangerous(&self, patterns: &[AskPattern]) -> bool {
         // A longer command could not be shown in full, and takes long to parse.
@@ -60,19 +62,20 @@ impl Wish {
         found.is_some()
     }
 
-    /// Returns a short form for the log.
+    /// Returns the beginning of the command on one line, for the log.
     #[must_use]
     pub fn brief(&self) -> String {
         excerpt(&self.command, LINE_MAX)
     }
 }
 
-/// A request in its runtime's protocol.
+/// A request of a runtime that herder can answer, in the runtime's own protocol.
 pub trait Request {
-    /// Builds the line that answers it.
+    /// Builds the line that answers a permission request with yes or no.
     fn answer(self, allow: bool) -> Vec<u8>;
 
-    /// Builds the line that answers its questions, each with the words or choices given; `None` for an unanswered one.
+    /// Builds the line that answers the request's questions, each with the words or choices given; `None` for an
+    /// unanswered one.
     fn replied(self, _answers: &[Option<Vec<String>>]) -> Vec<u8>
     where
         Self: Sized,
@@ -80,7 +83,7 @@ pub trait Request {
         self.answer(false)
     }
 
-    /// Builds the line that refuses a plan: with the words of a person, or because there was no answer.
+    /// Builds the line that refuses a plan. `why`: a person's words, or that no person answered.
     fn sent_back(self, _why: &str) -> Vec<u8>
     where
         Self: Sized,
@@ -89,44 +92,44 @@ pub trait Request {
     }
 }
 
-/// The text for a model whose question nobody has answered.
+/// Text for the model as the answer to a question that no person has answered.
 pub const UNANSWERED: &str =
     "Nobody answered in time. Decide by yourself what is safe, or say what you need and end your turn.";
 
-/// Returns the model's message for a plan that was sent back with words.
+/// Returns the text for the model about a plan that was not approved, with a person's words.
 #[must_use]
 pub fn not_approved(why: &str) -> String {
     format!("The plan is not approved yet. The operator says: {why}")
 }
 
-/// The model's message for a plan that was refused without words.
+/// Text for the model about a plan that was refused without words.
 pub const PLAN_REFUSED: &str = "The plan is not approved. Do not carry it out; say in one sentence what you would need, and end your turn.";
 
-/// The model's message for an approved plan, for CLIs that have no such message.
+/// Text for the model about a plan that was approved, for CLIs that have no such text.
 pub const PLAN_APPROVED: &str = "The plan is approved. Carry it out now.";
 
-/// The questions of one request, of which the first is open.
+/// The questions of one request, which are asked one after the other.
 #[derive(Debug)]
 struct Call {
-    /// The key of the first of them.
+    /// Key of the first question, by which all of them are known to belong together.
     first: AskKey,
     answers: Vec<Option<Vec<String>>>,
     rest: VecDeque<Inquiry>,
 }
 
-/// A waiting request.
+/// A request that waits for an answer of people.
 #[derive(Debug)]
 struct Waiting<T> {
     request: T,
-    /// `None` if it asks for permission.
+    /// The questions that the request asks; `None` for a permission request or a plan.
     call: Option<Call>,
     plan: bool,
 }
 
-/// Coverage of an action by the agent's permissions.
+/// Whether an action is allowed without asking, by the agent's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cover {
-    /// Always allowed: it is a tool of herder's own.
+    /// Always allowed, as it uses one of herder's own tools.
     Always,
     /// Allowed, unless the command is always asked about or the exact action is unknown.
     Usually,
@@ -136,7 +139,7 @@ pub enum Cover {
     Never,
 }
 
-/// The requests of one session: covered ones are answered at once, the others wait.
+/// The requests of one session that people must answer; those that need no person are answered at once.
 #[derive(Debug)]
 pub struct Requests<T> {
     always_ask: Vec<AskPattern>,
@@ -145,14 +148,15 @@ pub struct Requests<T> {
 }
 
 impl<T: Request> Requests<T> {
-    /// Creates an empty set. Actions that match one of the patterns are asked about even if permissions cover them.
+    /// Creates an empty set of requests. Actions that match one of the patterns are asked about even if permissions
+    /// cover them.
     #[must_use]
     pub fn new(always_ask: Vec<AskPattern>) -> Self {
         Self { always_ask, next: 1, waiting: BTreeMap::new() }
     }
 
-    /// Answers a request, or keeps it and reports it. Returns whether it is allowed, if that is decided. A request
-    /// beyond the maximum is denied.
+    /// Answers a permission request at once, or keeps it and asks people. Returns whether it is allowed, if that is
+    /// decided. A request beyond the maximum is denied.
     pub fn decide(
         &mut self,
         request: T,
@@ -188,8 +192,8 @@ impl<T: Request> Requests<T> {
         key
     }
 
-    /// Asks the questions of a request, one after the other. A request beyond the maximum, or without questions, is
-    /// answered as unanswered.
+    /// Keeps a request that asks questions, and asks people one after the other. A request beyond the maximum, or
+    /// without questions, is answered as unanswered.
     pub fn inquire(&mut self, request: T, questions: Vec<Inquiry>, happened: &mut Vec<Happening>) {
         if self.waiting.len() >= WAITING_MAX || questions.is_empty() {
             return happened.push(Happening::Reply(request.replied(&[])));
@@ -199,7 +203,7 @@ impl<T: Request> Requests<T> {
         self.ask_next(Waiting { request, call: Some(call), plan: false }, happened);
     }
 
-    /// Asks whether a plan may be carried out.
+    /// Keeps a request that submits a plan, and asks people whether it may be carried out.
     pub fn plan(&mut self, request: T, text: String, happened: &mut Vec<Happening>) {
         if self.waiting.len() >= WAITING_MAX {
             return happened.push(Happening::Reply(request.sent_back(UNANSWERED)));
@@ -221,7 +225,8 @@ impl<T: Request> Requests<T> {
         happened.push(Happening::Inquired { key, inquiry: Box::new(inquiry), part });
     }
 
-    /// Answers a waiting request, or asks the next question of its call. After an unanswered question the others are not asked.
+    /// Answers a waiting request by people's answer, or asks its next question. After an unanswered question the others
+    /// are not asked.
     pub fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
         let Some(mut waiting) = self.waiting.remove(&key) else { return };
         let Some(call) = &mut waiting.call else {
@@ -244,25 +249,25 @@ impl<T: Request> Requests<T> {
         self.ask_next(waiting, happened);
     }
 
-    /// True if any request waits.
+    /// Returns true if any request waits for people.
     #[must_use]
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether it is a plan that waits.
+    /// Returns true if the waiting request with this key submits a plan.
     #[must_use]
     pub fn is_plan(&self, key: AskKey) -> bool {
         self.waiting.get(&key).is_some_and(|waiting| waiting.plan)
     }
 
-    /// Returns a waiting request.
+    /// Returns the waiting request with this key; `None` if it does not wait.
     #[must_use]
     pub fn waiting(&self, key: AskKey) -> Option<&T> {
         self.waiting.get(&key).map(|waiting| &waiting.request)
     }
 
-    /// Removes a request that the runtime has withdrawn.
+    /// Removes the request for which `is_it` returns true, because the runtime has withdrawn it.
     pub fn withdraw(&mut self, is_it: impl Fn(&T) -> bool, happened: &mut Vec<Happening>) {
         let found = self.waiting.iter().find(|(_, waiting)| is_it(&waiting.request)).map(|(key, _)| *key);
         if let Some(key) = found {
@@ -272,7 +277,7 @@ impl<T: Request> Requests<T> {
     }
 }
 
-/// Quotes words for a shell.
+/// Joins words to a command line, quoted for a shell.
 #[must_use]
 pub fn quoted(words: &[Value]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
@@ -286,8 +291,8 @@ pub fn quoted(words: &[Value]) -> String {
     words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// True if a path is in a folder, as written and with all links resolved, and is not guarded. A path that cannot be
-/// resolved is not.
+/// Returns true if a path is in a folder, as written and with all links resolved, and has no guarded name in it. A path
+/// that cannot be resolved is not.
 #[must_use]
 pub fn is_plain_file_below(path: &str, folder: &Path) -> bool {
     let path = Path::new(path);

@@ -6,10 +6,11 @@ use super::text::{RAW_MAX, Tail, bounded};
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Exit, Outcome};
 
-/// A row of a table: a field, a value in it, and the category.
+/// A row of a table that classifies failures: a field, a value in it, and the category.
 pub type Row<F> = (F, &'static str, Category);
 
-/// Returns the category of a failure by the first matching row; `holds` returns true if a field contains a value.
+/// Returns the category of a failure by the first matching row of the table; `holds` returns true if a field contains a
+/// value.
 pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> Option<Category> {
     table.iter().find(|(field, value, _)| holds(*field, value)).map(|(_, _, category)| *category)
 }
@@ -18,16 +19,17 @@ pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> O
 /// at its beginning.
 pub const LOOKED_AT: usize = 64 * 1024;
 
-/// A longer field is none of an API's words.
+/// Length of a field in bytes beyond which it is put last, as no API's own word is so long.
 const FIELD_MAX: usize = 100;
 
-/// Returns a text in the form that rows are compared with: bounded and in lower case.
+/// Returns a text in the form that rows of the tables are compared with: bounded and in lower case.
 #[must_use]
 pub fn small(text: &str) -> String {
     bounded(text, LOOKED_AT).to_lowercase()
 }
 
-/// The fields of a failure that say anything, and its text. The longest field comes last, so that what is cut is no other's.
+/// Returns the fields of a failure that are not empty, with their names, followed by the text: for a maintainer who
+/// adds a row. Long fields come last, so that a cut hits none of the others.
 #[must_use]
 pub fn whole(fields: &[(&str, &String)], text: &str) -> String {
     let mut fields: Vec<&(&str, &String)> = fields.iter().filter(|(_, value)| !value.is_empty()).collect();
@@ -37,14 +39,15 @@ pub fn whole(fields: &[(&str, &String)], text: &str) -> String {
     if said.is_empty() { text.to_owned() } else { format!("{}: {text}", said.join(", ")) }
 }
 
-/// True for failures that an agent may wait out in silence with retries: limits and billing.
+/// Returns true for categories that an agent may wait out in silence with retries: rate limits, usage limits and
+/// billing.
 #[must_use]
 pub const fn is_limit(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
-/// Messages of APIs and CLIs about a rejected history: a call without its result, a result without its call, altered
-/// thinking, an image that is too large.
+/// Messages of APIs and CLIs that reject the conversation's history: a tool call without its result, a result without
+/// its call, altered thinking, an image that is too large.
 const HISTORY_REFUSED: [&str; 11] = [
     "ids were found without",
     "unexpected `tool_use_id`",
@@ -59,10 +62,11 @@ const HISTORY_REFUSED: [&str; 11] = [
     "invalid_encrypted_content",
 ];
 
-/// Prefixes with which an API names a message of a conversation by its number.
+/// Prefixes with which an API names a message of the conversation by its number.
 const MESSAGES: [&str; 4] = ["messages.", "messages[", "input[", "contents["];
 
-/// True if a message rejects the conversation's history rather than the request: the same history would be rejected again.
+/// Returns true if a message rejects the conversation's history rather than the request: the same history would be
+/// rejected again.
 #[must_use]
 pub fn refuses_history(said: &str) -> bool {
     let said = small(said);
@@ -137,12 +141,13 @@ pub fn is_about_the_conversation(said: &str, category: Option<Category>) -> bool
     }
 }
 
-/// Returns the last line with a known category, of standard error, else of plain text on standard output.
+/// Returns the outcome by the last line that tells a category, on standard error, else in plain text on standard
+/// output.
 pub fn last_known(tail: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
     last_of(tail.iter(), &category).or_else(|| last_of(tail.printed(), &category))
 }
 
-/// Returns the last of these lines with a known category.
+/// Returns the outcome by the last of these lines that tells a category.
 pub fn last_of<'a>(
     lines: impl DoubleEndedIterator<Item = &'a str>,
     category: impl Fn(&str) -> Option<Category>,
@@ -150,7 +155,8 @@ pub fn last_of<'a>(
     lines.rev().find_map(|line| category(line).map(|category| Outcome::new(category, line)))
 }
 
-/// Returns the outcome of a process that exited without a result; `known` is the meaning of its last words, if they count.
+/// Returns the outcome of a process that exited without a result. `known`: the outcome that its last words tell, if
+/// they count.
 #[must_use]
 pub fn left(exit: Option<Exit>, known: Option<Outcome>, stderr: &Tail) -> Outcome {
     match (known, exit) {

@@ -9,18 +9,18 @@ use super::Clocks;
 use crate::core::detail::Own;
 use crate::core::input::Clock;
 
-/// Minimum CPU use of a working process tree, as a share of one core: a runtime that hangs in a model call still runs
-/// its event loop.
+/// Minimum CPU use of a process tree that counts as a sign of life, as a share of one core: a runtime that hangs in a
+/// model call still runs its event loop.
 pub const CPU_SHARE_MIN: f64 = 0.05;
 
 /// Maximum time for which CPU use alone counts as life, as a multiple of the silence timeout: a runtime that retries
 /// an unanswered request uses some too.
 pub const CPU_ALONE_MAX: u32 = 3;
 
-/// Number of CPU samples per silence timeout: several, since two of them make one piece of evidence.
+/// Number of CPU samples taken within one silence timeout: several, since it takes two to compare.
 const LOOKS_PER_SILENCE: u32 = 8;
 
-/// Minimum time between two samples: each reads the table of all processes.
+/// Minimum time between two CPU samples: each reads the table of all processes.
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(100);
 
 /// Returns the time between two CPU samples.
@@ -29,16 +29,16 @@ pub fn look_pause(clocks: &Clocks) -> Duration {
     (clocks.silence / LOOKS_PER_SILENCE).max(LOOK_PAUSE_MIN).min(clocks.beat)
 }
 
-/// An open tool call.
+/// A tool call that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// The time of its start.
+    /// Time of the call's start, since the prompt was given.
     pub since: Duration,
 }
 
-/// The signs of life of a session.
+/// The signs of life of a session: the last event, the last CPU use, and open tool calls.
 #[derive(Debug, Clone, Default)]
 pub struct Vitals {
     ready: bool,
@@ -51,7 +51,7 @@ pub struct Vitals {
 const TOOLS_MAX: usize = 1000;
 
 impl Vitals {
-    /// Records any event from the process.
+    /// Records that any event came from the process at `now`.
     pub fn event(&mut self, now: Duration) {
         self.last_event = now;
     }
@@ -61,7 +61,7 @@ impl Vitals {
         self.ready = true;
     }
 
-    /// Records significant CPU use of the tree.
+    /// Records that the process tree has used CPU time significantly at `now`.
     pub fn cpu(&mut self, now: Duration) {
         self.last_cpu = Some(now);
     }
@@ -94,13 +94,13 @@ impl Vitals {
         self.last_cpu.map_or(self.last_event, |cpu| cpu.max(self.last_event))
     }
 
-    /// Returns the time at which the silence timeout expires.
+    /// Returns the time at which the silence timeout expires, if no further sign of life comes.
     fn silent_until(&self, clocks: &Clocks) -> Duration {
         let alone = self.last_event.saturating_add(clocks.silence.saturating_mul(CPU_ALONE_MAX));
         self.last_sign().saturating_add(clocks.silence).min(alone)
     }
 
-    /// Returns the timeout that expires next, and its time.
+    /// Returns the time limit that expires next, and when.
     #[must_use]
     pub fn next(&self, clocks: &Clocks) -> (Clock, Duration) {
         let task = (Clock::Task, clocks.task);
@@ -112,14 +112,15 @@ impl Vitals {
         if other.1 < task.1 { other } else { task }
     }
 
-    /// Returns the timeout that has expired, with the evidence.
+    /// Returns the time limit that has expired at `now`, with the evidence; `None` if none has.
     #[must_use]
     pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, Own)> {
         let (clock, at) = self.next(clocks);
         (now >= at).then(|| (clock, self.evidence(clocks, clock, now)))
     }
 
-    /// Returns the time from which CPU use has to be sampled: only when there is no other sign of life.
+    /// Returns the time from which CPU use has to be sampled, as there is no other sign of life; `None` if it need not
+    /// be.
     #[must_use]
     pub fn needs_cpu(&self, clocks: &Clocks) -> Option<Duration> {
         (self.ready && self.tools.is_empty()).then(|| self.last_sign().saturating_add(clocks.silence / 2))

@@ -33,13 +33,13 @@ const TEXT_MAX: usize = 256 * 1024;
 /// Maximum size of one compiled pattern, in bytes: an operator's pattern is short, and a hostile one fails here.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 
-/// The exit code by which a program asks not to be restarted.
+/// Exit code by which a program asks not to be restarted.
 pub(super) const EXIT_DO_NOT_RESTART: i32 = 2;
 
-/// The placeholder of the prompt in the command line.
+/// Placeholder in the command line that the prompt replaces.
 const PLACEHOLDER: &str = "{prompt}";
 
-/// The protocol of any program.
+/// State of a session with [`crate::core::spec::Runtime::Command`]: any program that takes a prompt and prints lines.
 #[derive(Debug)]
 pub struct Command {
     redactor: Redactor,
@@ -47,12 +47,12 @@ pub struct Command {
     mode: PromptMode,
     text: HeadTail,
     patterns: Vec<(Regex, Category)>,
-    /// The parser of its output, if that is not plain text.
+    /// Parser of the program's output; `None` if that is plain text.
     format: Option<Box<dyn Format>>,
 }
 
 impl Command {
-    /// Builds the invocation for `launch`.
+    /// Builds the invocation of the agent's command for `launch`, and the state of its protocol.
     ///
     /// # Errors
     /// The agent has no command.
@@ -87,12 +87,13 @@ impl Command {
         Ok((invocation, command))
     }
 
-    /// Returns the category of the first pattern that matches a line.
+    /// Returns the category of the first configured pattern that matches a line.
     fn category_of(&self, line: &str) -> Option<Category> {
         self.patterns.iter().find(|(pattern, _)| pattern.is_match(line)).map(|(_, category)| *category)
     }
 
-    /// Returns the last line of standard error that a pattern matches: the last message is the decisive one.
+    /// Returns the last line of standard error that a configured pattern matches, with its category: the last message
+    /// is the decisive one.
     fn recognised<'a>(&self, stderr: &'a Tail) -> Option<(Category, &'a str)> {
         stderr.iter().rev().find_map(|line| self.category_of(line).map(|category| (category, line)))
     }
@@ -108,7 +109,8 @@ impl Command {
         Some(outcome)
     }
 
-    /// Returns the outcome of a process that exited without a result.
+    /// Returns the outcome of a process that exited without a result in its output, by its exit code and standard
+    /// error.
     fn left(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let failed = match exit {
             Some(Exit::Code(0)) => false,
@@ -136,14 +138,14 @@ impl Command {
     }
 }
 
-/// Replaces the placeholder in an argument. An argument that begins with the prompt must not become an option: the
-/// author of a task supplies text, not options.
+/// Replaces the placeholder in an argument by the prompt. A blank is put before a prompt that would otherwise become an
+/// option: the author of a task supplies text, not options.
 fn filled_in(argument: &str, prompt: &str) -> String {
     let filled = argument.replace(PLACEHOLDER, prompt);
     if argument.starts_with(PLACEHOLDER) && filled.starts_with('-') { format!(" {filled}") } else { filled }
 }
 
-/// Compiles patterns; invalid ones are left out, since the configuration is checked when it is read.
+/// Compiles the configured patterns; invalid ones are left out, since the configuration is checked when it is read.
 fn compile(patterns: &[Pattern]) -> Vec<(Regex, Category)> {
     let compiled = patterns.iter().filter_map(|pattern| {
         let regex = RegexBuilder::new(&pattern.matches).size_limit(PATTERN_SIZE_MAX).build();
@@ -209,7 +211,8 @@ impl Protocol for Command {
         outcome
     }
 
-    /// Returns the last reason for waiting that the program printed, by the patterns or its format's table.
+    /// Returns the limit for which the program waits, by the last line that the configured patterns or its format's
+    /// table know.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let last = stderr.newest().next_back();
         let by_pattern = last.and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
@@ -227,7 +230,7 @@ impl Protocol for Command {
     }
 }
 
-/// Returns the outcome of a process that exited without a result.
+/// Returns the outcome of a process that exited without a result, by its exit code or signal alone.
 #[must_use]
 pub fn died(exit: Option<Exit>, stderr: &Tail) -> Outcome {
     let how = match exit {

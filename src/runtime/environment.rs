@@ -8,13 +8,15 @@ use super::Launch;
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::{AgentSpec, Runtime};
 
-/// The variable that identifies a session's processes, whatever their parent, group or session.
+/// The environment variable that identifies a session's processes, whatever their parent, group or session. Its value
+/// begins with the journal's id and the agent's name.
 pub const MARKER: &str = "HERDER_SESSION";
 
-/// The variable with the agent's name.
+/// The environment variable with the agent's name.
 pub const AGENT: &str = "HERDER_AGENT";
 
-/// True for herder's own credentials and settings, which are never inherited, even if an agent's settings list them.
+/// Returns true for environment variables that hold herder's own credentials and settings, which are never inherited,
+/// even if an agent's settings list them.
 fn is_herders_own(name: &str) -> bool {
     name.starts_with("HERDER_") || name == "DISCORD_TOKEN"
 }
@@ -28,8 +30,8 @@ pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Reads the variables of herder's environment that a session may need: those in `inherit`, `HOME` and `PATH`. A session keeps
-/// them while it runs.
+/// Reads the variables of herder's environment that a session may need: those in `inherit`, `HOME` and `PATH`, without
+/// withheld ones. A session keeps these values while it runs.
 #[must_use]
 pub fn own_for(inherit: &[String], withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut own = own_without(withheld);
@@ -37,7 +39,8 @@ pub fn own_for(inherit: &[String], withheld: &BTreeSet<String>) -> BTreeMap<Stri
     own
 }
 
-/// Selects a child's variables: the inherited ones of `own`, herder's environment, then those that are set for it.
+/// Selects the environment of a child process: the inherited variables of `own`, herder's environment, then those that
+/// are set for it.
 #[must_use]
 pub fn chosen(
     inherit: &[String],
@@ -59,7 +62,7 @@ pub fn chosen(
     environment
 }
 
-/// Maximum length of a value read from a file, in bytes: a private token, not a data set.
+/// Maximum size of a file whose content becomes a variable, in bytes: a private token, not a data set.
 const FILE_MAX: u64 = 64 * 1024;
 
 /// Reads the files that an agent's settings name for variables: for each session, so that a replaced secret takes
@@ -82,7 +85,7 @@ pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> 
     spec.env_files.iter().map(read).collect()
 }
 
-/// Returns the whole environment of a child.
+/// Returns the whole environment of the child process that `launch` describes.
 #[must_use]
 pub fn of(launch: &Launch) -> BTreeMap<String, String> {
     let mut environment = chosen(&launch.spec.inherit_env, &launch.spec.env, &launch.environment);

@@ -7,10 +7,11 @@ use tokio::process::ChildStdin;
 
 use crate::core::id::WorkId;
 
-/// Maximum size of waiting input for a child that does not read, in bytes; beyond it no more of its output is read.
+/// Maximum size of input that waits for a child which does not read, in bytes; beyond it no more of the child's output
+/// is read.
 const WAITING_MAX: usize = 1024 * 1024;
 
-/// The pipe and the waiting input, see the module.
+/// A child's standard input: the pipe, and the bytes that wait to be written.
 #[derive(Debug)]
 pub(super) struct Stdin {
     pipe: Option<ChildStdin>,
@@ -31,22 +32,22 @@ impl Stdin {
         Self { pipe, waiting: VecDeque::new(), waiting_bytes: 0, closing: false }
     }
 
-    /// True if more can be written.
+    /// Returns true if more can be queued.
     pub(super) const fn is_open(&self) -> bool {
         self.pipe.is_some() && !self.closing
     }
 
-    /// True if [`Stdin::feed`] has something to write.
+    /// Returns true if [`Stdin::feed`] has something to write.
     pub(super) fn has_work(&self) -> bool {
         self.pipe.is_some() && !self.waiting.is_empty()
     }
 
-    /// True if more may be read from the child, since answers to it still fit.
+    /// Returns true if more output may be read from the child, since answers to it still fit.
     pub(super) fn has_room(&self) -> bool {
         self.waiting_bytes < WAITING_MAX
     }
 
-    /// Queues `bytes`. `work` is returned once they are written.
+    /// Queues `bytes`. The message number `work` is returned by [`Stdin::feed`] once they are written.
     pub(super) fn push(&mut self, bytes: Vec<u8>, work: Option<WorkId>) {
         if self.is_open() && !bytes.is_empty() {
             self.waiting_bytes += bytes.len();
@@ -54,8 +55,8 @@ impl Stdin {
         }
     }
 
-    /// Makes room for so much in the pipe, as far as the kernel lets it: what fits is handed over whole or not at all,
-    /// whenever herder is killed.
+    /// Enlarges the pipe's buffer to `bytes`, as far as the kernel allows, so that the work is handed over whole or not
+    /// at all even if herder is killed.
     pub(super) fn make_room(&self, bytes: usize) {
         let Some(pipe) = &self.pipe else { return };
         let holds = rustix::pipe::fcntl_getpipe_size(pipe).unwrap_or(usize::MAX);
@@ -85,8 +86,8 @@ impl Stdin {
         }
     }
 
-    /// Writes once. Returns the work whose last byte this was. The pipe has no buffer on this side, so that written
-    /// bytes are readable by the child.
+    /// Writes once, as much as the pipe takes. Returns the number of the message whose last byte this was. Written
+    /// bytes are readable by the child at once, as this side has no buffer.
     pub(super) async fn feed(&mut self) -> Option<WorkId> {
         let (Some(pipe), Some(piece)) = (&mut self.pipe, self.waiting.front_mut()) else { return None };
         match pipe.write(&piece.bytes[piece.written..]).await {

@@ -16,7 +16,7 @@ use crate::core::detail::{Detail, Own};
 /// Maximum number of concurrent accesses to one folder: agents can share one. Others wait until their timeout.
 const AT_ONCE: usize = 8;
 
-/// The semaphore of each folder in use.
+/// The semaphore of each folder in use, which limits concurrent accesses to it.
 static PLACES: Mutex<Option<HashMap<PathBuf, Weak<Semaphore>>>> = Mutex::new(None);
 
 fn places(folder: &Path) -> Arc<Semaphore> {
@@ -31,10 +31,10 @@ fn places(folder: &Path) -> Arc<Semaphore> {
     places
 }
 
-/// Runs `question` on a folder.
+/// Runs `question` on a folder, on a thread of its own, and returns its result.
 ///
 /// # Errors
-/// There is no answer within `patience`.
+/// The folder's file system does not answer within `patience`.
 pub(crate) async fn ask<T: Send + 'static>(
     folder: &Path,
     patience: Duration,
@@ -72,7 +72,7 @@ mod tests {
         Own::WorkspaceSilent { path: folder.display().to_string() }.into()
     }
 
-    /// One thread for all tasks, as if the others were busy.
+    /// The runtime has one thread for all tasks, as if the others were busy.
     #[tokio::test]
     async fn a_folder_that_does_not_answer_holds_up_nobody_else() {
         let (hung, healthy) = (Path::new("/test/hung"), Path::new("/test/healthy"));
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(tokio::join!(hangs, others).0, Ok(true));
     }
 
-    /// A starting fleet whose agents share a folder.
+    /// Models a start of herder at which many agents share one folder.
     #[tokio::test]
     async fn many_ask_about_one_folder_at_once_and_all_are_answered() {
         let folder = Path::new("/test/shared");

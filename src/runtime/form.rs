@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::ask::{Inquiry, Offer};
 
-/// A field: its name, and the values of its answers.
+/// A field of a form: its name, the kind of its values, and whether it is required.
 #[derive(Debug)]
 struct Field {
     name: String,
@@ -17,17 +17,17 @@ struct Field {
 enum Kind {
     Text,
     Number,
-    /// One of these values, each with its label.
+    /// One of these values, each with its label for people.
     One(Vec<(String, Value)>),
-    /// Any number of these values.
+    /// Any number of these values, each with its label for people.
     Several(Vec<(String, Value)>),
 }
 
-/// The fields of a form, see the module.
+/// A form that a runtime puts to people, as its fields.
 #[derive(Debug)]
 pub(super) struct Form(Vec<Field>);
 
-/// The affirmative answer to a form without fields.
+/// Label of the affirmative answer to a form without fields.
 const AGREED: &str = "Yes";
 
 impl Form {
@@ -58,7 +58,8 @@ impl Form {
         (Self(fields), questions)
     }
 
-    /// Builds the answer: the content, or a cancellation if a required field is unanswered.
+    /// Builds the response to the form from people's answers: the values of the fields, or a cancellation if a required
+    /// field is unanswered.
     pub(super) fn answer(&self, answers: &[Option<Vec<String>>]) -> Value {
         if answers.iter().all(Option::is_none) {
             return json!({ "action": "cancel" });
@@ -117,7 +118,8 @@ impl Kind {
     }
 }
 
-/// Returns the values to choose from, in either notation of schemas: `enum` with names, or constants with titles.
+/// Returns the values that a field offers, with labels, in either notation of JSON schemas: `enum` with names, or
+/// constants with titles.
 fn choices(schema: &Value) -> Vec<(String, Value)> {
     let list = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

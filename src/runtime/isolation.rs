@@ -17,20 +17,20 @@ use super::protocol::Invocation;
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::AgentSpec;
 
-/// The variable with the path of an agent's own folder.
+/// The environment variable with the path of an agent's own folder.
 pub const STATE: &str = "HERDER_STATE";
 
-/// Name of the folder of the agents' folders, in the data folder.
+/// Name of the folder in the data folder that holds the agents' own folders.
 pub const FOLDER: &str = "agents";
 
 /// Credentials for pushing that an agent can be given, by name.
 pub const PUSH: [&str; 3] = ["git", "ssh", "gh"];
 
-/// The SSH command of `git` for an agent without `ssh`: no key, no agent, no prompt.
+/// Command that `git` runs for SSH in an agent without the `ssh` credential: no key, no key agent, no prompt.
 const SSH_WITHOUT_KEYS: &str =
     "ssh -F /dev/null -o IdentityFile=none -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes";
 
-/// Returns true if an entry of `credentials` is one of [`PUSH`] or a file below a HOME.
+/// Returns true if an entry of an agent's `credentials` is one of [`PUSH`], or the path of a file below a HOME.
 #[must_use]
 pub fn is_credential(entry: &str) -> bool {
     PUSH.contains(&entry)
@@ -65,7 +65,7 @@ pub(super) fn furnish(launch: &Launch, environment: &mut BTreeMap<String, String
     Ok(())
 }
 
-/// Puts the sandbox's words before the command.
+/// Puts the words of the agent's sandbox command before its command.
 pub(super) fn enclose(launch: &Launch, invocation: &mut Invocation) {
     let mut words = launch.spec.sandbox.iter().map(|word| filled(word, launch, &invocation.environment));
     let Some(program) = words.next() else { return };
@@ -74,7 +74,7 @@ pub(super) fn enclose(launch: &Launch, invocation: &mut Invocation) {
     invocation.arguments = words.chain([inner]).chain(arguments).collect();
 }
 
-/// Fills the paths into a word of the sandbox's command.
+/// Replaces the placeholders in a word of the sandbox's command by the agent's folders.
 fn filled(word: &str, launch: &Launch, environment: &BTreeMap<String, String>) -> String {
     let shown = |path: &Path| path.display().to_string();
     let state = launch.state.as_deref().map(shown).unwrap_or_default();
@@ -91,8 +91,8 @@ fn folder(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
-/// Withholds credentials that are not named from the tools that push: their settings and logins are below the user's
-/// HOME, which an agent usually shares.
+/// Withholds the credentials that the agent's settings do not name from tools that push: their settings and logins are
+/// below the user's HOME, which an agent usually shares.
 fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<String, String>) {
     let named = |word: &str| spec.credentials.iter().any(|entry| entry == word);
     let mut set = |name: &str, value: &str| {
@@ -115,12 +115,13 @@ fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<S
     }
 }
 
-/// Resets credential settings of the user's git configuration: an empty value removes all earlier ones. Settings for
-/// a single URL, and `~/.netrc`, cannot be reset in this way. Settings given to the agent by name follow these, and
-/// take effect.
+/// Resets credential settings of the user's git configuration by environment variables: an empty value removes all
+/// earlier ones. Settings for a single URL, and `~/.netrc`, cannot be reset in this way. Settings given to the agent by
+/// name follow these, and take effect.
 fn take_back(environment: &mut BTreeMap<String, String>) {
     const TAKEN_BACK: [&str; 3] = ["credential.helper", "http.extraHeader", "http.cookieFile"];
-    /// Maximum number of given settings: more than anybody passes; beyond it git is left to refuse them.
+    /// Maximum number of git settings passed in environment variables: more than anybody passes; beyond it git is left
+    /// to refuse them.
     const GIVEN_MAX: usize = 1000;
     // git treats an empty count as zero.
     let count = environment.get("GIT_CONFIG_COUNT").filter(|count| !count.is_empty());

@@ -18,42 +18,42 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const CHUNK: usize = 64 * 1024;
 
 thread_local! {
-    /// The read buffer shared by all readers of a thread, so that a waiting reader holds none.
+    /// The read buffer shared by all readers of a thread, so that a reader which waits holds none.
     static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; CHUNK].into_boxed_slice());
 }
 
-/// A line.
+/// A line of a program's output.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// A line without its end.
+    /// A complete line, without its line end.
     Whole(&'a [u8]),
     /// A line that exceeded the limit and was discarded.
     TooLong,
 }
 
-/// Reads lines from `source`.
+/// A reader that splits `source` into lines of bounded length.
 #[derive(Debug)]
 pub struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
-    /// Start of the next line.
+    /// Position in the buffer where the next line starts.
     start: usize,
-    /// End of the part without a line end.
+    /// Position in the buffer up to which no line end was found.
     scanned: usize,
     limit: usize,
     skipping: bool,
     ended: bool,
-    /// True until the first line was returned.
+    /// True until the first line was returned, which may begin with a byte order mark.
     first: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads from `source`.
+    /// Creates a reader of lines of at most [`LINE_LIMIT`] bytes.
     pub const fn new(source: R) -> Self {
         Self::with_limit(source, LINE_LIMIT)
     }
 
-    /// Reads lines of at most `limit` bytes from `source`.
+    /// Creates a reader of lines of at most `limit` bytes.
     pub const fn with_limit(source: R, limit: usize) -> Self {
         Self {
             source,
@@ -92,7 +92,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Ok(read > 0)
     }
 
-    /// Returns the next complete line.
+    /// Returns the next complete line in the buffer; `None` if more must be read first.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         let found = self.find();
         let (from, to) = match found {
@@ -127,7 +127,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// Returns the position of the next line end; each byte is examined once.
+    /// Returns the position of the next line end in the buffer; each byte is examined once.
     fn find(&mut self) -> Option<usize> {
         let from = self.scanned.max(self.start);
         let mut rest = &self.buffer[from..];

@@ -11,24 +11,24 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A scalar of any type, or nothing.
+/// A JSON value that is a string, number or boolean. Any other value, or none, is accepted as [`Scalar::Nothing`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Scalar<'a> {
-    /// A string.
+    /// The value is a string.
     Text(Cow<'a, str>),
-    /// A whole number.
+    /// The value is a whole number.
     Integer(i64),
-    /// Another number.
+    /// The value is a number that is not whole.
     Number(f64),
-    /// A truth value.
+    /// The value is true or false.
     Bool(bool),
-    /// Null, absent, or a list or an object.
+    /// Null, a list or an object, or the field is absent.
     #[default]
     Nothing,
 }
 
 impl Scalar<'_> {
-    /// Returns the string, if it is one.
+    /// Returns the string; `None` if the value is none.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -37,13 +37,13 @@ impl Scalar<'_> {
         }
     }
 
-    /// Returns the string, or an empty one.
+    /// Returns the string; an empty one if the value is none.
     #[must_use]
     pub fn text_or_empty(&self) -> &str {
         self.text().unwrap_or_default()
     }
 
-    /// Returns the number, rounded towards zero, if it is one.
+    /// Returns the number, rounded towards zero; `None` if the value is none.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
@@ -57,13 +57,13 @@ impl Scalar<'_> {
         }
     }
 
-    /// Returns the number as a count; 0 if it is none.
+    /// Returns the number as a count; 0 if the value is no number.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.integer().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
     }
 
-    /// Returns the number, if it is a finite one.
+    /// Returns the number; `None` if the value is no finite number.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -77,7 +77,7 @@ impl Scalar<'_> {
         }
     }
 
-    /// Returns true if it is `true`.
+    /// Returns true if the value is `true`.
     #[must_use]
     pub fn is_true(&self) -> bool {
         *self == Self::Bool(true)
@@ -129,7 +129,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     }
 }
 
-/// An object; `None` for any other value.
+/// A JSON object; any other value is accepted as `None`.
 #[derive(Debug, Clone)]
 pub struct Loose<T>(pub Option<T>);
 
@@ -180,7 +180,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Loose<T> {
     }
 }
 
-/// The objects of a list; empty for any other value. Elements that are no objects are left out.
+/// The objects in a JSON list. Elements that are no objects are left out, and any other value is accepted as an empty
+/// list.
 #[derive(Debug, Clone)]
 pub struct Many<T>(pub Vec<T>);
 
@@ -235,7 +236,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
     }
 }
 
-/// An object, or the objects of a list: some programs write a single one without a list.
+/// The objects in a JSON list, or a single object without a list, as some programs write it.
 #[derive(Debug, Clone)]
 pub struct Few<T>(pub Vec<T>);
 
@@ -285,7 +286,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     }
 }
 
-/// A value of any shape, unparsed, for values that are rarely needed.
+/// A JSON value of any shape, kept as text and only parsed when needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Raw<'a>(Option<&'a RawValue>);
 
@@ -296,21 +297,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 impl Raw<'_> {
-    /// Returns its JSON text; empty if it is null or absent.
+    /// Returns the JSON text; empty if the value is null or absent.
     #[must_use]
     pub fn json(&self) -> &str {
         self.0.map(RawValue::get).unwrap_or_default()
     }
 
-    /// Returns the first of these members that is a string, or a list of strings, which are then joined; `None` if
-    /// there is none.
+    /// Returns the first of these members of the object that is a string, or a list of strings, which are then joined;
+    /// `None` if there is none.
     #[must_use]
     pub fn member(&self, names: &[&str]) -> Option<String> {
         let object: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(self.0?.get()).ok()?;
         names.iter().find_map(|name| words(object.get(*name)?))
     }
 
-    /// Returns its string, or its list of strings.
+    /// Returns the string as a list of one, or the strings of a list.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self.0.and_then(value) {
@@ -320,7 +321,7 @@ impl Raw<'_> {
         }
     }
 
-    /// Returns its texts: its own string, or those of its members called `text`, up to a bounded depth.
+    /// Returns the texts in the value: the string itself, or the members called `text`, up to a bounded depth.
     #[must_use]
     pub fn texts(&self) -> String {
         let mut texts = Vec::new();
@@ -331,7 +332,7 @@ impl Raw<'_> {
     }
 }
 
-/// Maximum depth of texts in a tool's answer, with a reserve.
+/// Maximum depth at which texts in a tool's output are searched for, with a reserve.
 const TEXTS_DEPTH: u8 = 6;
 
 fn value(raw: &RawValue) -> Option<Value> {
@@ -391,19 +392,19 @@ pub fn mended(json: &[u8]) -> Option<Vec<u8>> {
     mended
 }
 
-/// The length of `\u0000`.
+/// Length of the escape `\u0000`, in bytes.
 const ESCAPE: usize = 6;
 
-/// Returns the number of a four-digit escape that begins here.
+/// Returns the number of the escape `\uXXXX` at position `at`; `None` if there is none.
 fn unit(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Parses a line that has to be an object.
+/// Parses a line that has to be a JSON object.
 ///
 /// # Errors
-/// It is not a JSON object.
+/// The line is not a JSON object.
 pub fn object<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Result<T, serde_json::Error> {
     let object: Loose<T> = serde_json::from_slice(line)?;
     object.0.ok_or_else(|| serde::de::Error::custom("no object"))

@@ -62,44 +62,46 @@ use crate::outbox::redact::Redactor;
 pub use crate::tools::Access;
 pub use process::ProcessTrees;
 
-/// The parameters of a session.
+/// The parameters with which a driver starts a session.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The agent.
+    /// Name of the agent.
     pub agent: AgentName,
-    /// The session.
+    /// Number of the session.
     pub session: SessionId,
     /// The agent's settings.
     pub spec: Arc<AgentSpec>,
-    /// The whole prompt: recap, instructions, task.
+    /// The whole prompt: recap, instructions, work.
     pub prompt: String,
-    /// A conversation to resume, if the runtime can.
+    /// Id of the conversation to resume, if the runtime can.
     pub conversation: Option<String>,
-    /// Text to put before the prompt if that conversation turns out to be gone.
+    /// End of the earlier conversation, to be put before the prompt if that conversation turns out to be gone.
     pub past: Option<String>,
-    /// Usage in the conversation so far.
+    /// Usage of the conversation before this session.
     pub conversed: Usage,
-    /// The value of `HERDER_SESSION` in the child's environment, which identifies orphans reliably.
+    /// Value of `HERDER_SESSION` in the child's environment, by which processes of the session are found even as
+    /// orphans.
     pub marker: String,
-    /// herder's own environment, from which the allow-list selects; read again for every session so that a corrected
-    /// key is used.
+    /// herder's own environment, from which the agent's variables are selected. It is read again for every session, so
+    /// that a corrected key is used.
     pub environment: BTreeMap<String, String>,
-    /// The timeouts.
+    /// The time limits of the session.
     pub clocks: Clocks,
-    /// True to inspect the workspace and report its state.
+    /// True if the workspace is to be inspected, and its state reported.
     pub look: bool,
-    /// The agent's own folder, created if missing; `None` if it has none, and no HOME of its own.
+    /// Path of the agent's own folder, created if missing; `None` if the agent has neither a folder nor a HOME of its
+    /// own.
     pub state: Option<PathBuf>,
     /// Access to herder's tools, if they are served.
     pub tools: Option<Access>,
     /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
     pub always_ask: Vec<AskPattern>,
-    /// Redacts secrets in the evaluator's input, before it is cut.
+    /// Redactor for the texts of the session, applied before they are cut.
     pub redactor: Redactor,
 }
 
 impl Launch {
-    /// Returns the same launch without the conversation, which is gone: the prompt begins with what was said last.
+    /// Returns the parameters for a second try without the conversation, which is gone: the prompt begins with its end.
     #[must_use]
     fn begun_anew(self) -> Self {
         let prompt = anew(self.past.as_deref(), &self.prompt);
@@ -107,62 +109,62 @@ impl Launch {
     }
 }
 
-/// Returns the prompt of a conversation that begins again.
+/// Returns the prompt for a conversation that starts from scratch.
 fn anew(past: Option<&str>, prompt: &str) -> String {
     past.map_or_else(|| prompt.to_owned(), |past| format!("{past}\n\n{prompt}"))
 }
 
-/// The timeouts of a driver (contract, section 5).
+/// The time limits and intervals of a driver (contract, section 5).
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
-    /// Maximum time until a process is ready.
+    /// Maximum time until the process is ready.
     pub startup: Duration,
-    /// Maximum silence of a model call.
+    /// Maximum time that a model call may take without any event.
     pub silence: Duration,
-    /// Maximum time of a tool call.
+    /// Maximum duration of a tool call.
     pub tool: Duration,
-    /// Maximum time of the session.
+    /// Maximum duration of the session.
     pub task: Duration,
     /// Time between SIGTERM and SIGKILL, and between a result and the kill of a process that does not exit.
     pub grace: Duration,
-    /// Interval of heartbeats, a third of the supervisor's timeout.
+    /// Interval of heartbeats, a third of the time after which the supervisor takes the driver for hung.
     pub beat: Duration,
 }
 
 /// An order of the supervisor to a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// The process's record is on disk: give it the prompt.
+    /// Give the process its prompt: the record of the process is on disk.
     Go,
-    /// Put a message into the running turn. Answered by `Signal::Steered` once the runtime has it, else by
+    /// Write a message into the running turn. Answered by `Signal::Steered` once the runtime has it, else by
     /// [`Report::NotTaken`], unless the session ends before.
     Steer {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
-        /// Its text.
+        /// Text of the message.
         text: String,
     },
     /// Like [`Order::Steer`], for a message that has waited for long: if the running turn accepts nothing, it is cut
     /// short, provided that the runtime can start another one in the same session.
     Insist {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
-        /// Its text.
+        /// Text of the message.
         text: String,
     },
-    /// The answer to a request of the runtime.
+    /// Give the runtime the answer to a request.
     Answer {
-        /// The key of the question in [`Signal::Asked`] or [`Signal::Inquired`].
+        /// The key of the request in [`Signal::Asked`] or [`Signal::Inquired`].
         key: AskKey,
-        /// The answer.
+        /// The answer itself.
         told: Told,
     },
-    /// Stops or resumes the timeouts, because the agent waits for people in a call of herder's tools.
+    /// Stop or resume the time limits, because the agent waits for people in a call of one of herder's tools.
     Hold {
-        /// True if it waits.
+        /// True if the agent waits for people now.
         waits: bool,
     },
-    /// Interrupt, then SIGTERM, grace, SIGKILL, for the whole tree.
+    /// Stop the session: interrupt, then SIGTERM, grace, SIGKILL, for the whole process tree.
     Stop,
 }
 
@@ -171,44 +173,46 @@ pub enum Order {
 pub enum Report {
     /// A heartbeat, on evidence that the session is alive. Never stored.
     Beat,
-    /// A signal for the core.
+    /// A signal for the supervisor to decide on.
     Signal(Signal),
     /// The agent's words for its channel during the session (`relay = "all"`).
     Words(String),
-    /// The runtime does not accept this message, or not now. Never stored.
+    /// The runtime does not accept a message into its turn, or not now. Never stored.
     NotTaken {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
     },
 }
 
-/// State of a running session that is known without asking it: for `status`, never stored.
+/// State of a running session, which `status` shows without asking the agent. Never stored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Live {
-    /// The name of the open tool call, if there is one.
+    /// Name of the tool call that is open, if there is one.
     pub tool: Option<String>,
-    /// The time of the last event.
+    /// Time of the last event from the process.
     pub last_event: Option<Timestamp>,
     /// Number of turns so far.
     pub turns: u32,
-    /// Tokens and money so far.
+    /// Tokens and dollars used so far.
     pub usage: Usage,
 }
 
-/// Capacity of the channel of orders while the driver writes to a slow child: more than a person can type in that time.
+/// Capacity of the channel of orders, which fills while the driver writes to a slow child: more than a person can type
+/// in that time.
 pub const ORDERS_CAPACITY: usize = 64;
 
-/// Capacity of the channel of reports while the supervisor commits: seconds' worth, since the driver aggregates lines.
+/// Capacity of the channel of reports, which fills while the supervisor commits: seconds' worth, since the driver
+/// aggregates lines.
 pub const REPORTS_CAPACITY: usize = 256;
 
-/// The supervisor's ends of a running session.
+/// The supervisor's ends of the channels of a running session.
 #[derive(Debug)]
 pub struct Driver {
     /// Orders to the driver. Dropping the sender without `Stop` starts the stop ladder.
     pub orders: mpsc::Sender<Order>,
     /// Reports of the driver, ending with `Signal::Ended`.
     pub reports: mpsc::Receiver<Report>,
-    /// The session's present state.
+    /// State of the session for `status`, updated by the driver.
     pub live: watch::Receiver<Live>,
 }
 

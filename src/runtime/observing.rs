@@ -14,20 +14,21 @@ use crate::core::time::Timestamp;
 use crate::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
 use crate::outbox::redact::Redactor;
 
-/// Minimum time between two turns; faster answers are merged: no model is that fast, and every turn is an event.
+/// Minimum time between two turns; faster answers are merged into one turn, as no model is that fast, and every turn is
+/// an event.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Maximum length of a text before redaction, in bytes. The cut is in its middle, which is not kept anyway.
+/// Maximum length of a text before it is redacted, in bytes. The cut is in its middle, which is not kept anyway.
 const RAW_MAX: usize = 64 * 1024;
 
-/// A tool call, according to its start.
+/// A tool call, as known from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The kind of its action.
+    /// Kind of the action.
     pub kind: Kind,
-    /// The exact action as requested: the [`Observer`] redacts secrets before it cuts it.
+    /// The exact action as requested, unredacted: the [`Observer`] redacts secrets before it cuts it.
     pub what: String,
-    /// A digest of all its arguments.
+    /// Digest of all arguments.
     pub digest: u64,
 }
 
@@ -55,12 +56,12 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Collects the present turn.
+/// Collects the words and tool calls of the running turn, for the evaluator.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     redactor: Redactor,
     open: Option<Open>,
-    /// True if there was any turn.
+    /// True if there was any turn in the session.
     seen: bool,
 }
 
@@ -69,14 +70,14 @@ struct Open {
     at: Timestamp,
     began: Instant,
     words: String,
-    /// The calls with the runtime's ids.
+    /// The tool calls of the turn, with the runtime's ids.
     steps: Vec<(String, Step)>,
-    /// Ids of open calls beyond the number that is kept.
+    /// Ids of open tool calls beyond the number that is kept.
     beyond: Vec<String>,
     more: u32,
 }
 
-/// Both clocks, read at one moment and passed to the observer.
+/// The wall-clock time and the monotonic time, read at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) at: Timestamp,
@@ -88,12 +89,12 @@ impl Observer {
         Self { redactor, ..Self::default() }
     }
 
-    /// Redacts a text before it is cut: a secret across the cut must not stay in two halves.
+    /// Returns a text redacted and then cut to `max` bytes, so that no half of a secret is left.
     fn kept(&self, text: &str, max: usize) -> String {
         both_ends(&self.redactor.redact(text), max)
     }
 
-    /// Records words of the agent. Returns the turn before, if this ends it.
+    /// Records words of the agent. Returns the turn before, if these words begin a new one.
     pub(super) fn words(&mut self, text: &str, moment: Moment, session: SessionId) -> Option<Turn> {
         let over = self.begin(moment, session);
         let text = self.kept(text.trim(), 2 * WORDS_MAX);
@@ -110,7 +111,7 @@ impl Observer {
         over
     }
 
-    /// Records the start of a call. Returns the turn before, if this ends it.
+    /// Records the start of a tool call. Returns the turn before, if the call begins a new one.
     pub(super) fn started(
         &mut self,
         id: &str,
@@ -136,7 +137,7 @@ impl Observer {
         over
     }
 
-    /// Adds details to a started call.
+    /// Adds details to a tool call that has started.
     pub(super) fn described(&mut self, id: &str, call: Call) {
         let what = self.kept(&call.what, WHAT_MAX);
         let steps = self.open.as_mut().map(|open| open.steps.iter_mut()).into_iter().flatten();
@@ -145,7 +146,7 @@ impl Observer {
         }
     }
 
-    /// Records the end of a call.
+    /// Records the end of a tool call.
     pub(super) fn ended(&mut self, id: &str, end: End) {
         let end = End { said: self.kept(&end.said, SAID_MAX), ..end };
         let Some(open) = &mut self.open else { return };
@@ -155,7 +156,7 @@ impl Observer {
         }
     }
 
-    /// Ends the present turn.
+    /// Ends the running turn and returns it; `None` if there is none.
     pub(super) fn close(&mut self, now: Instant, session: SessionId) -> Option<Turn> {
         let open = self.open.take()?;
         self.seen = true;
@@ -170,7 +171,7 @@ impl Observer {
         })
     }
 
-    /// A round of a program that tells of no turns is over: it is a turn by itself, beside the one of its whole output.
+    /// Returns a round of output that keeps repeating, as a turn of its own, for a program that reports no turns.
     pub(super) fn round(&self, text: &str, began: Moment, now: Instant, session: SessionId) -> Turn {
         Turn {
             session,
@@ -183,7 +184,8 @@ impl Observer {
         }
     }
 
-    /// Ends the session, whose whole output is `text`: that is the only turn of a program that reports none.
+    /// Ends the session and returns its last turn. `text` is the whole output, which makes the only turn of a program
+    /// that reports none.
     pub(super) fn finish(
         &mut self,
         text: Option<&str>,

@@ -9,38 +9,38 @@ use super::process::{Identity, ProcessTrees, look, table};
 use crate::core::agent::ProcessRecord;
 use crate::core::id::AgentName;
 
-/// An agent of an earlier herder, with its known processes.
+/// An agent of an earlier, killed herder, with what is known of its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bereft {
-    /// The agent.
+    /// Name of the agent.
     pub agent: AgentName,
-    /// Its recorded processes.
+    /// The processes that the journal records for it.
     pub recorded: Vec<ProcessRecord>,
-    /// Its workspace.
+    /// Path of its workspace.
     pub workspace: PathBuf,
 }
 
-/// The result.
+/// The result of ending the processes that an earlier herder left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
-    /// Processes that were found and are gone.
+    /// Ids of the processes that were found and are gone.
     pub ended: Vec<u32>,
-    /// Processes that could not be ended.
+    /// Ids of the processes that could not be ended.
     pub survivors: Vec<u32>,
-    /// The same by agent.
+    /// The result by agent, for the agents that had any such process.
     pub by_agent: BTreeMap<AgentName, Remains>,
 }
 
 /// The result for one agent's processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
-    /// Number of its processes that are gone.
+    /// Number of the agent's processes that are gone.
     pub ended: u32,
-    /// Survivors that prevent a start of the agent.
+    /// Ids of the processes that could not be ended and prevent a start of the agent.
     pub survivors: Vec<u32>,
 }
 
-/// A process that could not be ended.
+/// A process that could not be ended, with the properties that show its agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Survivor {
     pid: u32,
@@ -84,7 +84,8 @@ pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: D
     Ended { ended, survivors, by_agent }
 }
 
-/// Returns the owners of the present processes: once these are gone, nothing tells.
+/// Returns the living processes of each agent. It is called before they are ended, since afterwards nothing tells to
+/// whom they belonged.
 async fn owned(trees: &ProcessTrees, prefix: &str, agents: &[Bereft]) -> BTreeMap<AgentName, Vec<Identity>> {
     let mut owned = BTreeMap::new();
     if agents.iter().all(|agent| agent.recorded.is_empty()) {

@@ -18,10 +18,12 @@ use crate::core::turn::Turn;
 use crate::core::usage::Reading;
 use crate::outbox::redact::Redactor;
 
-/// Maximum number of waiting signals before the driver stops reading: a supervisor that is so far behind has a slow disk.
+/// Maximum number of waiting reports before the driver stops reading the agent's output: a supervisor that is so far
+/// behind has a slow disk.
 const WAITING_MAX: usize = 64;
 
-/// Time for which words after a silence are collected: the other lines of one print, without a noticeable delay.
+/// Time for which words are collected that come after a silence: the other lines of one print, without a noticeable
+/// delay.
 const FIRST_WORDS: Duration = Duration::from_millis(100);
 
 /// Minimum time between two reports of words, and maximum time of collecting them: people read no faster, and each
@@ -31,10 +33,10 @@ const WORDS_PACE: Duration = Duration::from_secs(1);
 /// Maximum size of words in one report, in bytes. A line longer than a quarter of it is cut.
 const WORDS_MAX: usize = 32 * 1024;
 
-/// Time for which turns are collected for the log.
+/// Time for which the texts of turns are collected for one log entry.
 const TURN_PACE: Duration = Duration::from_secs(5);
 
-/// Time for which usage readings are collected, of which the last counts: the maximum delay in noticing a cap.
+/// Time for which usage reports are collected, of which the last counts: the maximum delay in noticing a cap.
 const USED_PACE: Duration = Duration::from_secs(1);
 
 /// Maximum size of the text of turns in one log entry, in bytes.
@@ -43,8 +45,8 @@ const TURN_MAX: usize = 64 * 1024;
 /// Maximum number of tool names in one log entry.
 const TOOLS_MAX: usize = 50;
 
-/// The pending reports, see the module. They are redacted, because they are stored permanently. A command to be allowed
-/// goes unchanged to the decision, beside the form of it that is stored.
+/// The reports of a driver that wait to be sent: words, log texts and usage are collected for a moment first. All texts
+/// are redacted, because they are stored.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     redactor: Redactor,
@@ -103,7 +105,7 @@ impl Outgoing {
         self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE)).text.push(&text);
     }
 
-    /// Adds a tool name for the log.
+    /// Adds the name of a used tool for the log.
     pub(super) fn tool(&mut self, name: &str, now: Instant) {
         let name = self.redactor.redact(name).into_owned();
         let turn = self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE));
@@ -112,7 +114,7 @@ impl Outgoing {
         }
     }
 
-    /// Sets the session's usage so far.
+    /// Sets the session's usage so far, to be reported soon.
     pub(super) fn used(&mut self, reading: Reading, now: Instant) {
         let due = self.used.as_ref().map_or(now + USED_PACE, |(_, due)| *due);
         self.used = Some((reading, due));
@@ -141,17 +143,17 @@ impl Outgoing {
         self.queue.push_back(Report::Signal(signal));
     }
 
-    /// Queues the report that the runtime does not accept a message.
+    /// Queues the report that the runtime does not accept a message into its turn.
     pub(super) fn not_taken(&mut self, work: WorkId) {
         self.queue.push_back(Report::NotTaken { work });
     }
 
-    /// Queues a turn for the evaluator, without flushing what is collected for people.
+    /// Queues a turn for the evaluator, without reporting first what is collected for people.
     pub(super) fn observed(&mut self, turn: Turn) {
         self.queue.push_back(Report::Signal(Signal::Observed { turn: Box::new(turn) }));
     }
 
-    /// Queues everything that was collected.
+    /// Queues the reports of everything that was collected.
     pub(super) fn flush(&mut self) {
         if let Some((reading, _)) = self.used.take() {
             self.queue.push_back(Report::Signal(Signal::Usage { reading: Box::new(reading) }));
@@ -167,23 +169,23 @@ impl Outgoing {
         self.queue.extend(words.map(Report::Words));
     }
 
-    /// Returns the time at which [`Outgoing::flush`] is due.
+    /// Returns the time at which [`Outgoing::flush`] is due; `None` if nothing is collected.
     pub(super) fn due(&self) -> Option<Instant> {
         let gathered = self.words.iter().chain(&self.turn).map(|gathered| gathered.due);
         gathered.chain(self.used.as_ref().map(|(_, due)| *due)).min()
     }
 
-    /// Returns true if more may be read from the agent.
+    /// Returns true if more output of the agent may be read.
     pub(super) fn has_room(&self) -> bool {
         self.queue.len() < WAITING_MAX
     }
 
-    /// Returns true if nothing can be sent now.
+    /// Returns true if no report can be sent now.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && !self.beat
     }
 
-    /// Takes the next report; a heartbeat overtakes all others.
+    /// Takes the next report to send; a heartbeat overtakes all others.
     pub(super) fn pop(&mut self) -> Option<Report> {
         if std::mem::take(&mut self.beat) {
             return Some(Report::Beat);

@@ -24,58 +24,58 @@ use crate::core::spec::Runtime;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
 
-/// The meaning of a line, in terms shared by all runtimes. Any line is also a sign of life.
+/// The meaning of a line of a runtime's output, in terms shared by all runtimes. Any line is also a sign of life.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
-    /// The runtime is ready, and may be able to resume this conversation later.
+    /// The runtime is ready, and may be able to resume the named conversation later.
     Ready {
-        /// The conversation's id, if it has one.
+        /// Id of the conversation, if it has one.
         conversation: Option<String>,
     },
     /// The conversation cannot be resumed: a new one begins.
     ConversationLost {
-        /// The runtime's words.
+        /// The runtime's message about it.
         why: String,
     },
-    /// A turn began: possibly after a result, because a message was steered in at the last moment.
+    /// A turn began. This may come after a result, because a message was written into the turn at the last moment.
     TurnStarted,
-    /// Words of the agent.
+    /// Words of the agent for people.
     Words(String),
     /// A line of a program's output, which is part of the session's text.
     Output(String),
-    /// A tool call began.
+    /// A tool call of the agent began.
     ToolStarted {
         /// The runtime's id of the call.
         id: String,
-        /// The tool's name.
+        /// Name of the tool.
         name: String,
-        /// Its action.
+        /// Content of the call.
         call: Box<Call>,
     },
     /// A started tool call has more details.
     ToolDescribed {
         /// The runtime's id of the call.
         id: String,
-        /// Its action.
+        /// Content of the call.
         call: Box<Call>,
     },
-    /// A tool call ended.
+    /// A tool call of the agent ended.
     ToolEnded {
         /// The runtime's id of the call.
         id: String,
-        /// Its result.
+        /// Result of the call.
         end: Box<End>,
     },
     /// Turns and usage of the session so far.
     Progress {
-        /// Number of turns.
+        /// Number of turns so far.
         turns: u32,
-        /// Tokens and money.
+        /// Tokens and dollars used so far.
         reading: Reading,
     },
     /// A note for `log`, such as a retry.
     Note(String),
-    /// The turn ended. The session ends with it, unless another [`Happening::TurnStarted`] follows.
+    /// The turn ended. The session ends with it, unless [`Happening::TurnStarted`] follows.
     TurnEnded,
     /// The turn ended, and messages that it had not processed become another one: the runtime can be answered again.
     AnotherFollows,
@@ -83,12 +83,12 @@ pub enum Happening {
     Reply(Vec<u8>),
     /// The runtime accepted a message into the running turn.
     Steered {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
     },
     /// The runtime did not accept a message after all.
     NotTaken {
-        /// The message.
+        /// Number of the message.
         work: WorkId,
     },
     /// The turn was cut short to deliver a message, and another one follows.
@@ -97,22 +97,22 @@ pub enum Happening {
     Asked {
         /// The key for the answer.
         key: AskKey,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The exact command, or a description of the action.
+        /// The exact command that the agent asks to run, or a description of the action.
         command: String,
         /// True if the command is searched for patterns that are always asked about.
         shell: bool,
-        /// True if only a name is known, not the exact action.
+        /// True if only the action's name is known, and not what exactly it does.
         vague: bool,
     },
     /// The agent asks for words or a choice, and waits for [`Protocol::answer`].
     Inquired {
         /// The key for the answer.
         key: AskKey,
-        /// The question.
+        /// The question or plan.
         inquiry: Box<Inquiry>,
-        /// Its position among the questions of one call; `None` if it is the only one.
+        /// Position among the questions of one tool call; `None` if it is the only one.
         part: Option<Part>,
     },
     /// The agent does not wait for the answer any more.
@@ -120,59 +120,62 @@ pub enum Happening {
         /// The key of the request.
         key: AskKey,
     },
-    /// The line could not be parsed.
+    /// The line could not be parsed, and is skipped.
     Malformed,
 }
 
-/// Bytes for the child's standard input.
+/// Bytes to write to the child's standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Feed {
-    /// The bytes to write.
+    /// The bytes to write to standard input.
     pub bytes: Vec<u8>,
     /// True to close standard input afterwards.
     pub close: bool,
 }
 
-/// The handling of a message for the running turn.
+/// The way in which a runtime takes a message during a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Steering {
-    /// The runtime cannot accept it: it stays queued.
+    /// The runtime cannot accept the message: it stays queued.
     Refused,
-    /// These bytes deliver it: [`Protocol::written`] follows, and it is accepted when [`Happening::Steered`] says so.
+    /// These bytes deliver the message: [`Protocol::written`] follows when they are written, and the message is
+    /// accepted when [`Happening::Steered`] says so.
     Written(Vec<u8>),
-    /// These bytes, if any, request it: it is accepted when [`Happening::Steered`] says so.
+    /// These bytes, if any, ask the runtime to take the message, which is accepted when [`Happening::Steered`] says so.
     Asked(Vec<u8>),
 }
 
-/// A program to run.
+/// A program to run, with its arguments and environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program as configured, looked up in the child's own `PATH`.
+    /// Name or path of the program as configured, looked up in the child's own `PATH`.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// Its whole environment.
+    /// Whole environment of the process.
     pub environment: BTreeMap<String, String>,
-    /// Whether it becomes the program only once its first line of input is [`GO`], and nothing where that never comes.
+    /// True if a shell waits in the program's place and becomes it only once its first line of input is [`GO`]; then no
+    /// work is done before the process is recorded.
     pub waits: bool,
 }
 
-/// The first line of input to a process that [waits](Invocation::waits). What follows is the program's.
+/// First line of input to a process that [waits](Invocation::waits). The input after it is the program's.
 pub const GO: &[u8] = b"go\n";
 
-/// A runtime's own protocol.
+/// State and rules of one runtime's own protocol, for one session: from lines of output to [`Happening`]s, and from
+/// prompts to input.
 pub trait Protocol: Send {
-    /// True if the runtime counts as ready once its process runs, because it prints nothing on its own.
+    /// Returns true if the runtime counts as ready once its process runs, because it prints nothing on its own.
     fn ready_at_start(&self) -> bool;
 
-    /// Returns the bytes of the session's prompt.
+    /// Returns the bytes that give the runtime the session's prompt.
     fn prompt(&mut self, prompt: &str) -> Feed;
 
-    /// Returns the handling of a message for the running turn.
+    /// Returns the way in which the runtime takes a message during the running turn.
     fn steer(&mut self, work: WorkId, text: &str) -> Steering;
 
-    /// Like [`Protocol::steer`], for a message that has waited for long: if the running turn accepts nothing, it is
-    /// cut short, provided that the runtime can start another one in the same session.
+    /// Returns the same as [`Protocol::steer`], for a message that has waited for long: if the running turn accepts
+    /// nothing, it is cut short, provided that the runtime can start another one in the same session.
     fn insist(&mut self, work: WorkId, text: &str) -> Steering {
         self.steer(work, text)
     }
@@ -183,47 +186,47 @@ pub trait Protocol: Send {
     /// Returns the bytes that ask the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
 
-    /// Answers [`Happening::Asked`] or [`Happening::Inquired`]: produces a reply, or the next question of the same
-    /// call; nothing if nothing waits for it.
+    /// Answers [`Happening::Asked`] or [`Happening::Inquired`] with people's answer: produces a reply, or the next
+    /// question of the same request; nothing if it does not wait any more.
     fn answer(&mut self, _key: AskKey, _told: &Told, _happened: &mut Vec<Happening>) {}
 
     /// Handles one line of standard output, without its end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
 
-    /// Returns how the session ended, after its process exited and all output was read. `exit` is `None` if the
+    /// Returns the outcome of the session, after its process exited and all output was read. `exit` is `None` if the
     /// process could not be waited for. Turns, usage and text are filled in here; the duration is not.
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome;
 
-    /// Returns the limit for which the runtime waits in silence, if that is its reason: waiting for the end of a
-    /// limit is not a hang.
+    /// Returns the limit for which the runtime waits in silence, if it does: waiting for the end of a limit is not a
+    /// hang.
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }
 
-    /// Returns the limit for which the runtime waited in silence, if it reported it only when it exited.
+    /// Returns the limit for which the runtime waited in silence, for a runtime that reports it only when it exits.
     fn was_stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }
 
-    /// True if the exit code is the only result: then 0 is a success only if the process was not told to exit, since
-    /// many programs then exit with 0 without having done anything.
+    /// Returns true if the exit code is the only result. Then 0 is a success only if the process was not told to exit,
+    /// since many programs then exit with 0 without having done anything.
     fn tells_by_its_exit(&self) -> bool {
         false
     }
 
-    /// Returns the time for the process to exit after its result, if it is known not to exit by itself.
+    /// Returns the maximum time for the process to exit after its result, if it is known not to exit by itself.
     fn leaves_within(&self) -> Option<Duration> {
         None
     }
 
-    /// True if the conversation to resume turned out not to exist.
+    /// Returns true if the conversation to resume turned out not to exist.
     fn conversation_lost(&self, _stderr: &Tail) -> bool {
         false
     }
 }
 
-/// Reads a line with `parse`. A blank line is ignored, an invalid one is counted; a line with unpaired surrogates is
-/// read as `mended`.
+/// Reads a line of a protocol with `parse`. A blank line is ignored and an invalid one reported; a line with unpaired
+/// surrogates is read as `mended`.
 pub(super) fn read<'line, L, E>(
     line: &'line [u8],
     mended: &'line mut Vec<u8>,

@@ -1,13 +1,14 @@
 //! Extraction of the one line with a program's reason to exit from its last lines: the message of a crash, not its
 //! stack frames.
 
-/// Maximum number of lines examined: a crash with its causes has fewer.
+/// Maximum number of lines that are searched for the reason of an exit: a crash with its causes has fewer.
 const LINES_MAX: usize = 30;
 
 /// Number of lines between a Rust panic's location and the end of its message: `assert_eq!` prints three.
 const PANIC_LINES: usize = 6;
 
-/// Returns the reason among `lines`, oldest first; `None` if there is none.
+/// Returns the line that tells why a program ended, among the last `lines` of its output, oldest first; `None` if there
+/// is none.
 ///
 /// Node ends a crash with its own version, and Rust with a hint; both print the message before that.
 #[must_use]
@@ -61,7 +62,8 @@ fn is_runtime_version(line: &str) -> bool {
     })
 }
 
-/// Returns true if a line belongs to a crash or a warning and does not tell its reason.
+/// Returns true if a line belongs to a crash or a warning and does not tell the reason, such as a line of a stack
+/// trace.
 fn is_noise(line: &str) -> bool {
     // Rules, brackets and the caret below a line of source.
     if !line.chars().any(char::is_alphanumeric) {

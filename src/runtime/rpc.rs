@@ -9,34 +9,34 @@ use serde_json::{Value, json};
 
 use super::loose::{Loose, Scalar};
 
-/// Error code of an unknown method.
+/// JSON-RPC error code for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// One line: a response (an id and no method), a request of the other side (both), or a notification (no id).
+/// A line of JSON-RPC: a response (an id and no method), a request of the other side (both), or a notification (no id).
 #[derive(Debug, Deserialize)]
 #[serde(bound(deserialize = "P: Deserialize<'de>, A: Deserialize<'de>, E: Deserialize<'de>"))]
 pub struct Line<'a, P, A, E> {
-    /// The request's id.
+    /// Id of the request or response.
     #[serde(borrow, default)]
     pub id: Scalar<'a>,
     /// The name of the method.
     #[serde(borrow, default)]
     pub method: Scalar<'a>,
-    /// Its parameters.
+    /// Parameters of the request or notification.
     #[serde(default)]
     pub params: Loose<P>,
-    /// The result; may be null.
+    /// Result in a response; may be null.
     #[serde(default)]
     pub result: Loose<A>,
-    /// The error, if the request failed.
+    /// Error in a response, if the request failed.
     #[serde(default)]
     pub error: Loose<E>,
 }
 
-/// Open requests to the other side.
+/// The requests to the other side that are not answered yet.
 #[derive(Debug)]
 pub struct Requests<T> {
-    /// The last id used.
+    /// The last id used for a request.
     last: i64,
     open: BTreeMap<i64, T>,
 }
@@ -48,30 +48,31 @@ impl<T> Default for Requests<T> {
 }
 
 impl<T> Requests<T> {
-    /// Builds the line of a request; `what` is returned with its response.
+    /// Builds the line of a new request; `what` is returned by [`Requests::answered`] with its response.
     pub fn ask(&mut self, what: T, method: &str, params: &Value) -> Vec<u8> {
         self.last += 1;
         self.open.insert(self.last, what);
         request(self.last, method, params)
     }
 
-    /// Returns the request of a response; `None` for an unknown or repeated one.
+    /// Returns the `what` of the request that a response with this id answers; `None` for an unknown or repeated
+    /// response.
     pub fn answered(&mut self, id: &Scalar<'_>) -> Option<T> {
         self.open.remove(&id.integer()?)
     }
 }
 
-/// A request's id, chosen by the other side.
+/// Id of a request of the other side, which chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Id {
-    /// A number.
+    /// A number as the id.
     Number(i64),
-    /// A text.
+    /// A text as the id.
     Text(String),
 }
 
 impl Id {
-    /// Returns the id, if there is one.
+    /// Returns the id in a line; `None` if there is none.
     #[must_use]
     pub fn of(scalar: &Scalar<'_>) -> Option<Self> {
         match scalar {

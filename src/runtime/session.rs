@@ -30,33 +30,34 @@ use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
 
-/// Maximum time to wait after an interrupt. A runtime reports its result within 50 ms and exits in less than half a
-/// second; one that does not has lost its event loop.
+/// Maximum time to wait after an interrupt, before the stop ladder goes on. A runtime reports its result within 50 ms
+/// and exits in less than half a second; one that does not has lost its event loop.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(2);
 
 /// Time between SIGTERM and SIGKILL for a process that did not exit after its result: it has had its grace already.
 const LINGER_GRACE: Duration = Duration::from_secs(1);
 
-/// Maximum time to read the pipes after the tree has ended: they close at once unless a survivor holds one.
+/// Maximum time to read the rest of the output after the process tree has ended: the pipes close at once unless a
+/// survivor holds one.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
-/// Time longer than any stop ladder takes; beyond it there are no heartbeats, so that the supervisor notices.
+/// Time longer than any stop ladder takes; if it takes longer, heartbeats stop, so that the supervisor notices.
 const LADDER_MAX: Duration = Duration::from_secs(30);
 
 /// Maximum time to wait for a CPU sample of a session whose silence timeout has expired: a busy machine takes a while.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 
-/// The driver's ends of its channels.
+/// The driver's ends of the channels to its supervisor.
 pub(super) struct Ends {
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) reports: mpsc::Sender<Report>,
     pub(super) live: watch::Sender<Live>,
 }
 
-/// A process, its protocol, and its launch parameters.
+/// A started process, its protocol, and the parameters of the session.
 type Started = (Owned, Box<dyn Protocol>, Launch);
 
-/// Runs a session. A panic in it ends the process tree and is reported as a crash.
+/// Runs a session to its end. A panic in it ends the process tree and is reported as a crash.
 pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     let tree = Tree { root: None, marker: launch.marker.clone(), workspace: launch.spec.workspace.clone() };
     let grace = launch.clocks.grace;
@@ -112,8 +113,8 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
 }
 
-/// Starts the process, within the startup timeout. Orders received meanwhile are collected in `early`: few, since
-/// each waits for an answer.
+/// Starts the session's process, within the startup time limit. Orders received meanwhile are collected in `early`:
+/// few, since each waits for an answer.
 ///
 /// # Errors
 /// The outcome of a session that never began; `None` if the supervisor is gone.
@@ -179,14 +180,14 @@ enum Stage {
     Draining { gone: Gone, until: Instant },
 }
 
-/// The reason why the driver ends a session.
+/// The reason why the driver ends a session: an order, or a time limit that ran out.
 #[derive(Debug)]
 enum Cause {
     Ordered,
     Clock(Clock, Own),
 }
 
-/// An event of [`Session::next`].
+/// An event that the driver of a session waits for, see [`Session::next`].
 enum Happened {
     Order(Option<Order>),
     Reported,
@@ -206,9 +207,9 @@ struct Session {
     trees: ProcessTrees,
     tree: Tree,
     ends: Ends,
-    /// True while orders can come.
+    /// True while the supervisor may send orders.
     listening: bool,
-    /// True while reports are received.
+    /// True while the supervisor receives reports.
     heard: bool,
     protocol: Box<dyn Protocol>,
     child: Option<Owned>,
@@ -217,37 +218,37 @@ struct Session {
     stderr: Option<Lines<ChildStderr>>,
     stage: Stage,
     cause: Option<Cause>,
-    /// The limit for which the runtime waited when it fell silent.
+    /// The limit for which the runtime waited when it fell silent; `None` if that was not the reason.
     stalled: Option<Outcome>,
     exit: Option<Exit>,
-    /// True if the process had not exited by itself when it was told to.
+    /// True if the process still ran when herder began to end it.
     told_to_leave: bool,
     began: Instant,
-    /// The time at which the process was given its prompt, from which timeouts count.
+    /// Time at which the process was given its prompt, from which time limits count.
     given: Instant,
     next_beat: Instant,
     vitals: Vitals,
     sampling: Option<JoinHandle<u64>>,
-    /// CPU time at the last sample, and the time of that.
+    /// CPU time of the process tree at the last sample, in clock ticks, and the time of that sample.
     sampled: Option<(u64, Instant)>,
-    /// The time at which two samples were last compared.
+    /// Time at which two CPU samples were last compared.
     looked: Option<Instant>,
     tail: Tail,
     outgoing: Outgoing,
-    /// Collects turns for the evaluator.
+    /// Collects the turns for the evaluator.
     observer: Observer,
-    /// Repeated rounds in the output of a program that reports no turns.
+    /// Detects rounds of repeated output, for a program that reports no turns.
     rounds: Rounds,
-    /// The last words: the session's text if nothing follows, otherwise part of the log.
+    /// The agent's last words: the text of the session if none follow, otherwise part of the log.
     last_words: Option<String>,
     malformed: u64,
-    /// Open requests of the runtime.
+    /// Keys of the runtime's requests that wait for an answer.
     asked: BTreeSet<AskKey>,
-    /// True if the agent waits for people in a call of herder's tools.
+    /// True if the agent waits for people in a call of one of herder's tools.
     waits: bool,
-    /// Total time of waiting for people, which no timeout counts.
+    /// Total time for which the session waited for people, which no timeout counts.
     held: Duration,
-    /// The time since which people are waited for now.
+    /// Time since which people are waited for now; `None` if they are not.
     held_since: Option<Instant>,
 }
 
@@ -307,8 +308,8 @@ impl Session {
         }
     }
 
-    /// Runs to the end of the process. Returns everything if the session has to begin again without its conversation,
-    /// which turned out to be gone.
+    /// Runs the session to the end of its process. Returns the parameters if the session has to begin again without its
+    /// conversation, which turned out to be gone.
     async fn drive(mut self: Box<Self>) -> Option<(Launch, Ends)> {
         while !self.is_over() {
             match self.next().await {
@@ -338,7 +339,7 @@ impl Session {
         clean && self.cause.is_none() && self.protocol.conversation_lost(&self.tail)
     }
 
-    /// Waits for the first of all events. All awaited futures are cancel-safe.
+    /// Waits for the next event of the session, whichever comes first. All awaited futures are cancel-safe.
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
         let room = self.outgoing.has_room() && self.stdin.has_room();
@@ -378,7 +379,7 @@ impl Session {
         [stage, self.look_due(), self.outgoing.due()].into_iter().flatten().fold(self.next_beat, Instant::min)
     }
 
-    /// Returns the present time of the clock that stops while herder is stopped; all times of a session use it.
+    /// Returns the present time of a clock that stops while herder itself is stopped; all times of a session use it.
     fn now(&self) -> Instant {
         self.trees.running().now()
     }
@@ -395,7 +396,7 @@ impl Session {
         until.saturating_duration_since(self.given).saturating_sub(self.held)
     }
 
-    /// Stops the timeouts while people are waited for.
+    /// Stops the time limits when people begin to be waited for, and resumes them afterwards.
     fn hold(&mut self) {
         let waits = self.waits || !self.asked.is_empty();
         match self.held_since {

@@ -12,29 +12,29 @@ pub use crate::core::cut::{bounded, one_line};
 /// Maximum length of a line kept for people, in bytes.
 pub const LINE_MAX: usize = 2 * 1024;
 
-/// The most bytes of a reason that are kept, for people: an API's error page is not worth more.
+/// Maximum length of a failure's reason that is kept for people, in bytes: an API's error page is not worth more.
 pub const DETAIL_MAX: usize = 4 * 1024;
 
-/// The most bytes of an error's words before secrets are taken out of them: so much longer than what is kept that a secret
-/// across this cut is not among that.
+/// Maximum length of an error text before secrets are redacted, in bytes: so much longer than what is kept that a
+/// secret across this cut is not in the kept part.
 pub const RAW_MAX: usize = 64 * 1024;
 
-/// An error's words on one line, as they were said: the session takes secrets out before it cuts them to what is kept.
+/// Returns an error text on one line, cut to [`RAW_MAX`] bytes; the session redacts it before it cuts it further.
 #[must_use]
 pub fn raw_line(text: &str) -> String {
     one_line(text, RAW_MAX)
 }
 
-/// The most bytes of a word that an agent has for something: a kind, a state.
+/// Maximum length of an agent's name for a kind or a state that is kept, in bytes.
 const WORD_MAX: usize = 100;
 
-/// Returns a word that an agent has for something, without secrets and cut to [`WORD_MAX`] bytes.
+/// Returns an agent's name for a kind or a state, redacted and cut to [`WORD_MAX`] bytes.
 #[must_use]
 pub fn kept_word(text: &str, redactor: &Redactor) -> String {
     one_line(&redactor.redact(text), WORD_MAX)
 }
 
-/// Returns an error text without secrets, cut to [`DETAIL_MAX`] bytes.
+/// Returns the explanation of a failure, redacted and cut to [`DETAIL_MAX`] bytes.
 #[must_use]
 pub fn kept_detail(detail: &Detail, redactor: &Redactor) -> Detail {
     let mut detail = redactor.of(detail).into_owned();
@@ -42,17 +42,18 @@ pub fn kept_detail(detail: &Detail, redactor: &Redactor) -> Detail {
     detail
 }
 
-/// Both ends of a text, about `max` bytes. Where something is left out, secrets are taken out first.
+/// Returns the beginning and the end of a text, about `max` bytes together. If something is left out, the text is
+/// redacted first.
 #[must_use]
 pub fn both_ends_kept(text: &str, max: usize, redactor: &Redactor) -> String {
     if text.len() > max { both_ends(&redactor.redact(text), max) } else { text.to_owned() }
 }
 
-/// Number of lines of standard error kept: enough for the end of a stack trace, which has the reason.
+/// Number of last lines of standard error that are kept: enough for the end of a stack trace, which has the reason.
 const TAIL_LINES: usize = 30;
 
-/// Appends to a text of which about `max` bytes are kept, from both ends: bounded while it grows, so that a flood is
-/// never held.
+/// Appends `piece` to a text of which about `max` bytes are kept, from both ends. The middle is dropped while the text
+/// grows, so that a flood is never held in memory.
 pub fn grow(text: &mut String, piece: &str, max: usize, redactor: &Redactor) {
     text.push_str(piece);
     if text.len() > 2 * max {
@@ -60,13 +61,14 @@ pub fn grow(text: &mut String, piece: &str, max: usize, redactor: &Redactor) {
     }
 }
 
-/// The last lines of standard error, and those of standard output that are not part of the protocol.
+/// The last lines that a program wrote to standard error, and those on standard output that are not part of its
+/// protocol.
 #[derive(Debug, Clone, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
-    /// Plain text on standard output in place of the protocol.
+    /// Lines of plain text on standard output, outside the protocol.
     printed: VecDeque<String>,
-    /// Number of lines of standard error that are newer than the last unprompted line on standard output.
+    /// Number of lines of standard error that came after the last regular line on standard output.
     newer: usize,
 }
 
@@ -83,33 +85,34 @@ impl Tail {
         keep(&mut self.printed, line);
     }
 
-    /// Records output on standard output, which makes earlier lines old.
+    /// Records that a regular line came on standard output, so that the earlier lines of standard error are old.
     pub fn outdated(&mut self) {
         self.newer = 0;
     }
 
-    /// Returns the lines after the last standard output, oldest first.
+    /// Returns the lines of standard error after the last regular line on standard output, oldest first.
     pub fn newest(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.range(self.lines.len().saturating_sub(self.newer)..).map(String::as_str)
     }
 
-    /// Returns the last line that is not empty.
+    /// Returns the last line of standard error that is not empty.
     #[must_use]
     pub fn last(&self) -> Option<&str> {
         self.lines.back().map(String::as_str)
     }
 
-    /// Returns the lines, oldest first.
+    /// Returns the kept lines of standard error, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }
 
-    /// Returns the plain text on standard output, oldest first.
+    /// Returns the kept lines of plain text on standard output, oldest first.
     pub fn printed(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.printed.iter().map(String::as_str)
     }
 
-    /// Returns the line with the reason of the exit, on standard error, else on standard output; empty if there is none.
+    /// Returns the line that tells why the program exited, on standard error, else on standard output; empty if there
+    /// is none.
     #[must_use]
     pub fn reason(&self) -> String {
         let said = reason(self.iter()).or_else(|| reason(self.printed()));
@@ -117,7 +120,7 @@ impl Tail {
     }
 }
 
-/// Keeps a line that is not empty, among the last ones.
+/// Appends a line to the last ones, unless it is empty; returns true if it was appended.
 fn keep(lines: &mut VecDeque<String>, line: &[u8]) -> bool {
     let line = one_line(&String::from_utf8_lossy(line), LINE_MAX);
     if line.is_empty() {
@@ -141,7 +144,7 @@ pub struct HeadTail {
 }
 
 impl HeadTail {
-    /// Keeps about `max` bytes.
+    /// Creates a text of which about `max` bytes are kept.
     #[must_use]
     pub const fn new(max: usize) -> Self {
         Self { head: String::new(), tail: VecDeque::new(), tail_bytes: 0, left_out: 0, half: max / 2 }

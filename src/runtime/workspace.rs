@@ -24,19 +24,20 @@ use crate::core::detail::{Detail, Own};
 use crate::core::spec::Permissions;
 use crate::core::workspace::{Unfinished, Workspace};
 
-/// Timeout of the file system for the folder; with that of `git` it is below the time after which a driver counts as hung.
+/// Maximum time for the file system to answer when the workspace is inspected; with that of `git` it is below the time
+/// after which a driver counts as hung.
 const ANSWERS: Duration = Duration::from_secs(6);
 
-/// Timeout of all `git` commands together.
+/// Maximum time for all `git` commands of one inspection together.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Maximum length of an answer, in bytes: the names of some ten thousand files.
+/// Maximum length of a `git` command's output, in bytes: the names of some ten thousand files.
 const ANSWER_MAX: u64 = 2 * 1024 * 1024;
 
-/// Time between SIGTERM and SIGKILL: there is nothing to save.
+/// Time between SIGTERM and SIGKILL for a `git` command: there is nothing to save.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Settings that override the repository's.
+/// git settings on the command line that override the repository's own.
 const SETTINGS: [(&str, &str); 6] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -46,7 +47,7 @@ const SETTINGS: [(&str, &str); 6] = [
     ("gc.auto", "0"),
 ];
 
-/// Files in a repository's folder during an unfinished operation.
+/// Files in a repository's `.git` folder that show an unfinished operation.
 const UNDER_WAY: [(&str, Unfinished); 6] = [
     ("rebase-merge", Unfinished::Rebase),
     ("rebase-apply", Unfinished::Rebase),
@@ -101,7 +102,8 @@ fn usable(workspace: &Path, permissions: Permissions) -> Result<(), Detail> {
     })
 }
 
-/// Creates an unnamed file, which vanishes when it is closed: permissions do not show a full disk.
+/// Creates a file without a name, which vanishes when it is closed, to test that the workspace can be written:
+/// permissions do not show a full disk.
 fn probe(workspace: &Path) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     match open(workspace, flags, Mode::RUSR | Mode::WUSR) {
@@ -111,7 +113,7 @@ fn probe(workspace: &Path) -> Result<(), Errno> {
     }
 }
 
-/// A `git` that executes nothing of the repository.
+/// Runs `git` commands that execute nothing that the repository's configuration names.
 struct Git<'a> {
     workspace: &'a Path,
     trees: &'a ProcessTrees,
@@ -160,7 +162,7 @@ impl Git<'_> {
         Some(Workspace { unfinished: unfinished.map(|(_, unfinished)| *unfinished), ..read(&status) })
     }
 
-    /// Runs one command and returns its output; `None` if it fails or times out.
+    /// Runs one `git` command and returns its output; `None` if it fails or times out.
     async fn ask(&self, words: &[&str], own: &[(&str, &Path)]) -> Option<String> {
         let invocation = Invocation {
             program: "git".to_owned(),

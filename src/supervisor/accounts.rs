@@ -1,8 +1,8 @@
 //! Accounts that are closed for all their agents (billing, login, budget); the root alone closes and opens them.
 //! Accounts at a usage limit are in [`super::gates`].
 //!
-//! The account that a person's `resume` opens is noted with that decision, and the note stays until the root has
-//! opened it. A kill or a panic in between therefore loses nothing.
+//! The account that a person's `resume` opens is stored as a memo with that decision, until the root has opened it. A
+//! kill or a panic in between therefore loses nothing.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::core::outcome::Category;
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent, MEMO_MAX, Memo};
 
-/// Prefix of the notes about accounts to be opened. The agent's name and a hash of the account's follow, as that name
-/// may be longer than a key.
+/// Prefix of the keys of memos about accounts that are to be opened. The agent's name follows, and a hash of the
+/// account's name, which may be longer than a key.
 const PREFIX: &str = "open/";
 
-/// The note as it is on disk.
+/// The memo about an account that is to be opened, as it is on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct Opens {
     agent: AgentName,
@@ -33,7 +33,8 @@ struct Opens {
     by: Actor,
 }
 
-/// Returns the note to store with the decision that an effect follows from, if the effect opens an account.
+/// Returns the memo to store with the decision that causes an effect, if the effect opens an account; a kill before the
+/// effect then does no harm.
 pub(super) fn noted(agent: &AgentName, effect: &Effect) -> Option<Memo> {
     let Effect::OpenAccount { account, by } = effect else { return None };
     let opens = Opens { agent: agent.clone(), account: account.clone(), by: by.clone() };
@@ -61,7 +62,7 @@ fn noted_for(agent: &AgentName) -> String {
 }
 
 impl Root {
-    /// Closes an account for all its agents, with one alert.
+    /// Records that an account is closed after an agent's failure, with one alert, and tells all its agents.
     pub(super) async fn block(
         &mut self,
         agent: AgentName,
@@ -81,7 +82,8 @@ impl Root {
         Ok(())
     }
 
-    /// Tells an agent about closed accounts, if one of them is its account or that of its session.
+    /// Tells an agent about closed accounts (those for which `is_closed` is true), if one of them is its account or
+    /// that of its session.
     pub(super) fn tell_of_closing(
         &self,
         name: &AgentName,
@@ -97,7 +99,8 @@ impl Root {
         }
     }
 
-    /// Opens the account that a resumed agent belongs to, or whose failure had closed it.
+    /// Opens an account for a person who resumed an agent: the agent's own account, or the one that its failure had
+    /// closed.
     pub(super) async fn open(
         &mut self,
         agent: &AgentName,
@@ -110,7 +113,7 @@ impl Root {
         self.shared.journal.remember(vec![Memo { key, value: None }]).await
     }
 
-    /// Opens the accounts that were noted and not opened; for one agent, or for all.
+    /// Opens the accounts for which a memo says that they are to be opened; of one agent, or of all.
     pub(super) async fn open_noted(&mut self, agent: Option<&AgentName>) -> Result<(), CommitError> {
         let prefix = agent.map_or_else(|| PREFIX.to_owned(), noted_for);
         let noted = match self.shared.journal.reading(move |journal| journal.memos(&prefix)).await {
@@ -162,8 +165,8 @@ impl Root {
         Ok(())
     }
 
-    /// Tells all agents but one that wait for an account that it is open. This includes agents that left it after a
-    /// failure which is now over, unless their new account is closed.
+    /// Tells all agents that wait for an account, except `but`, that it is open. This includes agents that were moved
+    /// away from it after a failure which is now over, unless their new account is closed.
     pub(super) fn tell_of_opening(&self, account: &AccountName, by: &Actor, but: Option<&AgentName>) {
         for view in self.shared.published() {
             let own = account_of(&view.agent);
@@ -174,7 +177,7 @@ impl Root {
         }
     }
 
-    /// Checks the account of an agent that was changed while it waited for the old one.
+    /// Checks whether the account of an agent is open, after the agent was moved to it while it waited for its old one.
     pub(super) async fn look_at_account(&mut self, agent: &AgentName) -> Result<(), CommitError> {
         let Some(state) = self.state_of(agent) else { return Ok(()) };
         // The agent must not get past a shared cap by moving to another account.
@@ -183,12 +186,12 @@ impl Root {
         Ok(())
     }
 
-    /// Returns an agent's published state.
+    /// Returns the state that an agent's supervisor published last; `None` if it has no supervisor.
     fn state_of(&self, agent: &AgentName) -> Option<Arc<Agent>> {
         self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
     }
 
-    /// Repeats the inputs that a supervisor may have lost in its panic.
+    /// Repeats the inputs about account and board that a supervisor may have lost in its panic.
     pub(super) fn tell_again(&self, agent: &AgentName) {
         if let Some(state) = self.state_of(agent) {
             self.tell_of_account(agent, &state);
@@ -196,7 +199,7 @@ impl Root {
         }
     }
 
-    /// Tells an agent the state of its account, if it may not know it.
+    /// Tells an agent that its account is closed or was opened, if the agent may not know it.
     fn tell_of_account(&self, name: &AgentName, agent: &Agent) {
         if let Some(category) = self.blocked(&account_of(agent)) {
             self.shared.input(name, Input::AccountBlocked { category });
@@ -205,7 +208,8 @@ impl Root {
         }
     }
 
-    /// Returns the person who opened the account that an agent still waits for, if it is open.
+    /// Returns the person who opened the account that an agent still waits for; `None` if it is closed or the agent
+    /// does not wait.
     fn opened_for(&self, agent: &Agent) -> Option<Actor> {
         let account = waits_for(agent).filter(|account| self.blocked(account).is_none())?;
         if matches!(agent.phase, Phase::Paused { reason: PauseReason::Failure(_) }) {
@@ -216,13 +220,14 @@ impl Root {
         Some(opened.map_or_else(Actor::herder, |opened| opened.by.clone()))
     }
 
-    /// Returns true if an account was opened after an agent was paused.
+    /// Returns true if an account was opened after an agent was paused, so that the agent's failure does not count any
+    /// more.
     fn outlived(&self, agent: &Agent, account: &AccountName) -> bool {
         self.fleet.opened.get(account).is_some_and(|opened| opened.at > agent.since)
     }
 
-    /// Reconciles accounts after a start: closes accounts for failures that could not be recorded, and tells agents
-    /// that missed a closing or an opening.
+    /// Brings accounts and agents into agreement after a start: closes accounts for failures that could not be
+    /// recorded, and tells agents that missed a closing or an opening.
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
         for view in self.shared.published() {
             self.close_for(&view.name).await?;
@@ -234,7 +239,7 @@ impl Root {
         Ok(())
     }
 
-    /// Closes the account of an agent that its failure has paused, unless the account has been closed or opened
+    /// Closes the account of an agent that is paused by its own failure, unless the account has been closed or opened
     /// since.
     pub(super) async fn close_for(&mut self, agent: &AgentName) -> Result<(), CommitError> {
         let Some(state) = self.state_of(agent) else { return Ok(()) };
@@ -252,7 +257,8 @@ impl Root {
     }
 }
 
-/// Returns the account that keeps an agent from continuing: its own, or the one that its last session failed on.
+/// Returns the closed account that keeps an agent from continuing: its own, or the one that its last session failed on;
+/// `None` if it does not wait for one.
 fn waits_for(agent: &Agent) -> Option<AccountName> {
     match agent.phase {
         Phase::Paused { reason: PauseReason::Account(_) }

@@ -1,4 +1,4 @@
-//! The task board in the root: people's commands to it, agents' news for it, and its hand-overs to agents.
+//! The task board in the root: people's commands to it, agents' messages to it, and its hand-overs to agents.
 //!
 //! No message to an agent is kept here. It may be lost with herder or with the agent's supervisor, and is sent again
 //! when either is back; see [`crate::core::dealings`].
@@ -21,12 +21,12 @@ use crate::core::work::{TaskEnd, Work, WorkKind};
 use crate::journal::{CommitError, Entry, FleetEvent, Stream, Write};
 use crate::outbox::{Post, Target};
 
-/// A person's command on its way to the board.
+/// A person's command on its way to the board, with the channel for its reply.
 #[derive(Debug)]
 pub(super) struct Wished {
     pub(super) wish: Wish,
     pub(super) asked: Asked,
-    /// Resolved when the decision is on disk.
+    /// Receives the reply when the decision is on disk.
     pub(super) ticket: oneshot::Sender<Result<Notice, Refusal>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Stand {
     told: u64,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
-    /// The agent's permissions and tags, which a task can require.
+    /// The agent's permissions and tags as text, which a task can require.
     offers: String,
 }
 
@@ -54,28 +54,28 @@ impl Stand {
     }
 }
 
-/// Holder of a piece of work.
+/// The place where a piece of work is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// An agent: the work waits there, or is in progress.
+    /// In an agent's queue, or in progress there.
     Agent(AgentName),
-    /// The board.
+    /// On the board.
     Board,
-    /// Neither, for a moment: the work is on its way to the board.
+    /// On its way from an agent to the board, for a moment.
     Nobody,
-    /// The work has ended.
+    /// Nowhere, as it has ended in this way.
     Over(TaskEnd),
 }
 
 impl Fleet {
-    /// Returns the holder of a piece of work; `None` if it cannot be found without the history.
+    /// Returns the place where a piece of work is; `None` if it cannot be found without the history.
     #[must_use]
     pub fn holder(&self, work: WorkId) -> Option<Holder> {
         // Work that leaves the board between the two searches is with an agent afterwards.
         self.look_for(work).or_else(|| self.look_for(work))
     }
 
-    /// Returns a piece of work that waits for an agent or on the board.
+    /// Returns a piece of work that waits in an agent's queue or on the board; `None` if it is elsewhere.
     #[must_use]
     pub fn waiting(&self, work: WorkId) -> Option<Work> {
         match self.holder(work)? {
@@ -115,7 +115,7 @@ impl Fleet {
         over.find(|over| over.work.id == work).map(|over| Holder::Over(over.end))
     }
 
-    /// Returns the task board as it is on disk.
+    /// Returns the state of the task board as it is on disk.
     #[must_use]
     pub fn board(&self) -> Arc<Board> {
         Arc::clone(&self.shared.board.read().unwrap_or_else(PoisonError::into_inner))
@@ -158,7 +158,7 @@ impl Fleet {
         self.wish(Wish::Add { id, text, card, fits }, asked).await
     }
 
-    /// Returns a number for a new piece of work.
+    /// Returns an unused number for a new piece of work.
     #[must_use]
     pub fn fresh(&self) -> WorkId {
         self.shared.journal.fresh_work_id()
@@ -204,7 +204,8 @@ impl Root {
         self.deal().await
     }
 
-    /// Replaces the refusal for a task on its way to an agent without a supervisor, as it will not arrive soon.
+    /// Replaces the refusal for a task on its way to an agent whose supervisor is given up, as the task will not arrive
+    /// soon.
     fn why_refused(&self, refusal: Refusal) -> Refusal {
         let Refusal::TaskMoving { task } = refusal else { return refusal };
         match self.fleet.board.tasks.get(&task).map(|boarded| &boarded.place) {
@@ -215,7 +216,8 @@ impl Root {
         }
     }
 
-    /// Records the news of an agent without a supervisor, and takes back what was offered to it.
+    /// Records the messages of an agent without a supervisor to the board, and takes back tasks that were offered to
+    /// it.
     pub(super) async fn take_back(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
         let events = self.fleet.board.take_back(name, agent, clock::now());
         self.record_board(events).await?;
@@ -223,7 +225,8 @@ impl Root {
         self.deal().await
     }
 
-    /// Looks at an agent: records its news, tells it what it does not know yet, and hands out tasks.
+    /// Processes a change of an agent for the board: records its messages, sends it what it does not know yet, and
+    /// hands out tasks.
     pub(super) async fn look(&mut self, name: &AgentName) -> Result<(), CommitError> {
         let Some(handle) = self.shared.handle(name) else { return Ok(()) };
         let agent = Arc::clone(&handle.view.borrow().agent);
@@ -236,7 +239,7 @@ impl Root {
         self.deal().await
     }
 
-    /// Records an agent's news. Returns true if parts may have to be cancelled that other agents have.
+    /// Records an agent's messages to the board. Returns true if parts may have to be cancelled that other agents have.
     pub(super) async fn look_at(&mut self, name: &AgentName, agent: &Agent) -> Result<bool, CommitError> {
         let events = self.fleet.board.look(name, agent, clock::now());
         let cancels = events.iter().any(|event| matches!(event, BoardEvent::Taken { .. }));
@@ -244,8 +247,8 @@ impl Root {
         Ok(cancels)
     }
 
-    /// Sends everything again after a start that may not have arrived. A task offered to an agent whose stream cannot
-    /// be read (`unread`) stays with it, since the agent may have taken it.
+    /// Sends agents everything from the board again that may not have arrived before a start. A task offered to an
+    /// agent whose stream cannot be read (`unread`) stays offered, since the agent may have taken it.
     pub(super) async fn look_at_the_board(&mut self, unread: BTreeSet<AgentName>) -> Result<(), CommitError> {
         let mut there = unread;
         there.extend(self.shared.published().into_iter().map(|view| view.name));
@@ -258,7 +261,7 @@ impl Root {
         self.deal().await
     }
 
-    /// Hands out tasks, and calls people for those whose needs no agent meets.
+    /// Hands out tasks to agents, and alerts people about those whose needs no agent meets.
     pub(super) async fn deal(&mut self) -> Result<(), CommitError> {
         self.hand_out().await?;
         // While the configuration is being applied, an agent that meets the needs may still be added.
@@ -268,7 +271,7 @@ impl Root {
         self.call_for_unfit().await
     }
 
-    /// Tells people, once per task, of tasks whose needs no agent meets, busy or not, after an edit or a removal.
+    /// Alerts people, once per task, about tasks whose needs no agent meets, busy or not, after an edit or a removal.
     pub(super) async fn call_for_unfit(&mut self) -> Result<(), CommitError> {
         let board = Arc::clone(&self.fleet.board);
         self.unfit.retain(|task| board.tasks.contains_key(task));
@@ -353,7 +356,7 @@ impl Root {
         self.record(events, posts).await
     }
 
-    /// Returns the posts of events, each made from the board right after it.
+    /// Returns the posts about events of the board, each made from the board's state right after the event.
     fn board_posts(&self, events: &[BoardEvent], now: Timestamp) -> Vec<Post> {
         let mut board = (*self.fleet.board).clone();
         let mut posts = Vec::new();

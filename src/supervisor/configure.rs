@@ -28,11 +28,11 @@ use crate::core::spec::AgentSpec;
 use crate::core::work::Actor;
 use crate::journal::{AuditEntry, FleetEvent, FleetState};
 
-/// Maximum wait for a supervisor. One that is ending a process that will not end takes longer; the next reading then
-/// applies the agent's change.
+/// Maximum wait for a supervisor to apply a changed configuration. One whose process will not end takes longer; the
+/// next reading of the file then applies the agent's change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Result of applying the configuration's agents.
+/// The result of applying the agents in a configuration file that was read again, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configured {
     /// Agents that were added.
@@ -52,26 +52,27 @@ pub struct Configured {
     pub failed: Vec<AgentName>,
 }
 
-/// A change of an existing agent.
+/// A change of an existing agent that the file requires.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
-    /// Edits it; `replaces`: a person had changed it by command.
+    /// Edit it to this configuration; `replaces`: a person had changed it by command.
     Change { spec: Box<AgentSpec>, replaces: bool },
-    /// Removes it.
+    /// Remove it.
     Remove,
 }
 
-/// The changes that a file requires.
+/// The changes that a newly read file requires, compared with its last reading.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) added: Vec<AgentSpec>,
     pub(super) steps: BTreeMap<AgentName, Step>,
-    /// Events for sections that need no change.
+    /// Events for sections that need no change of an agent, but have to be recorded.
     pub(super) read: Vec<FleetEvent>,
     pub(super) stayed: Vec<AgentName>,
 }
 
-/// Compares the agents of the file with its last reading. `known`: the configuration of an existing agent.
+/// Compares the agents of the file with its last reading, and returns the changes that are required. `known`: returns
+/// the configuration of an existing agent.
 pub(super) fn plan<'a>(
     fleet: &FleetState,
     known: impl Fn(&AgentName) -> Option<&'a AgentSpec>,
@@ -106,22 +107,22 @@ pub(super) fn plan<'a>(
     plan
 }
 
-/// Returns the author of the file's changes, for the record.
+/// Returns the author of changes that come from the file, for the record.
 pub(super) fn bot_toml() -> Actor {
     Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
 }
 
-/// Returns true if an agent is removed, or will be when its session ends: a file that contains it adds it again.
+/// Returns true if an agent is removed, or will be when its session ends; a file that contains it then adds it again.
 pub(super) fn is_going(agent: &Agent) -> bool {
     matches!(agent.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
 }
 
-/// Returns true if an agent was removed because it is not in the file any more.
+/// Returns true if an agent was removed because the file did not contain it any more.
 pub(super) fn was_left_out(agent: &Agent) -> bool {
     agent.phase == Phase::Removed && agent.stopped_by.as_ref() == Some(&bot_toml())
 }
 
-/// A change that was sent to a supervisor.
+/// A change that was sent to an agent's supervisor, and whose answer is awaited.
 pub(super) struct UnderWay {
     agent: AgentName,
     step: Step,
@@ -129,7 +130,7 @@ pub(super) struct UnderWay {
 }
 
 impl Step {
-    /// Returns the request for the agent's supervisor.
+    /// Returns the request for the agent's supervisor, and what is awaited.
     pub(super) fn request(self, agent: &AgentName) -> (Box<Request>, UnderWay) {
         let (control, verb) = match &self {
             Self::Change { spec, .. } => (Control::Configure(spec.clone()), "agent edit"),
@@ -150,7 +151,7 @@ impl Step {
 }
 
 impl Configured {
-    /// Waits until all changes are on disk, and adds an event for each to `read`.
+    /// Waits until all changes are on disk, sorts the agents by the results, and adds an event for each to `read`.
     pub(super) async fn settle(&mut self, under_way: Vec<UnderWay>, read: &mut Vec<FleetEvent>) {
         let deadline = Instant::now() + PATIENCE;
         for UnderWay { agent, step, answer } in under_way {
@@ -186,19 +187,19 @@ impl Configured {
         }
     }
 
-    /// Records that an agent's change failed.
+    /// Adds an agent to those whose change failed.
     pub(super) fn fail(&mut self, agent: AgentName) {
         warn!(%agent, "what the configuration says of it could not be brought in; the next reading tries again");
         self.failed.push(agent);
     }
 
-    /// Records that an agent was added.
+    /// Adds an agent to those that were added.
     pub(super) fn add(&mut self, agent: AgentName) {
         info!(%agent, "the configuration has added it");
         self.added.push(agent);
     }
 
-    /// Records the agents that a person removed although the file still contains them.
+    /// Adds agents to those that a person removed although the file still contains them.
     pub(super) fn stay(&mut self, agents: Vec<AgentName>) {
         for agent in &agents {
             warn!(%agent, "is in the configuration but was removed by command; `agent add` brings it back");
@@ -208,14 +209,14 @@ impl Configured {
 }
 
 impl Fleet {
-    /// Returns true if herder goes down: nothing new is started.
+    /// Returns true if herder shuts down, so that nothing new may start.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.shared.draining.is_cancelled()
     }
 
-    /// Replaces the limits. They apply to every decision from now on; clocks of running sessions, countdowns and
-    /// deadlines stay.
+    /// Replaces the configured limits. They apply to every decision from now on; time limits of running sessions,
+    /// countdowns and deadlines stay.
     pub fn set_policy(&self, policy: Policy) {
         self.shared.set_policy(policy);
     }
@@ -227,11 +228,10 @@ impl Fleet {
 
     /// Applies the agents of a file that was read again. Concurrent calls are applied one after the other, each
     /// compared with the result of the one before.
-    /// has brought in, in the order in which they were called.
     ///
     /// # Errors
-    /// If herder goes down, or the journal cannot be written: changes made until then stay, and the next start
-    /// applies the rest.
+    /// If herder goes down, or the journal cannot be written: changes made until then stay, and the next start applies
+    /// the rest.
     pub async fn configure(&self, file: Vec<AgentSpec>) -> Result<Configured, Refusal> {
         let _alone = self.shared.configuring.lock().await;
         let Plan { added, steps, mut read, stayed } =
@@ -262,8 +262,8 @@ impl Fleet {
         Ok(done)
     }
 
-    /// Waits until removed agents are gone, so that the next reading of the file does not find them. An agent whose
-    /// session takes longer to end goes when it has.
+    /// Waits until removed agents are gone, so that the next reading of the file does not find them. The wait has a
+    /// limit, as a session may take longer to end.
     async fn are_gone(&self, agents: &[AgentName]) {
         let mut changes = self.shared.changed.subscribe();
         let gone = async {

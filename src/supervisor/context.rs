@@ -14,13 +14,13 @@ use rustix::io::Errno;
 use crate::core::context::{FILE, FOLDER};
 use crate::core::id::AgentName;
 
-/// Name of the file while it is written. It replaces the old one by a rename, so that a reader never sees a part.
+/// Name of `context.md` while it is written. It replaces the old file by a rename, so that a reader never sees a part.
 const NEW: &str = ".context.md.new";
 
-/// Excludes the folder from the agent's commits.
+/// Name and content of the file that excludes the agent's folder from its commits.
 const IGNORE: (&str, &str) = (".gitignore", "*\n");
 
-/// Writes the file in place of the old one.
+/// Writes `context.md` of an agent in its workspace, in place of the old one.
 ///
 /// # Errors
 /// If the folders cannot be created, are no folders, or cannot be written to.
@@ -39,7 +39,7 @@ pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Resu
     Ok(renameat(&own, NEW, &own, FILE)?)
 }
 
-/// Removes the file, if it exists.
+/// Removes `context.md` of an agent from its workspace, if it exists.
 ///
 /// # Errors
 /// If it exists and cannot be removed.
@@ -56,10 +56,10 @@ pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Flags that do not follow symlinks.
+/// Flags to open a folder below the workspace without following symbolic links.
 const BELOW: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);
 
-/// Opens a folder within a folder, and creates it if it does not exist.
+/// Opens a folder within a folder without following symbolic links, and creates it if it does not exist.
 fn made(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     match mkdirat(parent, name, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => openat(parent, name, BELOW, Mode::empty()),

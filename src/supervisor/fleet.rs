@@ -26,11 +26,10 @@ use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
-/// Maximum time for an evaluation to end, and for the end to be recorded, when herder goes down.
+/// Maximum time of each of the last steps of a shutdown: the end of an evaluation, and the record of the shutdown.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
 
-/// Maximum time that an answer waits for views. They follow what is stored within a millisecond unless the machine is
-/// busy.
+/// Maximum time that an answer waits for the agents' views to show what is stored, usually within a millisecond.
 const CATCH_UP: Duration = Duration::from_millis(500);
 
 /// A handle to the whole fleet. Cheap to clone.
@@ -46,7 +45,7 @@ impl fmt::Debug for Fleet {
 }
 
 impl Fleet {
-    /// Returns all agents that are not removed, by name.
+    /// Returns the views of all agents that are not removed, by name.
     #[must_use]
     pub fn agents(&self) -> Vec<View> {
         let mut views = self.shared.views();
@@ -54,19 +53,19 @@ impl Fleet {
         views
     }
 
-    /// Returns true if the agent's supervisor is given up: nothing reaches the agent until herder is restarted.
+    /// Returns true if the agent's supervisor is given up, so that nothing reaches the agent until herder is restarted.
     #[must_use]
     pub fn is_deserted(&self, agent: &AgentName) -> bool {
         self.shared.is_deserted(agent)
     }
 
-    /// Returns the agents whose entries cannot be read: they are halted, and only their names are known.
+    /// Returns the names of the agents whose entries cannot be read, and which therefore are halted.
     #[must_use]
     pub fn unreadable(&self) -> Vec<AgentName> {
         self.shared.unseen()
     }
 
-    /// Returns the view of one agent.
+    /// Returns the view of one agent; `None` if there is no such agent.
     #[must_use]
     pub fn view(&self, agent: &AgentName) -> Option<View> {
         self.shared.handle(agent).map(|handle| self.shared.seen_now(&handle.view))
@@ -78,7 +77,7 @@ impl Fleet {
         self.shared.links.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Returns the journal, for histories.
+    /// Returns the journal, for reading histories.
     #[must_use]
     pub fn journal(&self) -> &Journal {
         &self.shared.journal
@@ -91,13 +90,13 @@ impl Fleet {
         self.shared.changed.subscribe()
     }
 
-    /// Posts an alert on every network, durably.
+    /// Posts an alert on every network; it is on disk when this returns.
     pub async fn alert(&self, notice: Notice) {
         let posts = self.shared.posting.alert(notice, clock::now(), None);
         self.owe(posts).await;
     }
 
-    /// Posts a notice in the control channel of every network, durably.
+    /// Posts a notice in the control channel of every network; it is on disk when this returns.
     pub async fn announce(&self, notice: Notice) {
         let posts = self.shared.posting.announced(notice, clock::now());
         self.owe(posts).await;
@@ -110,23 +109,24 @@ impl Fleet {
         }
     }
 
-    /// Posts an alert on every network but one, durably.
+    /// Posts an alert on every network but one; it is on disk when this returns.
     pub async fn alert_elsewhere(&self, notice: Notice, but: &NetworkName) {
         let posts = self.shared.posting.alert(notice, clock::now(), Some(but));
         self.owe(posts).await;
     }
 
-    /// Reports the state of a network's link.
+    /// Reports the state of a network's link to the root supervisor.
     pub fn report_link(&self, report: LinkReport) {
         self.shared.tell_root(ToRoot::Link(report));
     }
 
-    /// Reports that a webhook has refused an event so often that it is dropped.
+    /// Reports to the root supervisor that an event was dropped, because its webhook has refused it so often.
     pub fn report_dropped(&self, webhook: NetworkName, attempts: u32, reason: Detail) {
         self.shared.tell_root(ToRoot::Dropped { webhook, attempts, reason });
     }
 
-    /// Waits until `agent` satisfies `condition`, and returns its view at that time.
+    /// Waits until the view of `agent` satisfies `condition`, and returns that view; `None` if there is no such agent,
+    /// or it went away first.
     ///
     /// # Errors
     /// `None` if there is no such agent, or it went away first.
@@ -136,7 +136,8 @@ impl Fleet {
         Some(seen)
     }
 
-    /// Does the same if the condition also depends on the whole fleet: on whether the agent's account is closed.
+    /// Waits like [`Fleet::wait_for`], for a condition that also depends on the whole fleet: on whether the agent's
+    /// account is closed. `None` if there is no such agent, or it went away first.
     ///
     /// # Errors
     /// `None` if there is no such agent, or it went away first.
@@ -208,7 +209,7 @@ impl Fleet {
         self.give_with(agent, (kind, text), None, asked).await
     }
 
-    /// Gives an agent a task with a card.
+    /// Gives an agent a task with additional data, such as its priority.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -222,7 +223,7 @@ impl Fleet {
         self.give_with(agent, (WorkKind::Task, text), card, asked).await
     }
 
-    /// Gives an agent work that something is written on.
+    /// Gives an agent work with additional data, if there is any.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -262,14 +263,15 @@ impl Fleet {
         asked.await.map_err(|_| fault())?
     }
 
-    /// Waits for the end of a question; `None` if it is still open after `patience`, or not known.
+    /// Waits until a question is over and returns it with its outcome; `None` if it is still open after `patience`, or
+    /// not known.
     pub async fn answer_to(&self, agent: &AgentName, ask: AskId, patience: Duration) -> Option<Settled> {
         let over = self.wait_for(agent, |view| view.agent.open_ask(ask).is_none());
         let view = tokio::time::timeout(patience, over).await.ok()??;
         view.agent.settled_ask(ask).cloned()
     }
 
-    /// Returns the agent that asked a question, if the question is open or still kept.
+    /// Returns the view of the agent that asked a question, if the question is open or still kept.
     #[must_use]
     pub fn asked_by(&self, ask: AskId) -> Option<View> {
         let known = |view: &View| view.agent.open_ask(ask).is_some() || view.agent.settled_ask(ask).is_some();
@@ -304,7 +306,7 @@ impl Fleet {
         self.tie(vec![FleetEvent::Linked { tie, name, by }], reply, asked).await
     }
 
-    /// Undoes these links.
+    /// Removes these links between Discord users and services accounts; resolves when that is on disk.
     ///
     /// # Errors
     /// If it cannot be recorded.
@@ -328,7 +330,8 @@ impl Fleet {
         self.control(agent, Control::Remove, asked).await
     }
 
-    /// Posts the reply to a command that was recorded before and took time, and its mirror on other networks.
+    /// Posts the reply to a command that was recorded before and took time, and its mirror on other networks; both are
+    /// on disk when this returns.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written.
@@ -344,7 +347,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns the posts of a reply, and the note about a reply that is not posted.
+    /// Returns the posts of a reply, and the memo about a reply that is not posted.
     pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> (Vec<Post>, Vec<Memo>) {
         let (said, now) = (posting::summary(asked), clock::now());
         let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
@@ -369,7 +372,7 @@ impl Fleet {
     }
 
     /// Waits until the views of agents show what is stored, because a post may be read before its agent's view has
-    /// changed. It waits at most [`CATCH_UP`], and callers return in the order in which they came.
+    /// changed. The wait is at most [`CATCH_UP`], and callers return in the order in which they came.
     pub async fn catch_up(&self) {
         let enough = tokio::time::Instant::now() + CATCH_UP;
         // Each holder returns by its own deadline, which is no later than those of the callers behind it.
@@ -380,7 +383,7 @@ impl Fleet {
         }
     }
 
-    /// Returns true if the root supervisor answers within `patience`.
+    /// Returns true if the root supervisor answers within `patience`, for the health probes.
     pub async fn root_answers(&self, patience: Duration) -> bool {
         let (ticket, answer) = oneshot::channel();
         self.shared.tell_root(ToRoot::Ping { ticket });
@@ -390,7 +393,8 @@ impl Fleet {
     /// Returns the agent whose name is most similar to `text`, if it is similar enough.
     #[must_use]
     pub fn nearest(&self, text: &str) -> Option<AgentName> {
-        /// Minimum similarity (Jaro-Winkler, 0 to 1); below it two names have little in common.
+        /// Minimum similarity (Jaro-Winkler, 0 to 1) of a name for a suggestion; below it two names have little in
+        /// common.
         const NEAR: f64 = 0.75;
         let score = |name: &AgentName| strsim::jaro_winkler(name.as_str(), &text.to_ascii_lowercase());
         self.agents()
@@ -401,7 +405,7 @@ impl Fleet {
             .map(|(_, name)| name)
     }
 
-    /// Records that herder went down on purpose. The root, which writes this stream otherwise, has ended by then.
+    /// Records that herder shut down on purpose. The root, which writes this stream otherwise, has ended by then.
     async fn record_end(&self) {
         let entries = vec![Entry::Fleet(FleetEvent::Stopped)];
         let writes = vec![Write { stream: Stream::Fleet, expected_rev: None, entries }];
@@ -417,7 +421,6 @@ impl Fleet {
     ///
     /// Returns the number of processes that are left, after at most `patience` for the supervisors and half a second
     /// for each of the following steps.
-    /// what follows at most.
     pub async fn drain(&self, patience: Duration) -> usize {
         self.shared.draining.cancel();
         for (agent, _) in self.shared.all_handles() {
@@ -446,7 +449,7 @@ impl Fleet {
     }
 }
 
-/// Returns the record of an accepted command, and the note about its line.
+/// Returns the batch that records an accepted command, with the memo about its chat message.
 fn record(asked: &Asked) -> Batch {
     let entries = vec![Entry::Audit(asked.audit.clone())];
     let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];

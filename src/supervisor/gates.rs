@@ -1,5 +1,5 @@
-//! The gates of accounts, opened by the root alone: closed at a usage limit, or half-open after a person resumed an
-//! agent of an account that was closed for billing, login or budget.
+//! Accounts that are closed until one agent has probed them: at a usage limit, or after a person resumed an agent of an
+//! account that was closed for billing, login or budget. The root alone opens them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
 use crate::journal::{CommitError, FleetEvent, FleetState};
 
-/// Returns the gates that apply to places at work. An account that is closed for all its agents lets no session
-/// start, whatever other gate it has.
+/// Returns the state of each account that is not open, as it applies to starts of sessions. An account closed by a
+/// failure lets no session start, even if it could be probed.
 pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
     let blocked = fleet.blocked.iter().map(|(account, blocked)| {
         (account.clone(), Gate::closed(blocked.category, blocked.agent.clone(), blocked.since))
@@ -29,7 +29,7 @@ pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
     fleet.gates.clone().into_iter().chain(blocked).collect()
 }
 
-/// Returns true if an event changes a gate.
+/// Returns true if an event closes, opens or changes the state of an account.
 pub(super) fn moves(event: &FleetEvent) -> bool {
     matches!(
         event,
@@ -43,8 +43,8 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
     )
 }
 
-/// Returns the account that an event gives a gate of its own (a usage limit, or half-open for a probe). The caller
-/// checks that it had none before.
+/// Returns the account for which an event stores a state of its own (usage limit reached, or one agent may probe). The
+/// caller checks that it had none before.
 pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
     match event {
         FleetEvent::AccountExhausted { account, .. } | FleetEvent::AccountTried { account, .. } => {
@@ -55,7 +55,8 @@ pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
 }
 
 impl Root {
-    /// Ends an agent's own closing of an account: the root records it now, or knows that it does not matter.
+    /// Ends the closing of an account that an agent's supervisor made at once: the root records it now, or knows that
+    /// it does not matter.
     pub(super) fn takes_in(&self, told: &ToRoot) {
         let turns = &self.shared.turns;
         match told {
@@ -71,7 +72,8 @@ impl Root {
         }
     }
 
-    /// Tells agents that wait for accounts closed just now, since their tasks go to other agents after a while.
+    /// Sends a tick to agents that wait for accounts which were closed just now, since their tasks go to other agents
+    /// after a while.
     pub(super) fn tell_waiting(&self, closed: &[AccountName]) {
         if self.shared.policy().reassign_after.is_zero() {
             return;
@@ -134,7 +136,7 @@ impl Root {
         self.record(vec![event], posts).await
     }
 
-    /// Records that a session has shown that its account works, which opens the gate.
+    /// Records that a session has shown that its account works, which opens the account for the others.
     pub(super) async fn proved(&mut self, agent: AgentName, account: AccountName) -> Result<(), CommitError> {
         let Some(gate) = self.fleet.gates.get(&account) else { return Ok(()) };
         let mut posts = Vec::new();
@@ -166,7 +168,7 @@ impl Root {
         self.record(vec![event], posts).await
     }
 
-    /// Returns the time at which [`Root::let_through`] is due.
+    /// Returns the time at which [`Root::let_through`] must be called next; `None` if no account waits for a time.
     pub(super) fn gates_due(&self) -> Option<Timestamp> {
         let now = clock::now();
         let rules = &self.shared.policy().quota;
@@ -174,7 +176,7 @@ impl Root {
         asks.chain(self.shared.turns.deadline(now)).min()
     }
 
-    /// Asks people about accounts that are due, and lets agents through that may probe.
+    /// Asks people about accounts whose time for that has come, and lets agents start that may probe an account.
     pub(super) async fn let_through(&mut self) -> Result<(), CommitError> {
         let now = clock::now();
         let rules = &self.shared.policy().quota;
@@ -198,7 +200,8 @@ impl Root {
         Ok(())
     }
 
-    /// Records usage limits, before the supervisors start, that were met when they could not be recorded any more.
+    /// Records usage limits, before the supervisors start, that agents met when the root could not record them any
+    /// more.
     pub(super) async fn recall_exhausted<'a>(
         &mut self,
         agents: impl Iterator<Item = (&'a AgentName, &'a Arc<Agent>)>,
@@ -217,7 +220,7 @@ impl Root {
         Ok(())
     }
 
-    /// Records the usage limit that an agent has met, if it is not recorded.
+    /// Records the usage limit that an agent has met, if it is not recorded and still counts.
     pub(super) async fn recall_limit(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
         let Some(met) = agent.exhausted else { return Ok(()) };
         let account = account_of(agent);
@@ -232,8 +235,8 @@ impl Root {
     }
 }
 
-/// Returns the agent of an account that people are told to resume: one with work, and of these preferably the one
-/// that `met` the limit. That one may have no work any more, be on another account, or be gone. An agent without a
+/// Returns the agent of an account that people are told to resume: one with work, and of these preferably the one that
+/// `met` the limit. That one may have no work any more, be on another account, or be gone. An agent without a
 /// supervisor cannot be resumed.
 fn asked_about(agents: &[Published], account: &AccountName, met: &AgentName) -> Option<AgentName> {
     let can = |one: &&Published| !one.agent.leaves() && !one.deserted;

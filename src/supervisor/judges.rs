@@ -8,13 +8,13 @@ use super::Simulated;
 use super::shared::Shared;
 use crate::evaluator::{Asked, Divided, Evaluated, Evaluator, Whole};
 
-/// Substitute for [`Evaluator::evaluate`].
+/// Function that replaces [`Evaluator::evaluate`] in a simulation.
 pub type Judging = dyn Fn(Asked) -> BoxFuture<'static, Evaluated> + Send + Sync;
 
-/// Substitute for [`Evaluator::split`].
+/// Function that replaces [`Evaluator::split`] in a simulation.
 pub type Splitting = dyn Fn(Asked<Whole>) -> BoxFuture<'static, Divided> + Send + Sync;
 
-/// The evaluator or its substitute.
+/// The evaluator, or its replacement in a simulation.
 #[derive(Clone)]
 pub(super) enum Judges {
     Evaluator(Evaluator),
@@ -22,7 +22,7 @@ pub(super) enum Judges {
 }
 
 impl Shared {
-    /// Returns the program to ask, if one is configured.
+    /// Returns the evaluator's program, or its replacement; `None` if none is configured.
     pub(super) fn judges(&self) -> Option<Judges> {
         match &self.fault.simulated {
             Some(simulated) => Some(Judges::Simulated(Arc::clone(simulated))),

@@ -56,23 +56,23 @@ use crate::runtime::{Driver, Launch, Live};
 use root::ToRoot;
 use shared::{Handle, Shared};
 
-/// Network name under which commands that came over HTTP are remembered.
+/// Network name under which the answers to commands over HTTP are remembered.
 const HTTP: &str = crate::http::NETWORK;
 
 /// A command as it was given: its record, and the destination of its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Entry for the audit trail, recorded with the decision.
+    /// Entry for the audit trail, which is recorded with the decision.
     pub audit: AuditEntry,
     /// Destination of the reply; `None`: the caller prints it (local socket, tests).
     pub answer: Option<AnswerTo>,
-    /// Message id of the line, if the network has ids. It is remembered with the decision
+    /// Id of the chat message with the command, if the network has ids. It is remembered with the decision
     /// ([`crate::journal::Heard`]), and the reply quotes it.
     pub message: Option<String>,
 }
 
 impl Asked {
-    /// Returns the note about the line, for the time of the decision.
+    /// Returns the memo by which the chat message of the command is not handled twice; `None` if it has no id.
     pub(crate) fn heard(&self, agent: Option<AgentName>, work: Option<WorkId>) -> Option<Memo> {
         let message = self.message.as_deref()?;
         let place = Some(self.audit.place.clone());
@@ -80,12 +80,13 @@ impl Asked {
         Some(Heard { agent, work, place }.memo(network, message))
     }
 
-    /// True if it came over HTTP, whatever network its author is known on.
+    /// Returns true if the command came over HTTP, whatever network its author is known on.
     fn is_of_http(&self) -> bool {
         self.audit.place == crate::http::PLACE
     }
 
-    /// True if the line is noted only together with its reply ([`notes_lines_with_answers`]).
+    /// Returns true if the command's chat message is remembered only together with its reply
+    /// ([`notes_lines_with_answers`]).
     pub(crate) fn is_noted_with_its_answer(&self) -> bool {
         notes_lines_with_answers(&self.audit.by.network)
     }
@@ -96,56 +97,57 @@ impl Asked {
 pub struct AnswerTo {
     /// The network that the command came from.
     pub network: NetworkName,
-    /// The place on the network.
+    /// The channel or person on the network that gets the reply.
     pub to: Target,
     /// Nick that the reply addresses.
     pub nick: String,
     /// True if the reply is posted. Otherwise the adapter that brought the command shows the reply, and posts in that
     /// place with the same content are left out.
     pub posted: bool,
-    /// Key under which a reply that is not posted is stored until it was given ([`Fleet::given`]); `None`: no adapter
-    /// confirms it.
+    /// Key under which a reply that is not posted is stored until it was given ([`Fleet::given`]); `None` if the
+    /// adapter does not confirm that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owed_under: Option<String>,
 }
 
-/// An agent's state as seen from outside: published after every decision, without waiting.
+/// An agent's state as other parts of herder see it: published after every decision, and read without waiting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// Its name.
+    /// Name of the agent.
     pub name: AgentName,
-    /// Its state as it is on disk.
+    /// State of the agent as it is on disk.
     pub agent: Arc<Agent>,
-    /// Its running session, as seen by the driver.
+    /// State of the agent's running session, as its driver reports it.
     pub live: Live,
-    /// Reason why it does not start its work, if the view was made with the whole fleet in mind.
+    /// Reason why the agent does not start its work; `None` also if the view was made without looking at the whole
+    /// fleet.
     pub hold: Option<Hold>,
-    /// True if its account lets no session start before a time or a person's decision, if the view was made with the
-    /// whole fleet in mind.
+    /// True if the agent's account lets no session start before a time or a person's decision; false also if the view
+    /// was made without looking at the whole fleet.
     pub closed: bool,
 }
 
-/// Ends processes that an earlier herder left, and returns the result.
+/// Function that ends processes which an earlier herder left, and returns the result; for simulations.
 pub type EndOrphans = dyn Fn(&[Bereft]) -> Ended + Send + Sync;
 
-/// Ends the processes of an agent, and returns those that are left.
+/// Function that ends the processes of an agent, and returns the ids of those that are left; for simulations.
 pub type EndProcesses = dyn Fn(&AgentName) -> Vec<u32> + Send + Sync;
 
-/// Substitutes for everything outside of herder in a simulation: no process is started, and nothing is written to
+/// Replacements for everything outside of herder in a simulation: no process is started, and nothing is written to
 /// workspaces.
 pub struct Simulated {
-    /// Substitute for [`crate::runtime::launch()`].
+    /// Replacement for [`crate::runtime::launch()`].
     pub launch: Box<dyn Fn(Launch) -> Driver + Send + Sync>,
-    /// Substitute for [`crate::runtime::orphans::end`].
+    /// Replacement for [`crate::runtime::orphans::end`].
     pub end_orphans: Box<EndOrphans>,
-    /// Substitute for the stop ladder on an agent whose driver does not end its processes; returns those that are
-    /// left.
+    /// Replacement for the stop ladder on an agent whose driver does not end its processes; returns the ids of those
+    /// that are left.
     pub end_processes: Box<EndProcesses>,
-    /// Substitute for the system's randomness.
+    /// Replacement for the system's random numbers.
     pub random: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// Substitute for the evaluator, if the policy asks one.
+    /// Replacement for the evaluator, if the policy asks one.
     pub judge: Box<Judging>,
-    /// Substitute for the splitter.
+    /// Replacement for the program that splits tasks.
     pub split: Box<Splitting>,
 }
 
@@ -158,35 +160,35 @@ pub struct FaultInjection {
     line: Option<Arc<BeforeLine>>,
 }
 
-/// Called before a supervisor decides an input.
+/// Function that tests have called before a supervisor decides an input.
 type BeforeDecision = dyn Fn(&AgentName, &Input) + Send + Sync;
 
-/// Called before the root supervisor handles a message.
+/// Function that tests have called before the root supervisor handles a message.
 type BeforeRoot = dyn Fn() + Send + Sync;
 
-/// Called before a person's line is dispatched.
+/// Function that tests have called before a person's line is dispatched.
 type BeforeLine = dyn Fn(&Inbound) + Send + Sync;
 
 impl FaultInjection {
-    /// Calls `before` ahead of every decision.
+    /// Returns hooks that call `before` ahead of every decision of a supervisor.
     #[must_use]
     pub fn new(before: impl Fn(&AgentName, &Input) + Send + Sync + 'static) -> Self {
         Self { decision: Some(Arc::new(before)), ..Self::default() }
     }
 
-    /// Calls `before` ahead of every message to the root supervisor.
+    /// Returns hooks that call `before` ahead of every message to the root supervisor.
     #[must_use]
     pub fn of_root(before: impl Fn() + Send + Sync + 'static) -> Self {
         Self { root: Some(Arc::new(before)), ..Self::default() }
     }
 
-    /// Calls `before` ahead of every line of a person.
+    /// Returns hooks that call `before` ahead of every line of a person.
     #[must_use]
     pub fn of_lines(before: impl Fn(&Inbound) + Send + Sync + 'static) -> Self {
         Self { line: Some(Arc::new(before)), ..Self::default() }
     }
 
-    /// Puts `simulated` in place of everything outside.
+    /// Returns the hooks with `simulated` in place of everything outside of herder.
     #[must_use]
     pub fn simulating(self, simulated: Simulated) -> Self {
         Self { simulated: Some(Arc::new(simulated)), ..self }

@@ -21,40 +21,42 @@ use crate::core::time::Timestamp;
 use crate::journal::{Batch, CommitError, Heard, Journal, MEMO_MAX, Memo, ReadError};
 use crate::outbox::{Body, Post};
 
-/// Prefix of the notes about replies that were not given yet; the adapter's own key follows.
+/// Prefix of the keys of memos about replies that were not given yet; the adapter's own key follows.
 const PREFIX: &str = "answer/";
 
-/// The note about a reply.
+/// The memo about a reply that is not given yet: the post that would carry it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Noted {
     #[serde(flatten)]
     post: Post,
-    /// Token by which the network can tell whether it was given.
+    /// Token by which the network can be asked whether the reply was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// The reply to a command with a key, stored in the transaction of its decision.
+/// The reply to an HTTP command with a key, stored in the transaction of its decision, so that a repetition gets the
+/// same reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Replied {
-    /// Time of the decision.
+    /// Time at which the command was decided.
     pub at: Timestamp,
-    /// The reply.
+    /// The reply itself.
     pub reply: Notice,
 }
 
-/// A reply that an earlier herder had not given when it ended.
+/// A reply that an earlier herder had not given when it ended, or not for certain.
 #[derive(Debug, Clone)]
 pub struct Ungiven {
-    /// Its key.
+    /// Key under which the reply is stored.
     pub key: String,
-    /// Post that replaces it if it was not given.
+    /// Post that takes its place if it was not given.
     pub post: Post,
-    /// Token by which the network can tell whether it was given.
+    /// Token by which the network can be asked whether it was given.
     pub token: String,
 }
 
-/// Adds the reply to the posts of its decision, if it is posted; otherwise returns the note about it.
+/// Adds the reply to the posts of its decision, if it is posted; otherwise returns the memo by which it is given later
+/// if herder ends first.
 pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at: Timestamp) -> Option<Memo> {
     if let Some(memo) = replied(asked, reply, at) {
         return Some(memo);
@@ -66,7 +68,7 @@ pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at:
     memo(answer, reply, posts, at)
 }
 
-/// Returns the note about a command over HTTP that has a key ([`Replied`]); a repeat is answered by it.
+/// Returns the memo with the reply to an HTTP command that has a key ([`Replied`]); `None` for any other command.
 pub(super) fn replied(asked: &Asked, reply: &Notice, at: Timestamp) -> Option<Memo> {
     let message = asked.message.as_deref().filter(|_| asked.is_of_http())?;
     let value = |reply: &Notice| serde_json::to_string(&Replied { at, reply: reply.clone() }).ok();
@@ -75,7 +77,8 @@ pub(super) fn replied(asked: &Asked, reply: &Notice, at: Timestamp) -> Option<Me
     Some(Memo { key: format!("{}{message}", Heard::prefix(&NetworkName::from(HTTP))), value: Some(value) })
 }
 
-/// Returns the note about a reply that is not posted; `None` if one of `posts` says the same in that place.
+/// Returns the memo about a reply that is not posted; `None` if it needs none, or one of `posts` says the same in that
+/// place.
 pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timestamp) -> Option<Memo> {
     let (key, token) = named(answer.owed_under.as_deref().filter(|_| !answer.posted)?);
     let says = |post: &Post| {
@@ -113,13 +116,14 @@ fn noted_as(key: &str) -> String {
     format!("{PREFIX}{key}")
 }
 
-/// Splits the key of a reply into network and name, and the token behind them.
+/// Splits the stored key of a reply into network and name, and the token behind them.
 fn named(owed_under: &str) -> (&str, Option<&str>) {
     let second = owed_under.match_indices('/').nth(1).map(|(at, _)| at);
     second.map_or((owed_under, None), |at| (&owed_under[..at], Some(&owed_under[at + 1..])))
 }
 
-/// Returns the replies that an earlier herder did not give, by their notes' keys. Blocks.
+/// Returns the replies that an earlier herder did not give, by the keys of their memos; `None` for an unreadable one.
+/// Blocks.
 pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Owing>)>, ReadError> {
     let noted = journal.memos(PREFIX)?.into_iter().map(|(key, value)| {
         let noted = serde_json::from_str::<Noted>(&value);
@@ -129,7 +133,7 @@ pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Owing>)>,
     Ok(noted.collect())
 }
 
-/// A reply as a post, and the token by which the network can tell whether it was given.
+/// A reply as a post, and the token by which the network can be asked whether it was given.
 pub(super) type Owing = (Post, Option<String>);
 
 /// Posts the replies that an earlier herder did not give. Those that a present network can be asked about are left to
@@ -160,7 +164,8 @@ pub(super) async fn make_up_for(
 }
 
 impl Fleet {
-    /// Returns the replies that `network` can be asked about; [`Fleet::given`] ends each.
+    /// Returns the replies about which `network` can be asked whether they were given; the adapter calls
+    /// [`Fleet::given`] for each.
     #[must_use]
     pub fn ungiven(&self, network: &NetworkName) -> Vec<Ungiven> {
         let ungiven = self.shared.ungiven.lock().unwrap_or_else(PoisonError::into_inner);

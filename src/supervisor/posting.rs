@@ -14,16 +14,16 @@ use crate::outbox::{Body, Lane, Post, Target};
 
 use super::{AnswerTo, Asked};
 
-/// A webhook, which is treated like a network of its own.
+/// A webhook as a destination of posts, treated like a network of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// Its name in the outbox.
+    /// Name of the webhook in the outbox.
     pub name: NetworkName,
-    /// The events that it subscribes to.
+    /// The kinds of events that the webhook subscribes to.
     pub events: BTreeSet<HookEvent>,
 }
 
-/// The destinations of posts.
+/// The networks and webhooks to which posts go.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Posting {
     networks: Vec<NetworkName>,
@@ -63,8 +63,8 @@ impl Posting {
             .collect()
     }
 
-    /// Returns the posts for webhooks. Every event is posted to the agent's channel once, so that posts for the
-    /// alerts channel are ignored here.
+    /// Returns the posts for subscribed webhooks. Every event is posted to the agent's channel once, so that the same
+    /// post for the alerts channel is ignored here.
     fn told(&self, agent: &AgentName, work: Option<&Work>, owed: &Owed, at: Timestamp) -> Vec<Post> {
         let (Audience::Agent | Audience::Hooks, OwedBody::Notice(notice)) = (&owed.audience, &owed.body)
         else {
@@ -78,7 +78,7 @@ impl Posting {
         told.map(|listener| post(listener.name.clone(), Target::Alerts, body.clone(), at)).collect()
     }
 
-    /// Returns the posts about the fleet.
+    /// Returns the posts about the fleet, for all networks.
     pub(super) fn of_fleet(&self, owed: Vec<Owed>, at: Timestamp) -> Vec<Post> {
         let place = |audience: &Audience| match audience {
             Audience::Alerts => Some(Target::Alerts),
@@ -116,7 +116,7 @@ impl Posting {
         posts
     }
 
-    /// Returns an alert on every network, except the one that it is about.
+    /// Returns an alert as a post for every network, except the one that it is about.
     pub(super) fn alert(&self, notice: Notice, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
         self.everywhere(Target::Alerts, &Body::Notice(notice), at, but)
     }
@@ -160,12 +160,12 @@ impl Posting {
         self.has(&asked.audit.by.network)
     }
 
-    /// Returns true if posts for a network reach it.
+    /// Returns true if posts for this network are delivered by herder.
     pub(super) fn has(&self, network: &NetworkName) -> bool {
         self.networks.contains(network)
     }
 
-    /// Returns a command's author and reply, on every network but one.
+    /// Returns a command's author and reply as posts for every network but one.
     fn shown(
         &self,
         asked: &Asked,
@@ -181,7 +181,7 @@ impl Posting {
         notices.flat_map(|notice| self.everywhere(to.clone(), &Body::Notice(notice), at, but)).collect()
     }
 
-    /// Returns a notice in the control channel of every network.
+    /// Returns a notice as a post for the control channel of every network.
     pub(super) fn announced(&self, notice: Notice, at: Timestamp) -> Vec<Post> {
         self.everywhere(Target::Control, &Body::Notice(notice), at, None)
     }
@@ -211,12 +211,12 @@ fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
     }
 }
 
-/// Returns true if an agent waits for its answer.
+/// Returns true if an agent waits for people's answer to the post.
 fn is_question(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice::PermissionAsked { .. } | Notice::QuestionAsked { .. }))
 }
 
-/// Returns the place for an audience on a network; `None` for webhooks alone.
+/// Returns the channel for an audience on a network; `None` for webhooks alone.
 fn target(audience: &Audience, agent: &AgentName) -> Option<Target> {
     match audience {
         Audience::Agent => Some(Target::Agent(agent.clone())),
@@ -252,14 +252,14 @@ pub(super) fn said(control: &Control, asked: &Asked) -> String {
     }
 }
 
-/// Returns true if the reply is mirrored as well, because the decision posts nothing equal.
+/// Returns true if the reply to a command must be mirrored as well, because the decision posts nothing equal.
 pub(super) fn owes_answer(reply: &Notice, owed: &[Post]) -> bool {
     let again = |post: &Post| matches!(&post.body, Body::Notice(notice) if notice == reply);
     // Work that starts at once is posted as started.
     !matches!(reply, Notice::Accepted { .. }) && !owed.iter().any(again)
 }
 
-/// Returns a command without its arguments.
+/// Returns the name of a command and its agent, without its other arguments.
 pub(super) fn summary(asked: &Asked) -> String {
     let agent = asked.audit.agent.as_ref().map(|agent| format!(" {agent}")).unwrap_or_default();
     format!("!{}{agent}", asked.audit.verb)

@@ -1,4 +1,4 @@
-//! The fleet as numbers show it: published states alone, so that no supervisor and no turn is waited for.
+//! The fleet's state for `/metrics`: only what supervisors have published, so that reading it waits for no supervisor.
 
 use std::sync::{Arc, PoisonError};
 
@@ -10,14 +10,14 @@ use crate::core::time::Timestamp;
 use crate::core::usage::Standing;
 
 impl Fleet {
-    /// All agents that are not removed, by name, as their supervisors published them last.
+    /// Returns the state of each agent that is not removed, as its supervisor published it last.
     #[must_use]
     pub fn published(&self) -> Vec<(AgentName, Arc<Agent>)> {
         let agents = self.shared.published().into_iter();
         agents.filter(|it| it.agent.phase != Phase::Removed).map(|it| (it.name, it.agent)).collect()
     }
 
-    /// The caps that agents share and how they stand, by the books of `agents`.
+    /// Returns the use of each cap that agents share, given the usage of `agents`.
     #[must_use]
     pub fn shared_caps(&self, agents: &[(AgentName, Arc<Agent>)], now: Timestamp) -> Vec<(Scope, Standing)> {
         let caps = &self.shared.policy().caps;

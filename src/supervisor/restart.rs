@@ -1,17 +1,18 @@
-//! Number of rebuilds of a panicking supervisor before the root gives it up (OTP's intensity and period).
+//! Limit on how often a panicking supervisor is rebuilt before the root gives it up (OTP's intensity and period).
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Maximum number of rebuilds in [`PERIOD`]; more mean that the state itself causes the panic.
+/// Maximum number of times that a panicked supervisor is rebuilt within [`PERIOD`]; more mean that the state itself
+/// causes the panic.
 const INTENSITY: usize = 5;
 
-/// See [`INTENSITY`].
+/// Period in which at most [`INTENSITY`] rebuilds are allowed.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Times of the last rebuilds.
+/// Times at which a supervisor was rebuilt, as far as they count.
 #[derive(Debug, Default)]
 pub(super) struct Rebuilds(VecDeque<Instant>);
 

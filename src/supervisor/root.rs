@@ -35,7 +35,7 @@ use crate::journal::{
 use crate::outbox::{Post, Target};
 use crate::runtime::orphans::Remains;
 
-/// A message to the root.
+/// A message to the root supervisor.
 #[derive(Debug)]
 pub(super) enum ToRoot {
     /// A person adds an agent.
@@ -44,46 +44,47 @@ pub(super) enum ToRoot {
     AccountBlocked { agent: AgentName, account: AccountName, category: Category },
     /// A person resumed an agent of the account.
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
-    /// An agent that waits for its account was changed.
+    /// An agent that waits for its account was moved to another account.
     Moved { agent: AgentName },
     /// An agent has met the usage limit of its account; `probed`: it was probing the account.
     Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
-    /// The wall clock was set.
+    /// A request to check whether the wall clock was set.
     LookAtTheClock,
-    /// A session has shown that its account works.
+    /// A session of the agent has shown that the account works.
     Proved { agent: AgentName, account: AccountName },
-    /// A person's accounts were linked or unlinked; `reply` is the answer.
+    /// Accounts of a person were linked or unlinked; `reply` is the answer.
     Tie { events: Vec<FleetEvent>, reply: Box<Notice>, asked: Asked, ticket: oneshot::Sender<Notice> },
-    /// A person's command to the task board.
+    /// A person gives the task board a command.
     Wish(Box<Wished>),
     /// The part of an agent's state that the board depends on has changed.
     Look { agent: AgentName },
     /// An agent's usage on an account has grown.
     Spent { agent: AgentName, account: AccountName },
-    /// A supervisor panicked and is being rebuilt.
+    /// The agent's supervisor panicked and is being rebuilt.
     Panicked { agent: AgentName, message: String },
-    /// The supervisor was rebuilt, and its view shows the journal's state.
+    /// The supervisor of an agent was rebuilt after a panic, and its view shows the journal's state.
     Rebuilt { agent: AgentName },
-    /// A supervisor cannot be rebuilt.
+    /// A supervisor has panicked too often, or its state cannot be read: it is not rebuilt.
     GaveUp { agent: AgentName, reason: String },
-    /// An agent was removed and its session is gone.
+    /// The agent was removed, and its session has ended.
     Retired { agent: AgentName },
-    /// The state of a network's link.
+    /// A network reports the state of its link.
     Link(LinkReport),
-    /// A webhook has refused an event for good.
+    /// A webhook has refused an event so often that it was dropped.
     Dropped { webhook: NetworkName, attempts: u32, reason: Detail },
-    /// The configuration was read again; returns the plan of changes.
+    /// A configuration file was read again: a request for the changes that it requires.
     Compare { file: Vec<AgentSpec>, ticket: oneshot::Sender<Plan> },
-    /// The configuration adds an agent; returns whether it exists now.
+    /// The configuration file adds an agent; the answer is true if the agent exists now.
     Create { spec: Box<AgentSpec>, ticket: oneshot::Sender<bool> },
-    /// The changes of existing agents were applied.
+    /// The changes of existing agents by the configuration file were applied: a request to record that.
     Read { events: Vec<FleetEvent>, ticket: oneshot::Sender<()> },
-    /// A check whether the root still answers.
+    /// A request that only checks whether the root still answers.
     Ping { ticket: oneshot::Sender<()> },
 }
 
 impl ToRoot {
-    /// Returns true if agents come or go, or views change otherwise: usage is summed again.
+    /// Returns true if the message adds or removes agents, or changes views otherwise, so that usage must be summed
+    /// again.
     fn changes_who_is_there(&self) -> bool {
         !matches!(
             self,
@@ -101,27 +102,27 @@ impl ToRoot {
     }
 }
 
-/// The root's own state.
+/// The root supervisor: it owns the fleet's state, the accounts and the board.
 pub(super) struct Root {
     pub(super) shared: Arc<Shared>,
     pub(super) fleet: FleetState,
     rev: u64,
-    /// Networks that were reported as down on the others, and since when.
+    /// Networks that were reported as down on the others, with the time since when.
     down: BTreeMap<NetworkName, Timestamp>,
-    /// Number of consecutive failed attempts after which the other networks are told.
+    /// Number of consecutive failed attempts to connect after which the other networks are told.
     attempts: u32,
     refused: BTreeSet<NetworkName>,
-    /// Webhooks that have dropped an event, and accepted none since.
+    /// Webhooks that have dropped an event and accepted none since; people were told.
     refusing: BTreeSet<NetworkName>,
-    /// Networks whose services refuse herder's password, if people were told.
+    /// Networks whose services refuse herder's password; people were told.
     unidentified: BTreeSet<NetworkName>,
-    /// True if a gate has changed since tasks were handed out.
+    /// True if the state of an account has changed since tasks were handed out.
     moved: bool,
-    /// Tasks whose needs no agent meets, if people were told since herder started.
+    /// Tasks whose needs no agent meets, and of which people were told since herder started.
     pub(super) unfit: BTreeSet<WorkId>,
-    /// Index of the agents' usage, as far as it was reported.
+    /// Index of the agents' usage by account, as far as it was reported to the root.
     pub(super) tallies: Tallies,
-    /// Difference between wall clock and monotonic clock at the last look.
+    /// Difference between wall clock and monotonic clock at the last check, by which a set clock is detected.
     offset: clock::Offset,
 }
 
@@ -143,7 +144,7 @@ impl Root {
         }
     }
 
-    /// Runs until all senders or the journal are gone.
+    /// Handles messages until all senders or the journal are gone.
     pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<ToRoot>) {
         loop {
             let due = self.gates_due();
@@ -279,7 +280,7 @@ impl Root {
         }
     }
 
-    /// Gives up the supervisor of an agent that cannot be rebuilt.
+    /// Gives up the supervisor of an agent that cannot be rebuilt: people are told, and its tasks go back to the board.
     async fn gave_up(&mut self, agent: AgentName, reason: String) -> Result<(), CommitError> {
         error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
         self.shared.desert(&agent);
@@ -299,7 +300,7 @@ impl Root {
         }
     }
 
-    /// Takes a removed agent off the roster; `last`: its final state.
+    /// Records that an agent was removed; `last` is its final state, whose usage is kept.
     pub(super) async fn strike(&mut self, agent: AgentName, last: Option<&Agent>) -> Result<(), CommitError> {
         let mut events = vec![FleetEvent::AgentRemoved { agent: agent.clone() }];
         let books = last.map(|last| last.books.clone()).unwrap_or_default();
@@ -317,7 +318,7 @@ impl Root {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
-    /// Compares the agents of a file with its last reading.
+    /// Compares the agents of a newly read file with its last reading.
     fn compare(&self, file: Vec<AgentSpec>) -> Plan {
         let mut known = BTreeMap::new();
         for view in self.shared.published() {
@@ -415,7 +416,7 @@ impl Root {
         Ok(())
     }
 
-    /// Records a new agent, and that the configuration names it, and starts its supervisor.
+    /// Records a new agent, and that the configuration file names it, and starts its supervisor.
     pub(super) async fn create(
         &mut self,
         (spec, configured): (AgentSpec, bool),
@@ -455,9 +456,9 @@ impl Root {
         if survivors.is_empty() { Ok(()) } else { self.alert_survivors(&name, &survivors).await }
     }
 
-    /// Starts the supervisor of an agent with the state `agent` at `rev`, whose last session left `remains`. It
-    /// decides the requests in `ahead` first, so that the next session uses the configuration's settings, and none
-    /// starts if all agents are to be stopped.
+    /// Starts the supervisor of an agent with the state `agent` at revision `rev`; `remains`: the processes that its
+    /// last session left. It decides the requests in `ahead` first, so that the next session uses the configuration's
+    /// settings, and none starts if all agents are to be stopped.
     pub(super) fn start(
         &self,
         name: AgentName,
@@ -497,7 +498,8 @@ impl Root {
         self.record(Vec::new(), posts).await
     }
 
-    /// Handles a change of a network's state: the others are told when it stays down, is given up, or is back.
+    /// Handles a change of a network's link: the other networks are told when it stays down, is given up, or is up
+    /// again.
     async fn link(&mut self, report: LinkReport) -> Result<(), CommitError> {
         let LinkReport { network, state } = report;
         let now = clock::now();
@@ -541,7 +543,7 @@ impl Root {
 }
 
 impl Root {
-    /// Records that a network cannot be reached; returns the notice the first time only.
+    /// Records that a network cannot be reached; returns the notice about that the first time only.
     fn stays_away(
         &mut self,
         network: &NetworkName,
@@ -574,7 +576,7 @@ impl Root {
         self.record(Vec::new(), posts).await
     }
 
-    /// Posts that a webhook has dropped an event, once until it accepts one.
+    /// Posts that a webhook has dropped an event, once until the webhook accepts one.
     async fn dropped(
         &mut self,
         webhook: NetworkName,

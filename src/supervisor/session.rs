@@ -21,24 +21,25 @@ use crate::runtime::process::Tree;
 use crate::runtime::{self, Clocks, Driver, Launch, Live, Order, Report};
 use crate::tools::Pass;
 
-/// Addition to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
+/// Time added to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
 
-/// Wait for a driver that was silent: one that was only late, on a busy machine, ends its session within this time.
+/// Maximum wait for the end of a session whose driver was silent: one that was only late, on a busy machine, ends
+/// within this time.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Number of heartbeats per heartbeat timeout, so that one late heartbeat does not count as silence.
+/// Number of heartbeats in the time after which a driver counts as silent, so that one late heartbeat does no harm.
 const BEATS_PER_TIMEOUT: u32 = 3;
 
-/// An event of a session.
+/// An event of a running session, as its supervisor sees it.
 pub(super) enum Heard {
-    /// A report of the driver.
+    /// The driver sent a report.
     Report(Report),
-    /// The driver is gone without `Ended`.
+    /// The driver is gone without reporting the end of the session.
     Gone,
-    /// No report for this time.
+    /// The driver has reported nothing for this time.
     Silent(Duration),
-    /// A stopped session did not end in time.
+    /// A session that was told to stop did not end in time.
     Overdue,
 }
 
@@ -48,40 +49,40 @@ pub(super) struct Session {
     agent: AgentName,
     marker: String,
     driver: Driver,
-    /// Clock for its times, which stops while herder itself is stopped, so that this does not count as the driver's
-    /// silence.
+    /// Clock for the session's times, which stops while herder itself is stopped, so that this does not count as the
+    /// driver's silence.
     running: Running,
     _held: Held,
     heard: Instant,
-    /// True once silence was reported; afterwards the stop ladder's own deadline counts.
+    /// True once the driver's silence was reported; afterwards the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
-    /// Its right to use herder's tools, which ends with it.
+    /// The session's right to use herder's tools, which ends with it; `None` if they are not served.
     pass: Option<Pass>,
-    /// Number of its tool calls that wait for a person.
+    /// Number of the agent's tool calls that wait for a person.
     asking: Option<watch::Receiver<usize>>,
-    /// Whispers and messages that are on their way to the agent.
+    /// Numbers of the whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
 }
 
-/// Input of a session beside its work.
+/// The context of a session beside its work.
 pub(super) struct Before {
     /// Id of the conversation to resume, if the runtime can.
     pub(super) conversation: Option<String>,
-    /// The last exchanges, for a conversation that has to start from scratch.
+    /// The last exchanges as text, for a conversation that has to start from scratch.
     pub(super) past: Option<String>,
     /// Usage of the conversation so far.
     pub(super) conversed: Usage,
-    /// Recap of the session before.
+    /// Recap of the session before, if that one left the work unfinished.
     pub(super) recap: Option<String>,
-    /// Whispers for its prompt.
+    /// Texts of the whispers for the prompt.
     pub(super) whispers: Vec<String>,
-    /// True if the session's supervisor inspects the workspace.
+    /// True if the driver is to inspect the workspace before the start.
     pub(super) look: bool,
 }
 
 impl Session {
-    /// Starts the driver.
+    /// Starts the driver of a session.
     pub(super) fn start(
         shared: &Arc<Shared>,
         spec: AgentSpec,
@@ -143,22 +144,22 @@ impl Session {
         }
     }
 
-    /// Returns true if a call of herder's tools is open: whispers are delivered with its result.
+    /// Returns true if a call of one of herder's tools is open, so that whispers are delivered with its result.
     pub(super) fn call_is_open(&self) -> bool {
         self.pass.as_ref().is_some_and(Pass::call_is_open)
     }
 
-    /// Returns its number.
+    /// Returns the number of the session.
     pub(super) fn id(&self) -> SessionId {
         self.id
     }
 
-    /// Returns its state as seen by the driver.
+    /// Returns the state of the session as its driver reports it.
     pub(super) fn live(&self) -> Live {
         self.driver.live.borrow().clone()
     }
 
-    /// Waits for a report, or for the time at which one is missing.
+    /// Waits for a report of the driver, or for the time at which one is missing.
     pub(super) async fn next(&mut self, timeout: Duration) -> Heard {
         loop {
             let deadline = match self.overdue {
@@ -190,7 +191,7 @@ impl Session {
         }
     }
 
-    /// Sends an order to the driver. A driver whose mailbox is full or gone is detected by its silence.
+    /// Sends an order to the driver. If the driver's mailbox is full or gone, its silence is detected later.
     pub(super) async fn order(&mut self, order: Order) {
         if let Err(reason) = self.driver.orders.try_send(order) {
             warn!(agent = %self.agent, session = %self.id, %reason, "an order did not reach the driver");
@@ -200,14 +201,15 @@ impl Session {
         }
     }
 
-    /// Requires the session to end within the stop ladder's time, or soon if its driver is known to be silent.
+    /// Sets the time by which the session must have ended: that of the stop ladder, or sooner if its driver is known to
+    /// be silent.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
         let patience = if self.silence_reported { LAST_PATIENCE } else { patience(shared) };
         self.overdue.get_or_insert(self.running.now() + patience);
     }
 
-    /// Ends the session without the core: dropping its orders asks the driver to stop; if it does not, its process
-    /// tree is ended from here. Reports that still arrive go to `heard`. Returns the processes that are left.
+    /// Ends the session without the core: dropping its orders asks the driver to stop; if it does not, its process tree
+    /// is ended from here. Reports that still arrive go to `heard`. Returns the ids of the processes that are left.
     ///
     /// A driver that was overdue already gets no second wait: only the reports that have arrived are read.
     pub(super) async fn end(self, shared: &Shared, mut heard: impl FnMut(Report)) -> Vec<u32> {
@@ -252,7 +254,7 @@ fn patience(shared: &Shared) -> Duration {
     shared.policy().stop_grace * 2 + STOP_SLACK
 }
 
-/// Waits until the number of calls that wait for a person may have changed; returns whether there are any.
+/// Waits until the number of tool calls that wait for a person may have changed; returns whether there are any.
 async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
     let Some(asking) = asking else { return std::future::pending().await };
     if asking.changed().await.is_err() {
@@ -261,8 +263,8 @@ async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
     *asking.borrow_and_update() > 0
 }
 
-/// Returns the prompt: the recap, the standing instructions if the runtime has no other place for them, whispers, and
-/// the work.
+/// Returns the whole prompt of a session: the recap, the standing instructions if the runtime has no other place for
+/// them, whispers, and the work.
 fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: Vec<String>) -> String {
     let instructions = match spec.runtime {
         Runtime::Claude | Runtime::Codex => None,
@@ -278,7 +280,7 @@ fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: 
         .join("\n\n")
 }
 
-/// Returns the session's clocks, which stay the same until it ends, whatever the configuration becomes.
+/// Returns the time limits of a session, which stay the same until it ends, whatever the configuration becomes.
 fn clocks(policy: &Policy, spec: &AgentSpec) -> Clocks {
     Clocks {
         startup: policy.startup_timeout,

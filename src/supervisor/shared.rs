@@ -34,13 +34,15 @@ use crate::outbox::redact::Redactor;
 use crate::runtime::{Live, ProcessTrees};
 use crate::tools::Grants;
 
-/// Number of agents from which countdowns get jitter; below it they follow the configured schedule exactly.
+/// Number of agents from which countdowns get a random addition; with fewer they follow the configured schedule
+/// exactly.
 const JITTER_FROM_AGENTS: usize = 20;
 
-/// Maximum jitter in milliseconds: enough to spread process starts, too little for a person to mind.
+/// Maximum random addition to a countdown, in milliseconds: enough to spread process starts, too little for a person to
+/// mind.
 const JITTER_MAX_MILLIS: u64 = 1000;
 
-/// The channels to one supervisor.
+/// The channels to one agent's supervisor.
 #[derive(Debug, Clone)]
 pub(super) struct Handle {
     pub(super) requests: mpsc::Sender<Box<Request>>,
@@ -48,45 +50,45 @@ pub(super) struct Handle {
     pub(super) view: watch::Receiver<View>,
 }
 
-/// An agent's state as it is on disk.
+/// An agent's state as its supervisor published it, which is as on disk.
 pub(super) struct Published {
     pub(super) name: AgentName,
     pub(super) agent: Arc<Agent>,
-    /// True if its supervisor is given up: this is its last state, and it takes no input.
+    /// True if the agent's supervisor is given up: this is the last state, and no input reaches the agent.
     pub(super) deserted: bool,
 }
 
-/// The shared services and the directory of supervisors.
+/// The services that all supervisors share, and the directory of supervisors.
 pub(super) struct Shared {
     pub(super) journal: Journal,
-    /// Replaced as a whole when the configuration is read again; see [`Shared::policy`].
+    /// The configured limits; replaced as a whole when the configuration is read again, see [`Shared::policy`].
     pub(super) policy: RwLock<Arc<Policy>>,
     pub(super) posting: Posting,
     pub(super) trees: ProcessTrees,
-    /// Removes secrets from files written to workspaces, and learns secrets that are read while herder runs.
+    /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub(super) redactor: Redactor,
     /// Environment variables of herder that no agent gets; the set grows when the configuration names more secrets.
     pub(super) withheld: RwLock<BTreeSet<String>>,
-    /// The right to herder's tools, if they are served.
+    /// The grants for herder's tools; `None` if they are not served.
     pub(super) tools: Option<Grants>,
-    /// The evaluator, if a program is asked.
+    /// The evaluator; `None` if no program is asked.
     pub(super) evaluator: Option<Evaluator>,
     pub(super) timers: Timers,
-    /// Places at work.
+    /// The assignment of places to agents, and the closed accounts.
     pub(super) turns: Turns,
     pub(super) fault: FaultInjection,
     /// Notified after every published view and change of the board, for topics and pages.
     pub(super) changed: watch::Sender<()>,
-    /// The supervisors' tasks.
+    /// The tasks of all supervisors.
     pub(super) tasks: TaskTracker,
-    /// The tasks of root and timer, which outlive the supervisors.
+    /// The tasks of the root and the timer, which end after the supervisors.
     pub(super) services: TaskTracker,
     /// Cancelled when herder goes down; results that this cuts short are ignored.
     pub(super) draining: CancellationToken,
-    /// Ends the services.
+    /// Cancelled after the supervisors have ended, to end the services.
     pub(super) ended: CancellationToken,
-    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal. Its messages follow
-    /// a commit of an agent, or one of the few commands of people that are under way at a time.
+    /// Channel to the root. It is unbounded, because a supervisor must never wait for the root, which waits for the
+    /// journal; its messages follow a commit of an agent, or one of the few commands under way.
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
     /// Agents whose supervisors are given up until herder is restarted.
@@ -95,21 +97,21 @@ pub(super) struct Shared {
     pub(super) ties: Ties,
     /// Replies of an earlier herder that a network must be asked about.
     pub(super) ungiven: Mutex<Vec<Ungiven>>,
-    /// Shared usage and caps, beside the agents' own books.
+    /// Usage of removed agents and state of the shared caps, beside the agents' own usage.
     pub(super) ledger: RwLock<Ledger>,
     /// The task board as it is on disk.
     pub(super) board: RwLock<Arc<Board>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
-    /// Held while the configuration's agents are applied, so that this happens one at a time.
+    /// Lock held while the agents of a configuration file are applied, so that this happens one at a time.
     pub(super) configuring: tokio::sync::Mutex<()>,
-    /// Held by the one line that waits for views; the others wait for it first come, first served.
+    /// Lock held by the one caller that waits for views; the others wait for it, first come, first served.
     pub(super) catching_up: tokio::sync::Mutex<()>,
-    /// State of each agent's last session as its driver sees it.
+    /// State of each agent's last session as its driver reports it.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }
 
 impl Shared {
-    /// Returns the present limits. A decision takes them once for all of it.
+    /// Returns the present limits. A decision takes them once, so that they do not change while it is made.
     pub(super) fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -146,7 +148,7 @@ impl Shared {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).insert(agent, handle);
     }
 
-    /// Records that the supervisor of an agent is given up.
+    /// Records that the supervisor of an agent is given up, so that the agent takes no input any more.
     pub(super) fn desert(&self, agent: &AgentName) {
         self.deserted.write().unwrap_or_else(PoisonError::into_inner).insert(agent.clone());
     }
@@ -155,7 +157,7 @@ impl Shared {
         self.deserted.read().unwrap_or_else(PoisonError::into_inner).contains(agent)
     }
 
-    /// Returns the given-up agents that never had a supervisor.
+    /// Returns the agents whose entries could not be read, so that they never had a supervisor.
     pub(super) fn unseen(&self) -> Vec<AgentName> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
         let deserted = self.deserted.read().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +170,7 @@ impl Shared {
         self.changed.send_replace(());
     }
 
-    /// Notifies followers that the fleet has changed.
+    /// Notifies followers, such as the page, that the fleet has changed.
     pub(super) fn rings(&self) {
         self.changed.send_replace(());
     }
@@ -195,13 +197,13 @@ impl Shared {
         handles.values().map(|handle| self.seen_now(&handle.view)).collect()
     }
 
-    /// Sets the source of the state of the agent's session.
+    /// Sets the receiver from which the state of the agent's session is read.
     pub(super) fn watch_live(&self, agent: AgentName, live: watch::Receiver<Live>) {
         self.lives.write().unwrap_or_else(PoisonError::into_inner).insert(agent, live);
     }
 
-    /// Returns the published state with the present state of the session, so that a tool call opened since the last
-    /// decision is shown too.
+    /// Returns the published view with the present state of the session and of the account, so that a tool call opened
+    /// since the last decision is shown too.
     pub(super) fn seen_now(&self, view: &watch::Receiver<View>) -> View {
         let mut view = view.borrow().clone();
         let lives = self.lives.read().unwrap_or_else(PoisonError::into_inner);
@@ -216,12 +218,12 @@ impl Shared {
         view
     }
 
-    /// Sends an input to a supervisor's core.
+    /// Sends an input to an agent's supervisor, without waiting.
     pub(super) fn input(&self, agent: &AgentName, input: Input) {
         self.note(agent, Note::Input(Box::new(input)));
     }
 
-    /// Puts a note into a supervisor's mailbox. If it is full, a separate task waits, because the caller must not.
+    /// Puts a message into a supervisor's mailbox. If it is full, a separate task waits, because the caller must not.
     pub(super) fn note(&self, agent: &AgentName, note: Note) {
         let Some(handle) = self.handle(agent) else { return };
         match handle.notes.try_send(note) {
@@ -246,7 +248,7 @@ impl Shared {
         }
     }
 
-    /// Stores a state as the starting point of the next replay.
+    /// Stores a state as a snapshot, from which the next start replays.
     pub(super) async fn snapshot<S: Serialize>(
         &self,
         stream: Stream,
@@ -273,7 +275,7 @@ impl Shared {
         }
     }
 
-    /// Ends the processes of an agent that has no session; returns those that could not be ended.
+    /// Kills the processes of an agent that has no session; returns the ids of those that could not be ended.
     pub(super) async fn end_left(&self, agent: &AgentName) -> Vec<u32> {
         match &self.fault.simulated {
             Some(simulated) => (simulated.end_processes)(agent),
@@ -294,7 +296,7 @@ impl Shared {
         self.changed.send_replace(());
     }
 
-    /// Returns a random delay for a large fleet: see [`JITTER_FROM_AGENTS`].
+    /// Returns a random addition to countdowns; zero for a small fleet, see [`JITTER_FROM_AGENTS`].
     pub(super) fn jitter(&self) -> Duration {
         let agents = self.handles.read().unwrap_or_else(PoisonError::into_inner).len();
         if agents < JITTER_FROM_AGENTS {

@@ -9,10 +9,10 @@ use crate::journal::Batch;
 use crate::outbox::{Body, Lane, Post, Target};
 
 impl Fleet {
-    /// Posts an agent's words in several places; resolves when they are in the outbox.
+    /// Posts an agent's words in several channels; they are in the outbox when this returns.
     ///
     /// # Errors
-    /// A sentence, if it cannot be recorded.
+    /// A sentence, if they cannot be recorded.
     pub async fn speak(
         &self,
         agent: &AgentName,
@@ -34,7 +34,7 @@ impl Fleet {
         self.post(to.into_iter().map(post).collect()).await
     }
 
-    /// Posts an agent's call for people, in its own channel and in the alerts channel of every network.
+    /// Posts an agent's call for people's attention, in its own channel and in the alerts channel of every network.
     ///
     /// # Errors
     /// A sentence, if it cannot be recorded.

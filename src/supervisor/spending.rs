@@ -16,11 +16,11 @@ use crate::core::usage::{Books, Standing, Warned, window};
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent};
 
-/// The level of a reached cap, in percent.
+/// Level of the warning that stands for a reached cap, in percent.
 const ALL: u8 = 100;
 
 impl Shared {
-    /// Returns the usage in a scope.
+    /// Returns the usage of an account, or of all agents, and the state of the caps on it, summed anew.
     pub(super) fn together(&self, scope: Scope) -> Together {
         let (agents, now) = (self.published(), clock::now());
         let there = Used::of(agents.iter().map(|it| &it.agent.books), &scope, now);
@@ -38,7 +38,7 @@ impl Shared {
 }
 
 impl Fleet {
-    /// Returns the books of all agents, removed ones included.
+    /// Returns the usage by hour and day of all agents, removed ones included.
     #[must_use]
     pub fn books(&self) -> Vec<(AgentName, Books)> {
         let kept = self.shared.ledger.read().unwrap_or_else(PoisonError::into_inner).kept.clone();
@@ -55,7 +55,7 @@ impl Fleet {
 }
 
 impl Root {
-    /// Returns the usage in a scope, as far as the root has been told of it.
+    /// Returns the usage of an account, or of all agents, and the state of the caps on it, by the root's index.
     fn together(&mut self, scope: Scope) -> Together {
         let now = clock::now();
         if !self.tallies.is_of(now) {
@@ -65,7 +65,7 @@ impl Root {
         self.shared.together_with(self.tallies.used(&scope), scope, now)
     }
 
-    /// Checks the caps after an agent's usage on an account has grown.
+    /// Checks the shared caps after an agent's usage on an account has grown: warns, or closes accounts.
     pub(super) async fn spent(
         &mut self,
         agent: &AgentName,
@@ -94,7 +94,7 @@ impl Root {
         Ok(())
     }
 
-    /// Checks caps at a start: those reached without being recorded, and those that are lower now.
+    /// Checks the shared caps at a start: they may have been reached without a record, or be lower now.
     pub(super) async fn look_at_the_books(&mut self) -> Result<(), CommitError> {
         let mut looked_at = BTreeSet::new();
         for it in self.shared.published() {
@@ -123,7 +123,7 @@ impl Root {
         Ok(())
     }
 
-    /// Closes the accounts of a scope, with one alert.
+    /// Closes the account, or all accounts, on which a shared cap is reached, with one alert.
     async fn close(
         &mut self,
         agent: &AgentName,
@@ -163,8 +163,8 @@ impl Root {
         Ok(())
     }
 
-    /// Waives the reached caps for a person: they apply again at their next multiple. With the fleet's caps, the
-    /// other accounts that those had closed are opened, too.
+    /// Waives the reached shared caps for a person: they apply again at their next multiple. If caps of the whole fleet
+    /// are among them, the other accounts that those had closed are opened, too.
     pub(super) async fn go_on(&mut self, account: &AccountName, by: &Actor) -> Result<(), CommitError> {
         for scope in [Some(account.clone()), None] {
             let now = clock::now();

@@ -1,4 +1,4 @@
-//! The start: from the journal to running supervisors.
+//! The start of a fleet: reads the journal, ends processes that an earlier herder left, and starts the supervisors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, RwLock};
@@ -32,32 +32,33 @@ use crate::runtime::ProcessTrees;
 use crate::runtime::orphans::{self, Bereft, Remains};
 use crate::tools::Grants;
 
-/// Settings of a fleet.
+/// The settings with which a fleet is started.
 #[derive(Debug)]
 pub struct Settings {
-    /// The journal.
+    /// The opened journal that the fleet is read from and writes to.
     pub journal: Journal,
-    /// Configured limits.
+    /// The configured limits.
     pub policy: Policy,
-    /// Networks that posts go to.
+    /// Names of the networks that posts go to.
     pub networks: Vec<NetworkName>,
-    /// Webhooks that events go to.
+    /// The webhooks that events go to.
     pub listeners: Vec<Listener>,
-    /// Service for process trees.
+    /// The service that starts and ends process trees.
     pub trees: ProcessTrees,
-    /// Agents in the configuration.
+    /// The agents in the configuration file.
     pub agents: Vec<AgentSpec>,
     /// Environment variables that no agent gets, whatever its configuration says: herder's own secrets.
     pub withheld: BTreeSet<String>,
-    /// The right to herder's tools, given to every session, if they are served.
+    /// The grants for herder's tools, which every session gets; `None` if they are not served.
     pub tools: Option<Grants>,
-    /// Removes secrets from files written to workspaces, and learns secrets that are read while herder runs.
+    /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub redactor: Redactor,
-    /// The evaluator, if a program is asked.
+    /// The evaluator; `None` if no program is asked.
     pub evaluator: Option<Evaluator>,
-    /// Number of consecutive failed attempts after which the other networks are told of one that stays down.
+    /// Number of consecutive failed attempts to connect after which the other networks are told of a network that stays
+    /// down.
     pub attempts: u32,
-    /// Hooks for tests.
+    /// Hooks for tests; none in normal operation.
     pub fault: FaultInjection,
 }
 
@@ -70,36 +71,36 @@ pub enum StartError {
     /// The journal cannot be written.
     #[error("the journal cannot be written: {0}")]
     Commit(#[from] CommitError),
-    /// The reading task died.
+    /// The task that reads the journal died.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
-    /// herder was asked to end.
+    /// herder was asked to end before the start was complete.
     #[error("the start was cut short, with {left} processes of an earlier herder left")]
     CutShort {
-        /// Processes of an earlier herder that could not be ended.
+        /// Number of processes of an earlier herder that could not be ended.
         left: usize,
     },
 }
 
-/// The journal's state of the fleet.
+/// The state of the fleet and of its agents, as read from the journal.
 struct Recalled {
     fleet: FleetState,
     rev: u64,
     agents: BTreeMap<AgentName, (Arc<Agent>, u64)>,
-    /// Agents whose stream cannot be read, and why.
+    /// Agents whose stream cannot be read, each with the reason.
     unreadable: BTreeMap<AgentName, String>,
-    /// Orders to stop all agents that were not completed.
+    /// Orders to stop all agents that an earlier herder did not complete.
     stops: Vec<Unfinished>,
-    /// Replies that were not given, by their notes' keys.
+    /// Replies that an earlier herder did not give, by the keys of their memos.
     ungiven: Vec<(String, Option<owing::Owing>)>,
 }
 
-/// Signals that end a start early.
+/// Signals by which a start can be ended early.
 #[derive(Debug, Clone, Default)]
 pub struct CutShort {
     /// Cancelled when herder is to end.
     pub asked: CancellationToken,
-    /// Time, from then on, after which processes of an earlier herder that are being ended are killed.
+    /// Time after `asked` was cancelled, after which processes of an earlier herder that are being ended are killed.
     pub patience: Duration,
     /// Cancelled by the start itself when it begins to check `asked` at safe places and must not be dropped any more.
     pub begun: CancellationToken,
@@ -290,9 +291,8 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable, stops, ungiven })
 }
 
-/// Lets agents whose last entries the disk has lost continue without them, and tells people. Their streams continue
-/// after the lost entries, so that the next start does not report them again, also for removed agents that may be
-/// added again.
+/// Lets agents whose last entries the disk has lost continue without them. A snapshot is stored after the lost entries,
+/// so that the next start does not report them again, also for removed agents that may be added again.
 async fn bury_losses(
     shared: &Arc<Shared>,
     known: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
@@ -314,7 +314,8 @@ async fn bury_losses(
     Ok(())
 }
 
-/// Ends processes that a killed herder left, before anything starts in those workspaces. Returns the result by agent.
+/// Ends processes that a killed herder left, before anything starts in the agents' workspaces. Returns the result by
+/// agent.
 async fn end_orphans(
     shared: &Arc<Shared>,
     recalled: &Recalled,

@@ -31,27 +31,28 @@ use crate::core::notice::{Halt, Notice, Refusal};
 use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
 use crate::outbox::Target;
 
-/// Prefix of the notes about orders that are not completed; a random number follows. A further slash and an agent's
-/// name make the note of that agent: it has decided its stop ([`STOPPED`]), or could not be asked ([`LEFT`]).
+/// Prefix of the keys of memos about `stop-all` orders that are not completed; a random number follows. A further slash
+/// and an agent's name make the key of that agent's memo: [`STOPPED`] or [`LEFT`].
 const PREFIX: &str = "stop-all/";
 
-/// Note of an agent whose stop is recorded.
+/// Value of the memo of an agent whose stop is recorded.
 const STOPPED: &str = "true";
 
-/// Note of an agent that takes no input before the next start. Each has its own note, as there may be many.
+/// Value of the memo of an agent that could not be asked and takes no input before the next start. Each agent has its
+/// own memo, as there may be many.
 const LEFT: &str = "false";
 
-/// Maximum wait for processes that are being ended before they are counted, and the interval of the checks.
+/// Maximum wait for processes that are being ended before they are counted.
 const LEAVING: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Addition to twice the grace before the reply reports what is left.
+/// Time added to twice the grace before the reply to `stop-all` reports what is left.
 const SLACK: Duration = Duration::from_secs(15);
 
-/// A `stop-all` that is on disk and being carried out.
+/// A `stop-all` order that is on disk and being carried out.
 #[derive(Debug)]
 pub struct StoppingAll {
-    /// Number of agents.
+    /// Number of agents that are stopped.
     pub agents: usize,
     done: oneshot::Receiver<Result<Notice, Refusal>>,
 }
@@ -66,15 +67,15 @@ impl StoppingAll {
     }
 }
 
-/// The order as it is on disk.
+/// A `stop-all` order as it is on disk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Order {
     asked: Asked,
-    /// Number of agents when it was given.
+    /// Number of agents when the order was given.
     agents: u32,
-    /// True if every agent's stop is recorded, except for those noted as left.
+    /// True if the stop of every agent is recorded, except for those whose memo says [`LEFT`].
     decided: bool,
-    /// True if the reply was given.
+    /// True if the reply to `stop-all` was given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     answered: bool,
 }
@@ -86,18 +87,18 @@ impl Order {
     }
 }
 
-/// An order that is not completed.
+/// A `stop-all` order that is not completed.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     key: String,
     order: Order,
-    /// True if an earlier herder was given it.
+    /// True if an earlier herder was given the order.
     belated: bool,
-    /// Agents that have decided their stop.
+    /// Agents whose stop is recorded.
     stopped: BTreeSet<AgentName>,
-    /// Agents that could not be asked.
+    /// Agents that could not be asked to stop.
     left: BTreeSet<AgentName>,
-    /// Agents that were asked ahead of everything else, with the receivers of their answers.
+    /// Agents that decide their stop ahead of everything else, with the receivers of their answers.
     ahead: BTreeMap<AgentName, oneshot::Receiver<Answer>>,
 }
 
@@ -107,12 +108,13 @@ impl Unfinished {
         Self { key, order, belated: false, stopped, left, ahead: BTreeMap::new() }
     }
 
-    /// Returns true if an agent's stop may not be recorded.
+    /// Returns true if the stop of this agent may not be recorded yet.
     fn concerns(&self, agent: &AgentName) -> bool {
         (!self.order.decided || self.left.contains(agent)) && !self.stopped.contains(agent)
     }
 
-    /// Returns the request for an agent to decide ahead of everything else, if its stop may not be recorded.
+    /// Returns the request by which an agent decides its stop ahead of everything else; `None` if its stop is recorded
+    /// already.
     pub(super) fn request(&mut self, agent: &AgentName) -> Option<Request> {
         if !self.concerns(agent) {
             return None;
@@ -123,7 +125,7 @@ impl Unfinished {
     }
 }
 
-/// Returns the orders that are not completed. Blocks.
+/// Returns the `stop-all` orders that are not completed. Blocks.
 pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError> {
     let mut all: Vec<Unfinished> = Vec::new();
     for (key, value) in journal.memos(PREFIX)? {
@@ -143,7 +145,8 @@ pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError
     Ok(all)
 }
 
-/// Returns one agent's part of the order, and the receiver of its answer. The audit record is one for all agents.
+/// Returns the request for one agent's part of the order, and the receiver of the answer. There is one audit record for
+/// all agents.
 fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Receiver<Answer>) {
     let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
     let (ticket, decided) = oneshot::channel();
@@ -151,7 +154,7 @@ fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Recei
     (Request { control: Control::Stop, asked, audited: false, noted: Some(noted), ticket }, decided)
 }
 
-/// Returns the note of an agent.
+/// Returns the memo of an agent for an order; `None` as the value removes it.
 fn of_agent(key: &str, agent: &AgentName, value: Option<&str>) -> Memo {
     Memo { key: format!("{key}/{agent}"), value: value.map(str::to_owned) }
 }
@@ -165,9 +168,9 @@ fn memo(key: &str, order: Option<&Order>) -> Result<Memo, Refusal> {
 /// The result of `resume-all`.
 #[derive(Debug)]
 pub struct Resumed {
-    /// Agents that continue.
+    /// Names of the agents that continue.
     pub agents: Vec<AgentName>,
-    /// Agents that stay halted, and why.
+    /// Agents that stay halted, each with the reason.
     pub others: Vec<(AgentName, Halt)>,
 }
 
@@ -196,7 +199,7 @@ impl Fleet {
         Ok(Resumed { agents, others: others.into_iter().filter_map(stays).collect() })
     }
 
-    /// Returns true if an agent decides to continue. The audit record is one for all agents.
+    /// Asks an agent to continue after `stop-all`; returns true if it does. There is one audit record for all agents.
     async fn lets_on(&self, agent: &AgentName, asked: Asked) -> bool {
         let Some(handle) = self.shared.handle(agent) else { return false };
         let (ticket, decided) = oneshot::channel();
@@ -204,8 +207,8 @@ impl Fleet {
         handle.requests.send(Box::new(request)).await.is_ok() && matches!(decided.await, Ok(Ok(_)))
     }
 
-    /// Stops every agent now. When this resolves, the order is on disk and will be completed whatever becomes of this
-    /// herder; the reply is given when every process tree is verified.
+    /// Stops every agent now. When this resolves, the order is on disk and will be completed even if this herder is
+    /// killed; the reply is given when every process tree is verified.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -226,8 +229,8 @@ impl Fleet {
         Ok(StoppingAll { agents: count, done: self.carry_out(Unfinished::new(key, order), agents) })
     }
 
-    /// Completes an order that an earlier herder was given. Its reply is posted, because the caller waits no more;
-    /// for a shell it is posted in the control channels.
+    /// Completes a `stop-all` order that an earlier herder was given. Its reply is posted, because the caller waits no
+    /// more; for a shell it is posted in the control channels.
     pub(super) fn finish(&self, mut unfinished: Unfinished, agents: Vec<AgentName>) {
         let by = &unfinished.order.asked.audit.by.name;
         info!(by, "all agents were to be stopped when herder ended; that is brought to its end");
@@ -237,7 +240,7 @@ impl Fleet {
         drop(self.carry_out(unfinished, agents));
     }
 
-    /// Carries an order out, whether or not the caller waits for it.
+    /// Carries out a `stop-all` order in the background, whether or not the caller waits for it.
     fn carry_out(
         &self,
         unfinished: Unfinished,
@@ -287,7 +290,8 @@ impl Fleet {
         Ok(reply)
     }
 
-    /// Makes every agent decide its stop that may not have it recorded, and notes those that could not be asked.
+    /// Asks every agent to decide its stop whose stop may not be recorded, and stores a memo for those that could not
+    /// be asked.
     async fn all_decide(&self, unfinished: &mut Unfinished, agents: &[AgentName]) -> Result<(), Refusal> {
         let mut ahead = std::mem::take(&mut unfinished.ahead);
         let Unfinished { key, order, stopped, .. } = &*unfinished;
@@ -312,7 +316,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Makes an agent decide its stop; `ahead`: it was asked before. Returns true if the stop is recorded.
+    /// Asks an agent to decide its stop; `ahead`: the receiver of its answer if it was asked before. Returns true if
+    /// the stop is recorded.
     async fn decides(
         &self,
         key: &str,
@@ -339,9 +344,8 @@ impl Fleet {
         }
     }
 
-    /// Counts the processes that are left after those that are ending have had their time; evaluations of the stopped
-    /// agents end as well, without a report of their last process. The rest is killed from here, which neither a
-    /// hanging driver nor any supervisor of a removed agent would do. Agents that were resumed since are left alone
+    /// Counts the processes of stopped agents that are left. Those that are ending get some time, the rest is killed
+    /// from here, since a driver may hang or an agent have no supervisor. Agents that were resumed since are left alone
     /// and not counted.
     async fn processes_left(&self, agents: &[AgentName]) -> usize {
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
@@ -359,7 +363,7 @@ impl Fleet {
         self.left_of_stopped().await
     }
 
-    /// Returns the number of processes that belong to no agent at work.
+    /// Returns the number of living processes of agents that are not at work.
     async fn left_of_stopped(&self) -> usize {
         let id = self.shared.journal.id();
         let at_work = || {
@@ -369,14 +373,14 @@ impl Fleet {
         self.shared.trees.count_marked_but(&format!("{id}/"), at_work).await
     }
 
-    /// Returns true if an agent has been resumed; one whose supervisor is given up has not, whatever its last view
-    /// says.
+    /// Returns true if an agent has been resumed since and has a session; one whose supervisor is given up has not,
+    /// whatever its last view says.
     fn is_at_work(&self, view: &View) -> bool {
         matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. })
             && !self.is_deserted(&view.name)
     }
 
-    /// Kills the processes of an agent as long as it is stopped.
+    /// Kills the processes of an agent, unless it is resumed meanwhile.
     async fn kill_what_is_left(&self, agent: &AgentName) {
         let let_on = async {
             // An agent without a supervisor cannot be resumed.

@@ -49,24 +49,26 @@ use crate::runtime::orphans::Remains;
 use keeping::Keeping;
 use supervisor::{Risen, Supervisor};
 
-/// Capacity for people's requests; a group of people cannot type more than this while one batch is committed.
+/// Capacity of a supervisor's queue for people's commands; a group of people cannot type more than this while one batch
+/// is committed.
 pub(super) const REQUESTS_CAPACITY: usize = 256;
 
-/// Capacity for ticks and news of accounts: at most one tick and a few news are under way at once.
+/// Capacity of a supervisor's queue for ticks and messages about accounts: at most one tick and a few messages are
+/// under way at once.
 pub(super) const NOTES_CAPACITY: usize = 32;
 
 /// A command on its way to a supervisor.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// The command.
+    /// The command itself.
     pub(super) control: Control,
-    /// The author, and the destination of the reply.
+    /// The command's author, and the destination of its reply.
     pub(super) asked: Asked,
-    /// True if it has an audit record of its own (`stop-all` has one for all agents).
+    /// True if the command gets an audit record of its own (`stop-all` has one for all agents).
     pub(super) audited: bool,
-    /// Note to store in the same transaction, if it is accepted.
+    /// Memo to store in the same transaction, if the command is accepted.
     pub(super) noted: Option<Memo>,
-    /// Resolved when the decision is on disk.
+    /// Receives the reply when the decision is on disk.
     pub(super) ticket: oneshot::Sender<Answer>,
 }
 
@@ -74,19 +76,19 @@ pub(super) struct Request {
 #[derive(Debug)]
 pub(super) struct Ahead(pub(super) Vec<Request>);
 
-/// The result of a command.
+/// The reply to a command, or the refusal.
 pub(super) type Answer = Result<Notice, Refusal>;
 
-/// A message of the root or the timer to a supervisor.
+/// A message of another part of herder to a supervisor.
 #[derive(Debug)]
 pub(super) enum Note {
-    /// An input for the core.
+    /// An input for the core to decide.
     Input(Box<Input>),
-    /// A message of a session's tool server.
+    /// A message of the session's tool server.
     Tools(Box<FromTools>),
     /// A question that the agent asks people with a tool.
     Question(Box<Question>),
-    /// herder goes down: end the process tree, decide nothing more.
+    /// herder goes down: end the process tree, and decide nothing more.
     Drain,
 }
 
@@ -95,15 +97,15 @@ pub(super) enum Note {
 pub(super) struct Question {
     pub(super) session: SessionId,
     pub(super) inquiry: Inquiry,
-    /// Resolved when the question is on disk.
+    /// Receives the question's number when the question is on disk.
     pub(super) ticket: oneshot::Sender<Result<AskId, Refusal>>,
 }
 
-/// The two queues into a supervisor; people's requests overtake notes.
+/// The two queues into a supervisor: people's commands, which come first, and messages.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// Boxed, as are the notes' contents, because a channel reserves room for a block of values and most supervisors
-    /// are idle.
+    /// Commands of people. Boxed, as are the messages' contents, because a channel reserves room for a block of values
+    /// and most supervisors are idle.
     pub(super) requests: mpsc::Receiver<Box<Request>>,
     pub(super) notes: mpsc::Receiver<Note>,
 }
@@ -111,11 +113,11 @@ pub(super) struct Mailbox {
 /// Reason why a supervisor's loop ended.
 #[derive(Debug)]
 enum End {
-    /// The agent was removed.
+    /// The agent was removed, and its session has ended.
     Retired,
-    /// herder goes down.
+    /// herder shuts down.
     Drained,
-    /// The journal cannot be written.
+    /// The journal cannot be written, for this reason.
     Storage(CommitError),
 }
 
@@ -208,7 +210,7 @@ pub(super) async fn supervise(
 }
 
 /// Returns a supervisor's first inputs after herder's start. A stop that was under way when an earlier herder was
-/// killed is over now, and the number of processes ended at the start belongs to its outcome.
+/// killed is over now, and the number of its processes ended at the start belongs to its outcome.
 fn cut_short(agent: &Agent, remains: Remains) -> Vec<Input> {
     let Remains { ended, survivors } = remains;
     match agent.phase {
@@ -228,7 +230,7 @@ fn cut_short(agent: &Agent, remains: Remains) -> Vec<Input> {
     }
 }
 
-/// Returns a supervisor's first inputs: what its last session left, then that it came up.
+/// Returns a supervisor's first inputs: processes that its last session left, if any, then `how` it came up.
 fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<Input> {
     if survivors.is_empty() {
         return vec![how];
@@ -240,7 +242,7 @@ fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<I
     vec![ended, how]
 }
 
-/// Reads the agent's state from the journal.
+/// Reads an agent's state from the journal, with its revision.
 pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Arc<Agent>, u64), String> {
     let stream = Stream::Agent(name.clone());
     match shared.journal.reading(move |journal| journal.load_whole::<Agent>(&stream)).await {
@@ -250,8 +252,8 @@ pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Ar
     }
 }
 
-/// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Returns the
-/// processes that are left.
+/// Ends a session without a decision of the core: after a panic, or when nothing can be recorded any more. Returns the
+/// ids of the processes that are left.
 async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Session>>) -> Vec<u32> {
     let Some(session) = session else { return Vec::new() };
     let survivors = session.end(shared, |_| {}).await;
@@ -261,7 +263,7 @@ async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Sess
     survivors
 }
 
-/// Returns the message of a panic.
+/// Returns the message that a panic was raised with.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()

@@ -15,11 +15,11 @@ use crate::clock;
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 
-/// Maximum sleep: the longest delay of a countdown after the machine was suspended, and of noticing that the clock
-/// was set.
+/// Maximum sleep of the timer: the longest delay of a countdown after the machine was suspended, and of noticing that
+/// the clock was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
-/// The fleet's countdowns.
+/// The countdowns of all agents, in one timer.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     armed: Mutex<Armed>,
@@ -50,7 +50,7 @@ impl Timers {
         }
     }
 
-    /// Calls `due` for every agent whose countdown ends, and `set` when the wall clock was set, for ever.
+    /// Calls `due` for every agent whose countdown ends, and `set` when the wall clock was set; never returns.
     pub(super) async fn run(&self, due: impl Fn(&AgentName), set: impl Fn()) {
         let mut offset = clock::Offset::read();
         loop {
@@ -68,7 +68,7 @@ impl Timers {
         }
     }
 
-    /// Calls `due` for all ended countdowns; returns the time until the next one.
+    /// Calls `due` for all ended countdowns; returns the time until the next one ends, if there is any.
     fn ring(&self, due: &impl Fn(&AgentName)) -> Option<Duration> {
         loop {
             let now = clock::now();

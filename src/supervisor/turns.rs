@@ -21,14 +21,14 @@ use crate::core::policy::Policy;
 use crate::core::promotion::{Gate, Hold, Promotion, Standing};
 use crate::core::time::Timestamp;
 
-/// Maximum sleep: the longest delay of a gate's opening after the machine was suspended.
+/// Maximum sleep: the longest delay of a closed account's probe after the machine was suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
-/// Places at work; see the module.
+/// The assignment of places to agents ([`Promotion`]) behind a lock.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     promotion: Mutex<Promotion>,
-    /// Notified when the time of the next probe has changed.
+    /// Notified when the time of the next probe of an account has changed.
     moved: Notify,
 }
 
@@ -43,17 +43,17 @@ impl Turns {
         self.promotion.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the reason why the agent does not start, if it waits.
+    /// Returns the reason why the agent waits with its work; `None` if it does not wait.
     pub(super) fn hold(&self, agent: &AgentName) -> Option<Hold> {
         self.lock().hold(agent, clock::now())
     }
 
-    /// Returns the reason if an account is closed for an agent.
+    /// Returns the reason why an agent may not use an account now; `None` if the account is open to it.
     pub(super) fn closed(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Option<Hold> {
         self.lock().closed(agent, account, now)
     }
 
-    /// Returns the time since which an account has been closed or probed.
+    /// Returns the time since which an account has been closed, also while it is probed; `None` if it is open.
     pub(super) fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
         self.lock().closed_since(account)
     }
@@ -75,7 +75,7 @@ impl Turns {
         self.lock().begin(agent, account, since, keeps, now).err()
     }
 
-    /// Records the state of an agent before places are given.
+    /// Records the state of an agent at a start, before places are given.
     pub(super) fn enter(&self, agent: &AgentName, state: &Agent) {
         let account = super::root::account_of(state);
         self.lock().stands(agent, &account, state.standing(), clock::now());
@@ -87,27 +87,28 @@ impl Turns {
         self.lock().close(agent, account, category, clock::now())
     }
 
-    /// Moves all times after the wall clock was set.
+    /// Moves all recorded times by `by` milliseconds after the wall clock was set.
     pub(super) fn clock_set(&self, by: i64) {
         self.lock().clock_set(by);
     }
 
-    /// Records that the root knows what an agent has shown about an account or, for `None`, about any.
+    /// Records that the root knows of the closing by this agent of this account or, for `None`, of any.
     pub(super) fn heard(&self, agent: &AgentName, account: Option<&AccountName>) {
         self.lock().heard(agent, account);
     }
 
-    /// True if the agent is the one that probes an account.
+    /// Returns true if the agent probes the account with its session.
     pub(super) fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
         self.lock().probes(agent, account)
     }
 
-    /// Returns the time of the next probe without any news.
+    /// Returns the time at which places must be assigned again although no agent's state changed, because a probe
+    /// becomes possible; `None` if there is none.
     pub(super) fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
         self.lock().deadline(now)
     }
 
-    /// Resolves at `due`, or when that time may have changed.
+    /// Waits until `due`, or until that time may have changed; without `due` only for the latter.
     pub(super) async fn ring(&self, due: Option<Timestamp>) {
         let sleep = due.map_or(LONGEST_SLEEP, |due| due.since(clock::now()).min(LONGEST_SLEEP));
         tokio::select! {
@@ -122,7 +123,7 @@ fn limit(promotion: &mut Promotion, policy: &Policy) {
     promotion.limit(policy.max_active, policy.quota.probe_interval, policy.quota.quiet.clone());
 }
 
-/// Gives back the agent's place when its supervisor ends, in whichever way.
+/// Guard that gives back the agent's place when its supervisor ends, in whichever way.
 pub(super) struct Leaving {
     pub(super) agent: AgentName,
     pub(super) shared: Arc<Shared>,
@@ -136,7 +137,7 @@ impl Drop for Leaving {
 }
 
 impl Shared {
-    /// Records the state of an agent, and tells the agents that get a place because of it.
+    /// Records the state of an agent, and lets the agents start that get a place because of it.
     pub(super) fn stands(&self, agent: &AgentName, account: &AccountName, standing: Standing) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
@@ -146,7 +147,7 @@ impl Shared {
         }
     }
 
-    /// Replaces the gates.
+    /// Replaces the stored states of closed accounts, and lets agents start that may because of it.
     pub(super) fn set_gates(&self, gates: BTreeMap<AccountName, Gate>) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
@@ -169,7 +170,7 @@ impl Shared {
         self.let_on(promotion, before, now);
     }
 
-    /// Gives places that are free because time has passed.
+    /// Assigns places that have become free because time has passed, and lets those agents start.
     pub(super) fn promote(&self) {
         let now = clock::now();
         let promotion = self.turns.lock();

@@ -12,23 +12,23 @@ use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::notice::Refusal;
 use crate::core::work::TaskReport;
 
-/// A whisper on its way to the agent.
+/// A whisper that is on its way to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// Its number.
+    /// Number of the whisper.
     pub whisper: WorkId,
-    /// Its text in the agent's form.
+    /// Text for the agent, with a keyword in brackets before it.
     pub text: String,
 }
 
-/// A message of the tool server to a supervisor.
+/// A message of the session's tool server to the agent's supervisor.
 #[derive(Debug)]
 pub(super) enum FromTools {
-    /// A call is about to return; the reply lists the whispers for its result.
+    /// A tool call is about to return; the reply lists the whispers to deliver with its result.
     Collect { session: SessionId, ticket: oneshot::Sender<Vec<Offered>> },
-    /// The agent has received these whispers.
+    /// The agent has received these whispers with the result of a tool call.
     Taken { session: SessionId, whispers: Vec<WorkId> },
-    /// The call failed: these whispers, and those that waited for its result, need another way.
+    /// The tool call failed: these whispers, and those that waited for its result, must be delivered in another way.
     Returned { session: SessionId, whispers: Vec<WorkId> },
     /// The agent reports on its task.
     Report { session: SessionId, report: TaskReport, ticket: oneshot::Sender<Result<(), Refusal>> },
@@ -41,8 +41,8 @@ impl Fleet {
         self.shared.tools.as_ref().map_or(0, |tools| tools.calls(agent))
     }
 
-    /// Returns the whispers for the result of a tool call. They are on their way until [`Fleet::whispers_taken`] or
-    /// [`Fleet::whispers_returned`].
+    /// Returns the whispers to deliver with the result of a tool call. They count as under way until
+    /// [`Fleet::whispers_taken`] or [`Fleet::whispers_returned`].
     pub async fn whispers_for(&self, agent: &AgentName, session: SessionId) -> Vec<Offered> {
         let (ticket, offered) = oneshot::channel();
         tell(&self.shared, agent, FromTools::Collect { session, ticket });
@@ -54,7 +54,7 @@ impl Fleet {
         tell(&self.shared, agent, FromTools::Taken { session, whispers });
     }
 
-    /// Records that the call failed and its whispers were not delivered.
+    /// Records that a tool call failed, so that its whispers were not delivered.
     pub fn whispers_returned(&self, agent: &AgentName, session: SessionId, whispers: Vec<WorkId>) {
         tell(&self.shared, agent, FromTools::Returned { session, whispers });
     }

@@ -19,36 +19,37 @@ use crate::core::id::{AgentName, SessionId};
 use crate::runtime::environment::MARKER;
 use crate::runtime::process::look;
 
-/// Name of the folder of the socket and the keys, in the data folder.
+/// Name of the folder in herder's data folder that contains the tools' socket and the sessions' key files.
 pub const FOLDER: &str = "tools";
 
-/// Name of the socket in it.
+/// Name of the socket to which agents' tool servers connect, in `FOLDER`.
 pub const SOCKET: &str = "tools.sock";
 
-/// Number of random bytes in a token.
+/// Number of random bytes in a session's secret token.
 const TOKEN_BYTES: usize = 32;
 
-/// Maximum number of concurrent calls per session: a model that calls tools in parallel stays below it.
+/// Maximum number of concurrent tool calls per session: a model that calls tools in parallel stays below it.
 const CALLS_MAX: usize = 4;
 
-/// The way in which a session's CLI reaches the tools.
+/// Data by which a session's CLI starts its tool server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// The program to start as the tool server, with the one argument `mcp`.
+    /// Path of the program that the CLI starts as the tool server, with the one argument `mcp`.
     pub program: PathBuf,
-    /// The file with the session's key, for [`super::VARIABLE`].
+    /// Path of the session's key file, which the tool server finds by the variable [`super::VARIABLE`].
     pub file: PathBuf,
 }
 
 impl Access {
-    /// Returns the environment of the tool server: the path of its key, and the marker of its processes.
+    /// Returns the environment variables of the tool server: the path of the session's key file, and the marker of the
+    /// session's processes.
     #[must_use]
     pub fn environment(&self, marker: &str) -> [(&'static str, String); 2] {
         [(super::VARIABLE, self.file.display().to_string()), (MARKER, marker.to_owned())]
     }
 }
 
-/// The permissions given to sessions. Cheap to clone.
+/// Registry of the running sessions that may call tools, with their secret tokens. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Grants(Arc<Inner>);
 
@@ -66,17 +67,17 @@ struct Open {
     calls: Arc<Calls>,
 }
 
-/// The open calls of one session.
+/// Counts and signals of one session's tool calls in progress.
 #[derive(Debug, Default)]
 struct Calls {
     open: AtomicUsize,
-    /// Wakes waiting calls because there is something to tell the agent.
+    /// Wakes calls that wait, because a whisper for the agent can go with their answer.
     wake: watch::Sender<()>,
-    /// Number of calls that wait for a person.
+    /// Number of calls in progress that wait for a person's answer.
     asking: watch::Sender<usize>,
 }
 
-/// A session's permission to call tools. Its drop, with the session, revokes it completely.
+/// A session's permission to call tools. Its drop, at the end of the session, revokes the permission.
 #[derive(Debug)]
 pub struct Pass {
     grants: Grants,
@@ -86,31 +87,31 @@ pub struct Pass {
     calls: Arc<Calls>,
 }
 
-/// An admitted call. The session has an open call until this is dropped.
+/// A tool call that was admitted. It counts as a call in progress until this is dropped.
 #[derive(Debug)]
 pub struct Admitted {
     calls: Arc<Calls>,
     wake: watch::Receiver<()>,
 }
 
-/// Marks a call as waiting for a person until dropped.
+/// Counts a tool call as waiting for a person's answer until this is dropped.
 #[derive(Debug)]
 pub struct Waits(Arc<Calls>);
 
-/// The reason why a call is not admitted.
+/// The reason why a tool call is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
-    /// The session does not exist, or the token is not its own.
+    /// The session is over, or the token is not the one of that session.
     #[error("this session of the agent is over, or this is not its key")]
     Token,
-    /// The session has too many open calls.
+    /// The session has `CALLS_MAX` calls in progress already.
     #[error("too many calls at once: wait for the answers of {CALLS_MAX} before the next one")]
     TooMany,
 }
 
 impl Grants {
-    /// Creates the registry, with keys in a folder of `data_dir` for tool servers that run `program`. Keys of an
-    /// earlier herder are deleted.
+    /// Creates an empty registry, whose key files are in a folder of `data_dir` and whose tool servers run `program`.
+    /// Key files of an earlier herder are deleted.
     ///
     /// # Errors
     /// The folder cannot be created or read.
@@ -126,13 +127,13 @@ impl Grants {
         Ok(Self(Arc::new(Inner { program, folder, open: Mutex::default() })))
     }
 
-    /// Returns the path of herder's socket.
+    /// Returns the path of the socket to which tool servers connect.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.0.folder.join(SOCKET)
     }
 
-    /// Issues the permission of one session.
+    /// Permits a new session to call tools: creates a token and writes it to the agent's key file.
     ///
     /// # Errors
     /// The system has no randomness, or the file cannot be written.
@@ -153,7 +154,7 @@ impl Grants {
         Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file, calls })
     }
 
-    /// Admits a call if the token is the session's.
+    /// Admits a tool call if `token` is the one of that session and the session has not too many calls in progress.
     ///
     /// # Errors
     /// The reason why it is not admitted.
@@ -168,7 +169,7 @@ impl Grants {
         Ok(Admitted { calls: Arc::clone(&known.calls), wake: known.calls.wake.subscribe() })
     }
 
-    /// Number of open calls of an agent's session.
+    /// Returns the number of tool calls in progress of an agent's session.
     #[must_use]
     pub fn calls(&self, agent: &AgentName) -> usize {
         self.open().get(agent).map_or(0, |known| known.calls.open.load(Ordering::Acquire))
@@ -180,13 +181,13 @@ impl Grants {
 }
 
 impl Pass {
-    /// Returns the way in which the session's CLI reaches the tools.
+    /// Returns the data by which the session's CLI starts its tool server.
     #[must_use]
     pub fn access(&self) -> Access {
         Access { program: self.grants.0.program.clone(), file: self.file.clone() }
     }
 
-    /// Returns true if a call waits for its answer, and wakes it so that its answer can carry a whisper.
+    /// Returns true if a tool call of the session is in progress, and wakes it, so that its answer can carry a whisper.
     #[must_use]
     pub fn call_is_open(&self) -> bool {
         let open = self.calls.open.load(Ordering::Acquire) > 0;
@@ -196,8 +197,8 @@ impl Pass {
         open
     }
 
-    /// Returns a watch of the number of calls that wait for a person. The agent does not wait for an open question
-    /// without such a call.
+    /// Returns a watch of the number of calls that wait for a person's answer. While it is zero, the agent itself does
+    /// not wait, even if a question is open.
     #[must_use]
     pub fn asking(&self) -> watch::Receiver<usize> {
         self.calls.asking.subscribe()
@@ -220,14 +221,14 @@ impl Drop for Pass {
 }
 
 impl Admitted {
-    /// Marks the call as waiting for a person.
+    /// Counts the call as waiting for a person's answer until the returned value is dropped.
     #[must_use]
     pub fn waits(&self) -> Waits {
         self.calls.asking.send_modify(|asking| *asking += 1);
         Waits(Arc::clone(&self.calls))
     }
 
-    /// Waits until there is something to tell the agent, so that a waiting call can return early.
+    /// Waits until a whisper for the agent arrives or the session ends, so that a waiting call can return early.
     pub async fn woken(&mut self) {
         if self.wake.changed().await.is_err() {
             std::future::pending().await
@@ -247,16 +248,16 @@ impl Drop for Admitted {
     }
 }
 
-/// Returns true if two tokens are equal; the duration does not reveal where they differ.
+/// Returns true if two tokens are equal; the time that this takes does not reveal where they differ.
 fn same(known: &str, given: &str) -> bool {
     let differ = known.bytes().zip(given.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     known.len() == given.len() && std::hint::black_box(differ) == 0
 }
 
-/// Returns true if process `pid` is `ancestor` or its descendant; false if it is gone.
+/// Returns true if process `pid` is `ancestor` or one of its descendants; false if the process is gone.
 #[must_use]
 pub fn is_below(pid: u32, ancestor: u32) -> bool {
-    /// Maximum depth of a process tree; parents could change during the walk.
+    /// Maximum number of ancestors that are followed, because parents could change during the walk.
     const DEPTH_MAX: usize = 1000;
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {

@@ -28,33 +28,33 @@ use crate::outbox::{Redactor, Target};
 use crate::runtime::text::{bounded, one_line};
 use crate::supervisor::Fleet;
 
-/// Maximum time until herder is in a channel that an agent joins.
+/// Maximum time for herder to join a channel when an agent's tool call asks for it.
 const JOIN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Maximum number of joins and parts, and of task reports, per agent and minute: far above any useful number.
 const ACTS_PER_MINUTE: usize = 10;
 
-/// Maximum number of a channel's members that are listed.
+/// Maximum number of a channel's members that one tool call lists.
 const NAMED_MAX: usize = 200;
 
-/// The parts that a host needs.
+/// Services and settings that a `Host` needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The handle to the agents' supervisors.
+    /// The handle to the agents' supervisors, which record messages, questions and reports.
     pub fleet: Fleet,
     /// Recent lines, members and topics of the channels.
     pub rooms: Rooms,
-    /// The networks.
+    /// The networks with the channels that every agent has there.
     pub networks: Vec<places::Network>,
-    /// The wanted channels of herder, with their topics.
+    /// The channels that herder should be in, with their topics.
     pub channels: watch::Receiver<Vec<ChannelWanted>>,
     /// Redacts secrets in text that agents write and read.
     pub redactor: Redactor,
-    /// Limits on the number of messages.
+    /// The section `[tools]` of the configuration: limits on the number of messages.
     pub limits: config::Tools,
 }
 
-/// Carries out the agents' calls. Cheap to clone.
+/// Carries out the tool calls of agents in the running herder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Host(Arc<Inner>);
 
@@ -67,20 +67,20 @@ struct Inner {
     reports: Mutex<Rate>,
 }
 
-/// The origin of one call.
+/// The agent and session that make a tool call.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
-    /// The agent that calls.
+    /// Name of the agent that calls.
     pub agent: &'a AgentName,
-    /// The session of the call.
+    /// Number of the session that calls.
     pub session: SessionId,
 }
 
-/// The result for the model: success, or the reason of a refusal.
+/// The text that a tool call returns to the model: of a success, or of a refusal.
 type Told = Result<String, String>;
 
 impl Host {
-    /// Creates a host.
+    /// Creates a host without any calls counted yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let minute = Duration::from_secs(60);
@@ -99,7 +99,7 @@ impl Host {
         &self.0.setup.fleet
     }
 
-    /// Carries out a call.
+    /// Carries out a tool call of an agent and returns the text for its model.
     ///
     /// # Errors
     /// The reason of a refusal, for the model.
@@ -130,7 +130,8 @@ impl Host {
         }
     }
 
-    /// Returns a text of a call or of a channel without control characters and secrets, as it may be stored.
+    /// Returns a text from a tool call or a channel without control characters and secrets, fit to be stored and
+    /// posted.
     fn without_secrets(&self, text: &str) -> String {
         self.0.setup.redactor.redact(&clean(text)).into_owned()
     }
@@ -146,7 +147,7 @@ impl Host {
         places::meant(caller.agent, &self.places(caller.agent), channel, network)
     }
 
-    /// Checks that an agent can speak in a place now.
+    /// Checks that an agent can speak in a place now; the error is a sentence for the model.
     fn usable(&self, agent: &AgentName, place: &Place) -> Result<(), String> {
         if !place.extra {
             return Ok(());
@@ -229,14 +230,16 @@ impl Host {
         Ok(self.shown(&places, &[], after))
     }
 
-    /// Returns true if a whisper for the agent waits that would go with an answer.
+    /// Returns true if a whisper waits for the agent that this session was not started with: it goes with the answer to
+    /// a call.
     fn is_whispered_to(&self, caller: Caller<'_>) -> bool {
         let view = self.fleet().view(caller.agent);
         let mut waiting = view.iter().flat_map(|view| &view.agent.whispers);
         waiting.any(|whisper| whisper.prompted != Some(caller.session))
     }
 
-    /// Returns the last lines of several places, in order, each with its place.
+    /// Returns the last `limit` lines of several channels together that came after line number `after`, oldest first,
+    /// each with its channel.
     fn lines(&self, places: &[Place], after: u64, limit: usize) -> Vec<(Place, Line)> {
         let of = |place: &Place| {
             let lines = self.0.setup.rooms.lines(place, after, limit);
@@ -247,7 +250,7 @@ impl Host {
         lines.split_off(lines.len().saturating_sub(limit))
     }
 
-    /// Formats lines for the model; `after` is the last line that it knows.
+    /// Formats channel lines for the model; `after` is the number of the last line that the model has seen.
     fn shown(&self, places: &[Place], lines: &[(Place, Line)], after: u64) -> String {
         if lines.is_empty() && after == 0 {
             return format!("Nothing was said in {} since herder came up.", named(places));
@@ -402,27 +405,28 @@ impl Host {
     }
 }
 
-/// Counts a message against the rate limit.
+/// Counts a message against an agent's rate limit; the error tells the model how long to wait.
 fn take(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), String> {
     counted(rate, agent).map_err(|seconds| {
         format!("You have said as much as you may for now. Wait {seconds} s, and put more into one message.")
     })
 }
 
-/// Counts an action, which is normally done once, against the rate limit.
+/// Counts an action that is normally done once, such as a report, against an agent's rate limit; the error tells the
+/// model how long to wait.
 fn act(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), String> {
     counted(rate, agent).map_err(|seconds| {
         format!("You have called this as often as you may for now. Wait {seconds} s; once is enough.")
     })
 }
 
-/// Counts one use; the error is the number of seconds until there is room.
+/// Counts one use against an agent's rate limit; the error is the number of seconds until there is room.
 fn counted(rate: &Mutex<Rate>, agent: &AgentName) -> Result<(), u64> {
     let taken = rate.lock().unwrap_or_else(PoisonError::into_inner).take(agent, clock::now());
     taken.map_err(|wait| wait.as_secs().max(1))
 }
 
-/// Formats a time in UTC, for models.
+/// Formats a time in UTC, for text that a model reads.
 fn utc(at: Timestamp) -> String {
     let instant = jiff::Timestamp::from_millisecond(at.as_millis());
     instant.map_or_else(
@@ -431,14 +435,14 @@ fn utc(at: Timestamp) -> String {
     )
 }
 
-/// Formats places for a sentence.
+/// Lists channels with their networks inside a sentence for the model.
 fn named(places: &[Place]) -> String {
     let names: Vec<String> =
         places.iter().map(|place| format!("{} on {}", place.name, place.network)).collect();
     names.join(", ")
 }
 
-/// A call's arguments: untrusted input from a model.
+/// The arguments of a tool call: untrusted input from a model.
 #[derive(Debug, Clone, Copy)]
 struct Arguments<'a>(&'a Map<String, Value>);
 

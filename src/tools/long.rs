@@ -5,13 +5,14 @@ use std::io;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
-/// Name of the tool in the replacement of a call that is too long.
+/// Tool name in the call that replaces one whose line is too long; the server answers it with an error.
 pub(super) const TOO_LONG: &str = "too long";
 
-/// Maximum length of a call's id, in bytes as written.
+/// Maximum length of the `id` of a JSON-RPC request that is recovered from a line that is too long, in bytes.
 const ID_MAX: usize = 256;
 
-/// Copies lines. A call in a line of more than `most` bytes is replaced by one of [`TOO_LONG`] with the same id.
+/// Copies lines from `input` to `output`. A line of more than `most` bytes is replaced by a call of [`TOO_LONG`] with
+/// the same `id`.
 pub(super) async fn shortened(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -59,15 +60,15 @@ pub(super) async fn shortened(
     }
 }
 
-/// Scanner for the member `id` of an object that is too long to buffer.
+/// Searches the member `id` of a JSON object that is too long to be buffered, byte by byte.
 #[derive(Debug, Default)]
 struct Scan {
     depth: u32,
     in_text: bool,
     escaped: bool,
-    /// True after the member's name.
+    /// True between the `:` after a member's name and the end of its value.
     in_value: bool,
-    /// The beginning of the member's name.
+    /// Name of the present member of the object, cut after `ID_MAX` bytes.
     name: Vec<u8>,
     id: Vec<u8>,
 }
@@ -112,7 +113,7 @@ impl Scan {
         }
     }
 
-    /// Returns the id, if it is a number or a string, as a request's is.
+    /// Returns the `id` that was found, if it is a number or a string; else `None`.
     fn id(&self) -> Option<Value> {
         let id: Value = serde_json::from_slice(&self.id).ok()?;
         (id.is_number() || id.is_string()).then_some(id)

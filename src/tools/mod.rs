@@ -31,8 +31,9 @@ pub mod wire;
 pub use grants::{Access, Grants, Pass};
 pub use rooms::Rooms;
 
-/// The variable with the path of the file that `herder mcp` needs. The path is not a secret, the content is.
+/// Environment variable with the path of the session's key file, which `herder mcp` needs. The path is no secret, the
+/// content is.
 pub const VARIABLE: &str = "HERDER_TOOLS";
 
-/// The server's name in a CLI's configuration; a model sees it as part of the tools' names.
+/// Name of herder's MCP server in a CLI's configuration, which a model sees as part of the tools' names.
 pub const SERVER: &str = "herder";

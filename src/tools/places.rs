@@ -4,34 +4,35 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::spec::AgentSpec;
 use crate::outbox::Target;
 
-/// Maximum number of channels in an agent's list: herder joins each of them.
+/// Maximum number of channels in an agent's setting `channels`; herder joins each of them.
 pub const CHANNELS_MAX: usize = 20;
 
 /// The channels that every agent has on one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// The network's name.
+    /// The network's name in the configuration.
     pub name: NetworkName,
-    /// The name of its work channel, with `#`.
+    /// The name of the work channel on the network, with `#`.
     pub work: String,
-    /// True if channels are known by name and have to be joined; otherwise they are known by id.
+    /// True if the network knows channels by name and herder has to join them (IRC); false if by id (Discord).
     pub joins: bool,
 }
 
 /// A channel that an agent may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The network.
+    /// The network of the channel.
     pub network: NetworkName,
-    /// Its name there, which is also the key of its recorded lines.
+    /// The channel's name on the network, or its id; its recorded lines are found by it.
     pub name: String,
-    /// The target of posts to it.
+    /// The target for posts to the channel.
     pub target: Target,
-    /// True if it is in the agent's list, and has to be joined.
+    /// True if the channel comes from the agent's setting `channels`, so that herder has to join it.
     pub extra: bool,
 }
 
-/// Parses an entry of an agent's `channels` into the network, if named, and the channel.
+/// Parses an entry of an agent's setting `channels` (`#dev`, `libera/#dev`) into the network, `None` for all networks,
+/// and the channel.
 ///
 /// # Errors
 /// A sentence with the mistake.
@@ -54,7 +55,8 @@ pub fn entry(text: &str) -> Result<(Option<NetworkName>, String), String> {
     Ok((network.map(NetworkName::from), channel.to_ascii_lowercase()))
 }
 
-/// Returns all places that `agent` may use.
+/// Returns all channels that `agent` may use with its tools: its own, the work channel, and those of its setting
+/// `channels`.
 #[must_use]
 pub fn all(agent: &AgentName, spec: Option<&AgentSpec>, networks: &[Network]) -> Vec<Place> {
     let mut places = Vec::new();
@@ -84,7 +86,8 @@ pub fn all(agent: &AgentName, spec: Option<&AgentSpec>, networks: &[Network]) ->
     places
 }
 
-/// Returns the places that a call refers to: all of that name, on one network or all of them; without a name the agent's own.
+/// Returns the channels that a tool call refers to: those of this name on one network or all of them; without a name
+/// the agent's own channel.
 ///
 /// # Errors
 /// A sentence that lists the available ones.

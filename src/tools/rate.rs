@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 
-/// A sliding-window limit per agent. The count continues across sessions.
+/// A rate limit per agent over a sliding window; it counts across the agent's sessions.
 #[derive(Debug)]
 pub struct Rate {
     window: Duration,
@@ -15,13 +15,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Creates a limit of `most` uses in `window`.
+    /// Creates a limit of `most` uses per agent within `window`.
     #[must_use]
     pub fn new(window: Duration, most: usize) -> Self {
         Self { window, most, used: BTreeMap::new() }
     }
 
-    /// Counts one use.
+    /// Counts one use by an agent at time `now`.
     ///
     /// # Errors
     /// The time until there is room.

@@ -14,35 +14,36 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::time::Timestamp;
 use crate::runtime::text::bounded;
 
-/// Maximum number of lines kept per channel.
+/// Maximum number of lines kept per channel for agents to read.
 pub const LINES_KEPT: usize = 100;
 
-/// Maximum length of a line, in bytes.
+/// Maximum length of a kept line, in bytes; a longer one is cut.
 const TEXT_MAX: usize = 1000;
 
-/// Maximum number of channels remembered; beyond it the one that was silent for longest is removed.
+/// Maximum number of channels whose lines are kept; for a further one the channel that was silent for longest is
+/// dropped.
 const ROOMS_MAX: usize = 1000;
 
-/// Maximum number of members kept per channel; answers say that there are more.
+/// Maximum number of members kept per channel; a tool's answer says if there are more.
 pub const MEMBERS_MAX: usize = 1000;
 
 /// Maximum number of channels that one agent can join besides its own.
 pub const JOINED_MAX: usize = super::places::CHANNELS_MAX;
 
-/// A line in a channel.
+/// A line that was said in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Its number: later lines of any channel have higher ones.
+    /// Number of the line: later lines of any channel have higher ones.
     pub number: u64,
-    /// The time at which it was said.
+    /// Time at which the line was said.
     pub at: Timestamp,
-    /// The nick of its author.
+    /// Nick of the line's author.
     pub nick: String,
-    /// Its text.
+    /// Text of the line.
     pub text: String,
 }
 
-/// A channel of a network, with its name in lower case.
+/// Key of a channel: its network, and its name in lower case.
 type Key = (NetworkName, String);
 
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ struct Room {
     lines: VecDeque<Line>,
     topic: Option<String>,
     members: BTreeSet<String>,
-    /// True if herder is in it, as far as is known.
+    /// True if herder is in the channel, as far as is known.
     inside: bool,
 }
 
@@ -69,9 +70,9 @@ pub struct Rooms(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     known: Mutex<Known>,
-    /// Signals any change.
+    /// Signals any change of lines, members, topics or presence, to waiting tool calls.
     changed: watch::Sender<()>,
-    /// Signals a change of the channels that agents have joined.
+    /// Signals a change of the extra channels that agents have joined, so that herder joins or leaves them.
     wanted: watch::Sender<()>,
 }
 
@@ -85,19 +86,19 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Returns a receiver of signals for any change.
+    /// Returns a receiver that is signalled at any change of lines, members, topics or presence.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
     }
 
-    /// Returns a receiver of signals for changes of the channels that agents have joined.
+    /// Returns a receiver that is signalled when an agent joins or leaves an extra channel.
     #[must_use]
     pub fn wishes(&self) -> watch::Receiver<()> {
         self.0.wanted.subscribe()
     }
 
-    /// Records a line.
+    /// Records a line that was said in a channel, as the channel's last one.
     pub fn said(&self, network: &NetworkName, channel: &str, nick: &str, text: &str, at: Timestamp) {
         let mut known = self.known();
         known.last += 1;
@@ -116,7 +117,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Returns the last lines of a channel after the one with that number, oldest first.
+    /// Returns the last lines of a channel that came after line number `after`, at most `most`, oldest first.
     #[must_use]
     pub fn lines(&self, place: &Place, after: u64, most: usize) -> Vec<Line> {
         let known = self.known();
@@ -131,13 +132,14 @@ impl Rooms {
         self.known().last
     }
 
-    /// Returns the topic of a channel, if known.
+    /// Returns the topic of a channel; `None` if it is unknown or empty.
     #[must_use]
     pub fn topic(&self, place: &Place) -> Option<String> {
         self.known().rooms.get(&key(&place.network, &place.name))?.topic.clone()
     }
 
-    /// Returns a channel's members and true if the network provides them; otherwise the recent speakers and false.
+    /// Returns the nicks of a channel's members and true; or, if the network does not provide them, those of the recent
+    /// speakers and false.
     #[must_use]
     pub fn members(&self, place: &Place) -> (Vec<String>, bool) {
         let known = self.known();
@@ -159,13 +161,14 @@ impl Rooms {
         rooms.any(|(_, room)| room.members.contains(nick))
     }
 
-    /// Returns true if herder is in a channel.
+    /// Returns true if herder is in the channel, as far as is known.
     #[must_use]
     pub fn is_inside(&self, place: &Place) -> bool {
         self.known().rooms.get(&key(&place.network, &place.name)).is_some_and(|room| room.inside)
     }
 
-    /// Records that an agent joins a channel of its list. Returns false if it has joined the maximum.
+    /// Records that an agent joins an extra channel of its setting `channels`. Returns false if it has joined
+    /// `JOINED_MAX` already.
     #[must_use]
     pub fn join(&self, agent: &AgentName, place: &Place) -> bool {
         let mut known = self.known();
@@ -180,7 +183,8 @@ impl Rooms {
         room
     }
 
-    /// Records that an agent leaves a channel of its list. Returns false if it was not in it.
+    /// Records that an agent leaves an extra channel of its setting `channels`. Returns false if the agent was not in
+    /// it.
     #[must_use]
     pub fn part(&self, agent: &AgentName, place: &Place) -> bool {
         let key = key(&place.network, &place.name);
@@ -189,7 +193,7 @@ impl Rooms {
         left
     }
 
-    /// Returns true if an agent has joined a channel of its list.
+    /// Returns true if an agent has joined this extra channel.
     #[must_use]
     pub fn has_joined(&self, agent: &AgentName, place: &Place) -> bool {
         let key = key(&place.network, &place.name);
@@ -198,7 +202,7 @@ impl Rooms {
 
     // ── events from a link ──
 
-    /// Clears the members of a network's channels for a new link, which sends them again.
+    /// Forgets the members of a network's channels at a new connection, after which the network sends them again.
     pub fn link_began(&self, network: &NetworkName) {
         let mut known = self.known();
         for (_, room) in known.rooms.iter_mut().filter(|((of, _), _)| of == network) {
@@ -209,7 +213,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Records that herder joined or left a channel.
+    /// Records whether herder is in a channel; its members are forgotten.
     pub fn inside(&self, network: &NetworkName, channel: &str, inside: bool) {
         self.change(network, channel, |room| {
             room.inside = inside;
@@ -217,7 +221,7 @@ impl Rooms {
         });
     }
 
-    /// Records members of a channel.
+    /// Records that these nicks are members of a channel.
     pub fn present(&self, network: &NetworkName, channel: &str, nicks: &[&str]) {
         self.change(network, channel, |room| {
             for nick in nicks {
@@ -228,7 +232,7 @@ impl Rooms {
         });
     }
 
-    /// Records that somebody left a channel, or all channels if it is `None`.
+    /// Records that a nick left a channel, or the whole network if `channel` is `None`.
     pub fn absent(&self, network: &NetworkName, channel: Option<&str>, nick: &str) {
         let mut known = self.known();
         for ((of, name), room) in &mut known.rooms {
@@ -240,7 +244,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Records a new nick.
+    /// Records that somebody on a network has changed their nick.
     pub fn renamed(&self, network: &NetworkName, from: &str, to: &str) {
         let mut known = self.known();
         for (_, room) in known.rooms.iter_mut().filter(|((of, _), _)| of == network) {
@@ -252,7 +256,7 @@ impl Rooms {
         self.0.changed.send_replace(());
     }
 
-    /// Records a channel's topic.
+    /// Records the topic of a channel; an empty text stands for none.
     pub fn topic_is(&self, network: &NetworkName, channel: &str, topic: &str) {
         let topic = (!topic.is_empty()).then(|| bounded(topic, TEXT_MAX).to_owned());
         self.change(network, channel, |room| room.topic = topic);

@@ -18,16 +18,16 @@ use super::wire::{Answer, CALL_MAX, Call, Got};
 use crate::core::id::WorkId;
 use crate::local::Bound;
 
-/// Maximum number of concurrent connections: a few calls of each agent of a large fleet.
+/// Maximum number of concurrent connections of tool servers: a few calls for each agent of a large fleet.
 const PEERS_MAX: usize = 256;
 
-/// Timeout of reading a call, which is one line written at once.
+/// Timeout for reading a tool call, which is one line written at once.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
 
-/// Timeout between an answer and its acknowledgement.
+/// Timeout for the tool server's acknowledgement of an answer that carries whispers.
 const GOT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Answers calls until `shutdown`.
+/// Answers the tool calls that arrive on the socket until `shutdown` is cancelled, one call per connection.
 pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: CancellationToken) {
     let (listener, path) = bound.into_parts();
     let peers = TaskTracker::new();
@@ -120,7 +120,8 @@ async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<
     written
 }
 
-/// Returns true if the caller is a process of that session: other processes of the same user can read keys too.
+/// Returns true if the calling process belongs to the session that it names: other processes of the same user can read
+/// the key file too.
 fn is_of_session(pid: Option<i32>, call: &Call, host: &Host) -> bool {
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else { return false };
     let Some(view) = host.fleet().view(&call.agent) else { return false };
@@ -134,14 +135,14 @@ async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Answe
     writer.write_all(&line).await
 }
 
-/// Waits until the caller is gone. herder's tool servers send nothing at this point.
+/// Waits until the tool server closes the connection; it sends nothing while it waits for an answer.
 async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
     let mut more = [0; 1];
     // Any result means that no answer can be sent any more.
     drop(reader.read(&mut more).await);
 }
 
-/// Returns true if the caller acknowledges that it passed the answer on.
+/// Waits for the tool server's acknowledgement. Returns true if it has passed the answer on to the CLI.
 async fn got(reader: &mut BufReader<OwnedReadHalf>) -> bool {
     /// Maximum length of the acknowledgement, in bytes, with a reserve.
     const MAX: u64 = 64;

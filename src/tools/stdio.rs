@@ -29,42 +29,42 @@ use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got, Key};
 use crate::runtime::environment::MARKER;
 use crate::runtime::text::{bounded, one_line};
 
-/// The environment variables that the server keeps. The marker identifies its processes to herder.
+/// Environment variables that `herder mcp` keeps; all others are removed. `MARKER` identifies its process to herder.
 const KEPT: [&str; 4] = [super::VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
 
 /// Maximum length of an MCP line, in bytes: a call with escapes and the client's envelope.
 const LINE_MAX: usize = 1024 * 1024;
 
-/// Capacity of the input buffer, in bytes.
+/// Capacity of the buffer between standard input and the MCP server, in bytes.
 const PIPE: usize = 64 * 1024;
 
-/// Maximum time to wait for a herder that is being restarted.
+/// Maximum time for which a tool call waits for a herder that is being restarted.
 const RETURNS_WITHIN: Duration = Duration::from_secs(10);
 
-/// The wait between two connection attempts.
+/// Wait between two attempts to connect to herder.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// Timeout of an answer: longer than any tool waits, shorter than any CLI does.
+/// Maximum time for herder to answer a tool call: longer than any tool waits, shorter than the timeout of any CLI.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(50);
 
-/// The reason why the tool server cannot run.
+/// The reason why the tool server `herder mcp` cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The variable with the path of the session's key file ([`super::VARIABLE`]) is not set.
     #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", super::VARIABLE)]
     NoKey,
-    /// It could not execute itself without the unneeded variables.
+    /// The tool server could not execute itself again without the unneeded environment variables.
     #[error("the environment cannot be left behind: {0}")]
     Environment(io::Error),
-    /// The async runtime cannot be started.
+    /// The async runtime of the tool server cannot be started.
     #[error("threads cannot be started: {0}")]
     Runtime(io::Error),
-    /// The client does not speak MCP.
+    /// The CLI has closed the connection or does not speak MCP.
     #[error("the client went away or does not speak MCP: {0}")]
     Client(String),
 }
 
-/// Serves an agent's CLI until it closes the connection.
+/// Runs `herder mcp`: serves MCP to an agent's CLI on standard input and output, until the CLI closes the connection.
 ///
 /// # Errors
 /// The reason why there is no server.
@@ -102,7 +102,7 @@ async fn serve(key: PathBuf) -> Result<(), Error> {
     service.waiting().await.map(drop).map_err(|error| client(&error))
 }
 
-/// The server for `rmcp`.
+/// The MCP server, as a handler for the crate `rmcp`.
 struct Server {
     key: PathBuf,
 }
@@ -146,14 +146,16 @@ impl ServerHandler for Server {
     }
 }
 
-/// Builds a tool's listing, with annotations that keep clients from asking about every call.
+/// Builds a tool's entry in the MCP list of tools, with annotations that keep clients from asking a person about every
+/// call.
 fn listed(tool: Tool) -> Listed {
     let annotations =
         ToolAnnotations::new().read_only(tool.only_looks()).destructive(false).open_world(false);
     Listed::new(tool.name(), tool.description(), tool.arguments()).with_annotations(annotations)
 }
 
-/// Passes a call on to the running herder and returns its answer.
+/// Sends a tool call to the running herder over its socket and returns the answer; the error is a sentence for the
+/// model.
 async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Result<Answer, String> {
     let key = read(key)?;
     let call = Call {
@@ -173,7 +175,7 @@ async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Resul
     exchange.map_err(|_| "herder did not answer in time.".to_owned())?.map_err(|error| lost(tool, &error))
 }
 
-/// Formats the error for a call without an answer. It may have been carried out: a message may have been sent.
+/// Formats the error for a tool call that got no answer. The call may have been carried out all the same.
 fn lost(tool: &str, error: &io::Error) -> String {
     let gone = format!("herder went away before it answered ({error})");
     match Tool::named(tool) {
@@ -190,7 +192,7 @@ fn read(file: &Path) -> Result<Key, String> {
     serde_json::from_slice(&bytes).map_err(|_| gone.to_owned())
 }
 
-/// Connects; waits for a herder that is being restarted.
+/// Connects to herder's socket, and waits at most `RETURNS_WITHIN` for a herder that is being restarted.
 async fn reach(socket: &Path) -> Result<UnixStream, String> {
     let tries = async {
         loop {

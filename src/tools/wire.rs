@@ -13,19 +13,19 @@ use crate::core::id::{AgentName, SessionId};
 /// Maximum length of a call, in bytes: the longest text of a tool with every character escaped, and a reserve.
 pub const CALL_MAX: u64 = 64 * 1024;
 
-/// Maximum length of an answer, in bytes: the maximum of channel lines, and all whispers that can wait.
+/// Maximum length of an answer to a tool call, in bytes: the maximum of channel lines, and all whispers that can wait.
 pub const ANSWER_MAX: u64 = 1024 * 1024;
 
-/// The content of the file that [`super::VARIABLE`] names.
+/// The content of a session's key file, which the tool server finds by [`super::VARIABLE`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// The path of herder's socket.
+    /// The path of the socket on which herder receives tool calls.
     pub socket: PathBuf,
     /// The agent that the key is for.
     pub agent: AgentName,
     /// The session that the key is for.
     pub session: SessionId,
-    /// The secret token.
+    /// The secret token that proves the session's identity.
     pub token: String,
 }
 
@@ -38,18 +38,18 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A call of a tool.
+/// A tool call as it is sent over the socket, as one line of JSON.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// The agent that calls.
+    /// The agent that the caller claims to be.
     pub agent: AgentName,
-    /// The session of the call.
+    /// The session that the caller claims to be.
     pub session: SessionId,
-    /// The session's token.
+    /// The secret token that proves the claim.
     pub token: String,
-    /// The tool's name.
+    /// MCP name of the called tool.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments of the call, by name.
     #[serde(default)]
     pub arguments: Map<String, Value>,
 }
@@ -64,29 +64,29 @@ impl fmt::Debug for Call {
     }
 }
 
-/// The answer to a call.
+/// The answer to a tool call, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// True if it was carried out.
+    /// True if the call was carried out, false if it was refused.
     pub ok: bool,
-    /// The text for the model.
+    /// The result or the reason of the refusal, as text for the model.
     pub text: String,
-    /// Whispers, in the form that the agent reads.
+    /// Whispers for the agent that are delivered with the answer, as text for the model.
     #[serde(default)]
     pub whispers: Vec<String>,
 }
 
 impl Answer {
-    /// Builds the answer for a refused call.
+    /// Builds the answer for a call that was refused with this reason.
     #[must_use]
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, text: text.into(), whispers: Vec::new() }
     }
 }
 
-/// The acknowledgement of `herder mcp` after the CLI has the answer: its whispers count as handed over.
+/// The acknowledgement by `herder mcp` that the CLI has an answer: whispers in the answer then count as delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Got {
-    /// Always true.
+    /// Always true; the field only gives the message a content.
     pub got: bool,
 }

@@ -9,24 +9,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// The reason why an address is refused.
+/// The reason why a webhook's address is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The URL contains a private address.
+    /// The URL contains this private address.
     #[error("{0} is a private address; allow_private = true lets herder go there")]
     Literal(IpAddr),
-    /// The name resolves to a private address.
+    /// The host name in the URL resolves to a private address only.
     #[error("{name} leads to {address}, a private address; allow_private = true lets herder go there")]
     Resolved {
-        /// The name.
+        /// The host name in the URL.
         name: String,
-        /// The address.
+        /// The private address that the host name resolves to.
         address: IpAddr,
     },
-    /// The name has no address.
+    /// The host name in the URL resolves to no address.
     #[error("{0} has no address")]
     Nowhere(String),
-    /// The URL cannot be parsed.
+    /// The URL of the webhook cannot be parsed.
     #[error("the address cannot be read")]
     Unreadable,
 }
@@ -43,7 +43,8 @@ pub fn check(url: &str, allow_private: bool) -> Result<(), AddressError> {
     }
 }
 
-/// Returns the address in a URL, in any notation: the parser has normalised forms like 0x7f.1.
+/// Returns the IP address that a URL contains instead of a host name, in any notation: the parser has normalised forms
+/// like 0x7f.1.
 fn literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
@@ -58,7 +59,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Checks against IANA's special-purpose registry: every entry that is not globally reachable.
+/// Returns true unless IANA's special-purpose registry lists the address as not globally reachable.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = a == 0
@@ -93,7 +94,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// A resolver that uses the system's and removes forbidden addresses.
+/// The DNS resolver of the HTTP client: resolves with the system's resolver and removes private addresses, unless
+/// `allow_private` is set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     pub(super) allow_private: bool,

@@ -18,24 +18,24 @@ pub enum Format {
     Slack,
 }
 
-/// An event, rendered.
+/// The content of one webhook event, as texts that are ready to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Telling<'a> {
-    /// Its id, the same in every attempt.
+    /// The event's id, the same in every delivery attempt.
     pub id: &'a str,
-    /// The event's name.
+    /// The name of the kind of event, e.g. `agent_escalation`.
     pub event: &'a str,
-    /// The agent that it concerns.
+    /// The agent that the event is about; `None` in a test event.
     pub agent: Option<&'a str>,
-    /// The agent's task: number and text.
+    /// The task of that agent, as number and text; `None` if it has none.
     pub task: Option<(u64, &'a str)>,
-    /// The text for people.
+    /// The event as text for people.
     pub text: &'a str,
-    /// The time of the decision.
+    /// The time of the decision that caused the event.
     pub at: Timestamp,
 }
 
-/// Builds the body of a request.
+/// Builds the body of the HTTP request that delivers an event, in the endpoint's format.
 #[must_use]
 pub fn encode(format: Format, telling: &Telling<'_>) -> Vec<u8> {
     let body = match format {
@@ -63,7 +63,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Formats a time as ISO 8601, in UTC.
+/// Formats the time of an event as ISO 8601, in UTC.
 fn time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
 }

@@ -1,4 +1,5 @@
-//! One request and its result. Of an answer only the status and `Retry-After` are read.
+//! The HTTP client for webhooks: one request and the endpoint's answer, of which only the status and `Retry-After` are
+//! read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,36 +18,36 @@ const USER_AGENT: &str = concat!("herder/", env!("CARGO_PKG_VERSION"));
 /// The result of one attempt to deliver an event to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The endpoint accepted it.
+    /// The endpoint accepted the event.
     Taken {
-        /// The HTTP status, 2xx.
+        /// HTTP status of the response, 2xx.
         status: u16,
     },
-    /// The endpoint did not answer, or not with success: try again later.
+    /// The endpoint did not answer, or reported a temporary failure: the same event is sent again later.
     Later {
-        /// The reason.
+        /// Description of the failed delivery attempt, without the endpoint's URL.
         reason: String,
-        /// The wait that the endpoint asks for.
+        /// The wait that the endpoint asks for with `Retry-After`; `None` if it states none.
         after: Option<Duration>,
     },
-    /// The endpoint refused this event.
+    /// The endpoint refused the event with an HTTP status that is not temporary.
     Refused {
-        /// The reason.
+        /// Description of the refusal with its HTTP status.
         reason: String,
     },
-    /// The endpoint wants no more events.
+    /// The endpoint wants no more events: HTTP status 410.
     Gone {
-        /// The reason.
+        /// Description of the refusal with its HTTP status.
         reason: String,
     },
 }
 
-/// The HTTP client cannot be built.
+/// The error for an HTTP client for webhooks that cannot be built, with the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("no client for HTTP can be made: {0}")]
 pub struct ClientError(String);
 
-/// An HTTP client for configured addresses. Cheap to clone.
+/// The HTTP client for webhooks and the dead man's switch, which connects to checked addresses only. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -54,7 +55,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Builds a client that accepts private addresses if `allow_private`, with this timeout per request.
+    /// Builds a client; `allow_private` permits private addresses, `timeout` applies to each request.
     ///
     /// # Errors
     /// TLS cannot be set up.
@@ -81,7 +82,7 @@ impl Client {
         Ok(Self { http, allow_private })
     }
 
-    /// Posts JSON.
+    /// Sends a POST request with a JSON body and additional headers, and classifies the response.
     pub async fn post(&self, url: &str, body: Vec<u8>, headers: Vec<(&'static str, String)>) -> Answer {
         let mut request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(body);
         for (name, value) in headers {
@@ -90,7 +91,7 @@ impl Client {
         self.ask(url, request).await
     }
 
-    /// Requests a page and discards it.
+    /// Sends a GET request, discards the content and classifies the response.
     pub async fn get(&self, url: &str) -> Answer {
         self.ask(url, self.http.get(url)).await
     }
@@ -126,7 +127,7 @@ fn answered(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Answer {
     Answer::Refused { reason }
 }
 
-/// Parses a `Retry-After`: seconds, or a date.
+/// Parses the value of a `Retry-After` header, in seconds or as a date, into a wait.
 fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -136,7 +137,7 @@ fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     Some(Timestamp::from_millis(at.as_millisecond()).since(now))
 }
 
-/// Describes an error without the address, which may contain a secret.
+/// Describes a failed request without its URL, which may contain a secret.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it did not answer in time".to_owned();

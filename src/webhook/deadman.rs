@@ -21,10 +21,10 @@ use crate::supervisor::Fleet;
 /// Minimum interval of log messages about a problem: the missing requests are the actual alarm.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(3600);
 
-/// Timeout of writing a sign of life to the journal.
+/// Maximum time for the journal to write a sign of life before it counts as failed.
 const JOURNAL_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The state of log messages about problems.
+/// Decides when a problem of the dead man's switch is logged, so that a lasting one does not fill the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pulse {
     complained: Option<Timestamp>,
@@ -40,13 +40,14 @@ impl Pulse {
         due
     }
 
-    /// Records that no problem exists.
+    /// Records that there is no problem now, so that the next one is logged at once.
     pub fn is_well(&mut self) {
         self.complained = None;
     }
 }
 
-/// Requests the page at the configured interval while the journal can be written and one of `networks` is up, until dropped.
+/// Requests the page of the dead man's switch at the configured interval, while the journal can be written and one of
+/// `networks` is up. Runs until dropped.
 pub async fn watch(
     settings: DeadMan,
     client: Client,
@@ -80,7 +81,8 @@ async fn asked(answer: impl Future<Output = Answer>) -> Option<String> {
     }
 }
 
-/// Returns the problem of herder, if there is one.
+/// Checks whether herder is well: returns a description of the problem if no network of `networks` is up or the journal
+/// cannot be written, else `None`.
 async fn ill(journal: &Journal, fleet: &Fleet, networks: &[NetworkName]) -> Option<String> {
     let up = fleet
         .links()

@@ -42,20 +42,20 @@ pub use deadman::{Pulse, watch};
 pub use retry::{Next, Standing};
 pub use signature::{SecretError, SigningKey};
 
-/// The parts that an endpoint's task needs.
+/// Settings and services for the task of one webhook endpoint.
 #[derive(Debug, Clone)]
 pub struct Ports {
-    /// The endpoint's settings.
+    /// Settings of the endpoint.
     pub settings: Webhook,
-    /// Its pending posts.
+    /// The queue of the endpoint's pending events.
     pub queue: Arc<NetworkQueue>,
-    /// The HTTP client.
+    /// The HTTP client that sends the events.
     pub client: Client,
-    /// Receives the endpoint's state.
+    /// The handle to the fleet, to which the state of the endpoint is reported.
     pub fleet: Fleet,
     /// The journal's id, which is part of every event's id.
     pub journal: String,
-    /// Redacts secrets in text that the queue does not render.
+    /// Redacts secrets in the text of a task; other text is redacted by the queue.
     pub redactor: Redactor,
 }
 
@@ -65,7 +65,7 @@ impl Ports {
     }
 }
 
-/// Sends the pending events to the endpoint, one after the other, until `shutdown` is cancelled.
+/// Sends an endpoint its pending events, one after the other, until `shutdown` is cancelled or the endpoint is gone.
 pub async fn run(ports: Ports, shutdown: CancellationToken) {
     // Returns lines that an earlier task had in flight.
     ports.queue.link_restored();
@@ -115,7 +115,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
     }
 }
 
-/// Discards the pending events of an endpoint that is gone.
+/// Discards the events of an endpoint that wants no more, until `shutdown` is cancelled.
 async fn forget(ports: &Ports, shutdown: CancellationToken) {
     while let Some(window) =
         shutdown.run_until_cancelled(ports.queue.next_window(1, &|_| usize::MAX, &|_| true)).await
@@ -128,7 +128,7 @@ fn report(ports: &Ports, state: LinkState) {
     ports.fleet.report_link(LinkReport { network: ports.settings.name.clone(), state });
 }
 
-/// Makes one attempt.
+/// Sends one pending event to the endpoint, in a single attempt, and returns the endpoint's answer.
 async fn tell(ports: &Ports, line: &Line) -> Answer {
     let Body::Hook(hook) = &line.source.body else {
         // No other post has an endpoint as its target.
@@ -152,7 +152,7 @@ async fn send(settings: &Webhook, client: &Client, telling: &Telling<'_>, now: T
     client.post(settings.url.expose_secret(), body, signed.unwrap_or_default()).await
 }
 
-/// Sends a test event to an endpoint. Returns the result as a sentence.
+/// Sends a test event to an endpoint for `herder check`. Returns the endpoint's answer as a sentence.
 ///
 /// # Errors
 /// The failure, as a sentence.
@@ -174,7 +174,7 @@ pub async fn examine(settings: &Webhook) -> Result<String, String> {
 /// Name of the event of [`examine`]; no [`HookEvent`](crate::core::hook::HookEvent) has it.
 const TEST: &str = "test";
 
-/// Returns a random number between 0 and 1.
+/// Returns a random number between 0 and 1, by which waits differ between endpoints.
 fn jitter() -> f64 {
     let random = getrandom::u64().unwrap_or(u64::MAX / 2);
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)

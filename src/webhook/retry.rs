@@ -1,58 +1,59 @@
-//! The next step for an event after an attempt: pure, so that days can pass in a test.
+//! Decides whether and when a webhook's event is sent again after an attempt. Pure, so that days can pass in a test.
 
 use std::time::Duration;
 
 use super::client::Answer;
 
-/// The longest wait between two attempts that herder chooses itself, in seconds.
+/// Maximum wait before another attempt unless the endpoint asks for a longer one, in seconds.
 const WAIT_MAX: u32 = 300;
 
-/// The longest wait that an endpoint may ask for.
+/// Maximum wait before another attempt that an endpoint can ask for.
 const ASKED_MAX: Duration = Duration::from_secs(3600);
 
 /// Waits after the refusals of one event, in seconds; after one more it is dropped. A proxy that is being restarted
 /// answers with 404 for a minute; an endpoint that refuses for minutes refuses the event, and others wait behind it.
 const REFUSED_WAITS: [u32; 4] = [2, 10, 60, 120];
 
-/// The state of an endpoint.
+/// Counts of an endpoint's failed attempts, from which the next wait follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Number of failed attempts in a row.
+    /// Number of failed attempts in a row, of any events.
     failures: u32,
-    /// Number of refusals in a row of the present event.
+    /// Number of times in a row that the endpoint refused the event that is being sent.
     refusals: usize,
 }
 
-/// The next step for the present event.
+/// The action after one attempt to deliver an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// It was delivered.
+    /// The event was delivered; the next one can be sent.
     Done,
-    /// Send it again.
+    /// The same event is sent again after a wait.
     Again {
-        /// The wait before that.
+        /// The wait before the next attempt.
         wait: Duration,
         /// Number of failed attempts in a row.
         attempts: u32,
-        /// The reason.
+        /// Description of the failed attempt.
         reason: String,
     },
-    /// It is dropped, and the next one is sent.
+    /// The event was refused too often: it is dropped, and the next one is sent.
     Dropped {
         /// Number of failed attempts in a row, this refusal included; not only refusals of this event.
         attempts: u32,
-        /// The reason.
+        /// Description of the last refusal.
         reason: String,
     },
     /// The endpoint is gone: no more events are sent to it.
     Gone {
-        /// The reason.
+        /// Description of the endpoint's response.
         reason: String,
     },
 }
 
 impl Standing {
-    /// Handles the result of an attempt. `jitter` is between 0 and 1.
+    /// Updates the counts with the answer to an attempt and returns the next action. `jitter`, between 0 and 1, varies
+    /// the wait.
     pub fn after(&mut self, answer: &Answer, jitter: f64) -> Next {
         let (reason, seconds, asked) = match answer {
             Answer::Taken { .. } => {

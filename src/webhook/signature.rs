@@ -11,7 +11,7 @@ use ring::hmac;
 
 use crate::core::time::Timestamp;
 
-/// Prefix of a secret.
+/// Optional prefix of a webhook's secret in the configuration, as in Standard Webhooks.
 const PREFIX: &str = "whsec_";
 
 /// Minimum length of a key, in bytes (Standard Webhooks, "Signature scheme").
@@ -19,19 +19,19 @@ const KEY_MIN: usize = 24;
 /// Maximum length of a key, in bytes, see [`KEY_MIN`].
 const KEY_MAX: usize = 64;
 
-/// The key that signs events.
+/// The secret key with which requests to a webhook are signed (HMAC-SHA256).
 #[derive(Clone)]
 pub struct SigningKey(hmac::Key);
 
-/// The reason why a secret cannot be used. The secret is not repeated.
+/// The reason why a webhook's configured secret is invalid. It does not contain the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// It is not base64.
+    /// The secret is not base64.
     #[error(
         "the secret is not base64, as Standard Webhooks have it; make one with: echo whsec_$(openssl rand -base64 32)"
     )]
     Encoding,
-    /// It is too short or too long.
+    /// The decoded secret is too short or too long; the field is its length in bytes.
     #[error(
         "the secret has {0} bytes, and must have {KEY_MIN} to {KEY_MAX}; make one with: echo whsec_$(openssl rand -base64 32)"
     )]
@@ -45,14 +45,14 @@ impl fmt::Debug for SigningKey {
 }
 
 impl PartialEq for SigningKey {
-    /// Keys with equal signatures are equal.
+    /// Compares two keys by the signature that each makes of an empty text, because a key cannot be read back.
     fn eq(&self, other: &Self) -> bool {
         hmac::sign(&self.0, b"").as_ref() == hmac::sign(&other.0, b"").as_ref()
     }
 }
 
 impl SigningKey {
-    /// Parses a secret: base64, with or without `whsec_` before it.
+    /// Parses a webhook's secret: base64, with or without the prefix `whsec_`.
     ///
     /// # Errors
     /// It is not base64, or has a wrong length.
@@ -67,7 +67,8 @@ impl SigningKey {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key)))
     }
 
-    /// Returns the headers of a request that is sent at `now`.
+    /// Returns the Standard Webhooks headers (id, timestamp, signature) for a request with this event id and body that
+    /// is sent at `now`.
     #[must_use]
     pub fn headers(&self, id: &str, now: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
         let seconds = now.as_millis().div_euclid(1000);

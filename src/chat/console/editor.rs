@@ -1,30 +1,31 @@
 //! A line editor with a few keys. A terminal's own editing shows a half-typed line wrongly whenever something is printed.
 
-/// Number of lines that the arrow keys can bring back.
+/// Maximum number of entered lines that the console keeps and the arrow keys can bring back.
 const HISTORY_MAX: usize = 100;
 
 /// Maximum length of a draft, in bytes: a longer one could not be sent.
 const DRAFT_MAX: usize = 4096;
 
-/// The effect of a key.
+/// The effect of a key that was typed in the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// The draft changed.
+    /// The text being typed has changed to this.
     Draft(String),
-    /// The line was entered.
+    /// This line was entered.
     Line(String),
     /// The input was closed (Ctrl-D on an empty line).
     Done,
 }
 
-/// Processes bytes as a terminal sends them in raw mode.
+/// The line editor of the console: turns the bytes that a terminal sends in raw mode into drafts and lines.
 #[derive(Debug, Default)]
 pub(super) struct Editor {
     draft: String,
     history: Vec<String>,
-    /// The line of the history that is shown, counted from its end.
+    /// Position in the history of the line that is shown, counted from the newest; 0 for a line that is not from the
+    /// history.
     back: usize,
-    /// Bytes of an incomplete character.
+    /// Bytes of a UTF-8 character that is not complete yet.
     character: Vec<u8>,
     escape: Escape,
 }

@@ -7,29 +7,30 @@ use tokio::sync::mpsc;
 
 use super::editor::{Edited, Editor};
 
-/// Capacity for typed lines while earlier ones are sent; a pasted page fits.
+/// Capacity of the channel of typed lines that are not sent yet; a pasted page fits.
 const TYPED_CAPACITY: usize = 64;
 
-/// A longer line is read in pieces, in bytes; each is refused as too long for IRC.
+/// Maximum length of a line that is read at once, in bytes. A longer one is read in pieces, each of which is refused as
+/// too long for IRC.
 const LINE_MAX: u64 = 64 * 1024;
 
-/// An event of the keyboard.
+/// Input from the console's keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
-    /// The present draft of the line.
+    /// The text being typed has changed to this; only if input comes key by key.
     Draft(String),
-    /// An entered line.
+    /// This line was entered.
     Line(String),
-    /// The end of input.
+    /// The input has ended.
     Done,
 }
 
-/// The keyboard. Its drop restores the terminal's mode.
+/// The console's input from a terminal or a pipe. Its drop restores the terminal's mode.
 #[derive(Debug)]
 pub struct Keyboard {
-    /// The events.
+    /// Receives what is typed.
     pub typed: mpsc::Receiver<Typed>,
-    /// True if input comes key by key, so that only the console's own output is on the screen.
+    /// True if input comes key by key, without the terminal's own echo; false if it comes in lines.
     pub keys: bool,
     before: Option<Termios>,
 }

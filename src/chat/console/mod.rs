@@ -23,23 +23,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 
-/// Interval of requests for new channels, e.g. of an agent that was added.
+/// Interval at which the console asks for the list of channels, to find new ones, e.g. of an agent that was added.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(3);
 
-/// The reason why the console ended.
+/// The reason why the console in the terminal ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The person typed `/quit`, or closed a terminal's input.
     Quit,
-    /// The output was closed.
+    /// The output of the console was closed.
     Unread,
-    /// The server closed the connection.
+    /// The server closed the console's connection.
     LinkLost,
-    /// herder stopped it.
+    /// herder ended the console.
     Stopped,
 }
 
-/// Runs the console until it is stopped, the person quits, or one of the streams ends.
+/// Runs the console as an IRC client on `stream`, with `typed` as its input and `out` as its output, until it is
+/// stopped, the person quits, or a stream ends.
 pub async fn run<S, W>(
     settings: Settings,
     stream: S,

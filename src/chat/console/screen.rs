@@ -5,22 +5,22 @@ use jiff::tz::TimeZone;
 
 use crate::core::time::Timestamp;
 
-/// Minimum width of channel names, in columns, so that the text starts in one column.
+/// Minimum width of channel names on the console's screen, in columns, so that the texts are aligned.
 const CHANNEL_WIDTH: usize = 8;
 
-/// The terminal's abilities and its time zone.
+/// The formatting of the console's output: colours, prompt and time zone.
 #[derive(Debug, Clone)]
 pub struct Style {
     /// True to use colours: for a terminal whose user did not disable them.
     pub colours: bool,
     /// Width in columns of a terminal that is typed into, for a prompt with the current channel; `None` for no prompt.
     pub prompt: Option<u16>,
-    /// The time zone of printed times.
+    /// The time zone in which times are shown.
     pub zone: TimeZone,
 }
 
 impl Style {
-    /// Formats a line said by `nick` in `place`.
+    /// Formats a line that `nick` said in the channel `place`, with its time; `urgent` highlights it.
     pub(super) fn said(&self, at: Timestamp, place: &str, nick: &str, text: &str, urgent: bool) -> String {
         let text = self.emphasised(text);
         let nick_colour = NICK_COLOURS[nick.bytes().map(usize::from).sum::<usize>() % NICK_COLOURS.len()];
@@ -29,13 +29,13 @@ impl Style {
         format!("{} {place} {} {text}\n", self.time(at), self.paint(nick_colour, &format!("{nick}:")))
     }
 
-    /// Formats an event, or the console's own words.
+    /// Formats an event in a channel, or a message of the console itself.
     pub(super) fn aside(&self, text: &str) -> String {
         let lines = text.lines().map(|line| format!("{}\n", self.paint(DIM, &format!("-- {}", plain(line)))));
         lines.collect()
     }
 
-    /// Returns the sequence that removes the prompt from its line.
+    /// Returns the control sequence that removes the prompt from the terminal's last line; empty without a prompt.
     pub(super) fn clear(&self) -> &'static str {
         if self.prompt.is_some() { "\r\u{1b}[K" } else { "" }
     }
@@ -56,7 +56,7 @@ impl Style {
         format!("{} {shown}", self.paint(BOLD, &format!("{channel}>")))
     }
 
-    /// Formats bold parts of a text, or removes the codes if the terminal has no colours.
+    /// Shows bold parts of a text in bold, or removes the formatting codes if the terminal has no colours.
     fn emphasised(&self, text: &str) -> String {
         let parts = text.split('\u{2}').enumerate();
         let paint = |(index, part): (usize, &str)| {
@@ -81,7 +81,7 @@ const DIM: &str = "2";
 const RED: &str = "1;31";
 const NICK_COLOURS: [&str; 6] = ["36", "32", "33", "35", "34", "1;36"];
 
-/// Removes IRC formatting and all control characters from text of others.
+/// Removes IRC formatting and all control characters from text that others wrote.
 fn plain(text: &str) -> String {
     text.strip_formatting().chars().filter(|c| !c.is_control()).collect()
 }

@@ -7,46 +7,47 @@ use irc::proto::{Command, Message, Response};
 use super::screen::Style;
 use crate::core::time::Timestamp;
 
-/// Maximum length of text in a line, in bytes, with room for the longest prefix and target.
+/// Maximum length of the text in one line that the console sends, in bytes; it leaves room for the longest prefix and
+/// target.
 const TEXT_MAX: usize = 400;
 
-/// The console's settings.
+/// Settings of the console in the terminal.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The console's nick.
+    /// Nick under which the console joins the IRC server.
     pub nick: String,
-    /// The first current channel.
+    /// The channel to which typed lines go at first, with `#`.
     pub channel: String,
-    /// The channel whose lines are highlighted.
+    /// The alerts channel, whose lines are highlighted.
     pub alerts: String,
-    /// Further channels to join at once; others are found by LIST.
+    /// Further channels to join at the start; others are found with LIST.
     pub channels: Vec<String>,
-    /// The formatting.
+    /// The formatting of the output.
     pub style: Style,
-    /// True to print typed lines as said: a terminal shows them already.
+    /// True to print typed lines as lines said in the channel; false if the terminal shows them already.
     pub echo: bool,
 }
 
-/// The result of an input.
+/// The effects of an input on the console: lines to send, text to print, and whether to quit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Does {
-    /// Lines to send to the server.
+    /// Lines to send to the IRC server.
     pub(super) send: Vec<String>,
-    /// Text to print.
+    /// Text to print on the terminal.
     pub(super) show: String,
-    /// True if the person quits.
+    /// True if the person has asked to quit.
     pub(super) quit: bool,
 }
 
-/// The state of the console's IRC connection.
+/// The state of the console as an IRC client: its channels and the text being typed.
 #[derive(Debug)]
 pub(super) struct Session {
     settings: Settings,
     current: String,
     joined: BTreeSet<String>,
-    /// Number of initial channels that are neither joined nor refused yet.
+    /// Number of initial channels that the console has not joined yet and that have not refused it.
     owed: usize,
-    /// The present draft.
+    /// The text being typed.
     draft: String,
 }
 
@@ -60,7 +61,7 @@ impl Session {
         Self { settings, current, joined: BTreeSet::new(), owed: usize::MAX, draft: String::new() }
     }
 
-    /// Returns the lines to register and join.
+    /// Returns the lines by which the console registers with the server and joins its channels.
     pub(super) fn start(&mut self) -> Does {
         let nick = &self.settings.nick;
         let mut channels = vec![self.settings.channel.clone()];
@@ -86,12 +87,12 @@ impl Session {
         self.settings.style.clear()
     }
 
-    /// Requests the list of channels, to find new ones.
+    /// Returns the request for the list of channels, by which new ones are found.
     pub(super) fn look(&self) -> Does {
         Does { send: vec!["LIST".to_owned()], ..Does::default() }
     }
 
-    /// Handles a line of the server.
+    /// Handles a line from the IRC server.
     pub(super) fn heard(&mut self, line: &str, now: Timestamp) -> Does {
         let Ok(message) = line.parse::<Message>() else { return Does::default() };
         let nick = message.source_nickname().unwrap_or("server").to_owned();
@@ -169,13 +170,13 @@ impl Session {
         Does { show, ..Does::default() }
     }
 
-    /// Handles a changed draft.
+    /// Handles a change of the text being typed, which is shown after the prompt.
     pub(super) fn draft(&mut self, draft: String) -> Does {
         self.draft = draft;
         self.show("")
     }
 
-    /// Handles an entered line.
+    /// Handles an entered line: a command of the console such as `/channel`, or text for the current channel.
     pub(super) fn typed(&mut self, line: &str, now: Timestamp) -> Does {
         self.draft.clear();
         let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -229,7 +230,7 @@ impl Session {
     }
 }
 
-/// Returns the server's time of a message.
+/// Returns the time that the server gave a message with the tag `time`; `None` without one.
 fn said_at(message: &Message) -> Option<Timestamp> {
     let tag = message.tags.as_ref()?.iter().find(|tag| tag.0 == "time")?;
     let at: jiff::Timestamp = tag.1.as_ref()?.parse().ok()?;

@@ -27,7 +27,7 @@ use crate::outbox::clean::clean;
 use crate::outbox::{Body, Redactor};
 use crate::supervisor::View;
 
-/// Returns the agent and the request in a post, if it contains one.
+/// Returns the agent and the number of the request or question that a post shows; `None` for other posts.
 pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
     match body {
         Body::Notice(
@@ -39,13 +39,13 @@ pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
     }
 }
 
-/// Maximum number of answers shown as buttons: one row.
+/// Maximum number of a question's answers that are shown as buttons, in one row; more are shown as a menu.
 const BUTTONS_MAX: usize = 5;
 
-/// Maximum length of an answer and of its explanation in a menu, in characters.
+/// Maximum length of an answer's text and of its explanation in a menu, in characters.
 const OFFER_MAX: usize = 100;
 
-/// Builds the buttons and menus under an agent's request.
+/// Builds the buttons and menus under a post with an agent's request or question.
 pub(super) fn open_rows(locale: &Locale, redactor: &Redactor, body: &Body) -> Vec<CreateActionRow> {
     let Body::Notice(notice) = body else { return Vec::new() };
     match notice {
@@ -89,14 +89,14 @@ fn choice_button(locale: &Locale, choice: Choice, agent: &AgentName, ask: AskId)
         .style(style)
 }
 
-/// Builds the button that opens the form for a free answer.
+/// Builds the button that opens the form for an answer in free text.
 fn other_button(locale: &Locale, agent: &AgentName, ask: AskId) -> CreateButton {
     let id = CustomId::Other { agent: agent.clone(), ask };
     let label = locale.text("button-other", &[]);
     CreateButton::new(id.to_string()).label(label).style(ButtonStyle::Secondary)
 }
 
-/// Builds the buttons or the menu with a question's answers. Their text comes from an agent.
+/// Builds the buttons or the menu with the answers that a question offers. Their text is the agent's.
 fn offers(
     (agent, ask): (&AgentName, AskId),
     options: &[Offer],
@@ -147,15 +147,15 @@ const fn emoji(choice: Choice) -> &'static str {
     }
 }
 
-/// The choice that a person made.
+/// The answer that a person gave to an agent's request by a button or a menu.
 pub(super) enum Pick {
-    /// A button under a request for permission or a plan.
+    /// The button under a request for permission or a plan was pressed.
     Choice(Choice),
     /// Numbers of the chosen answers of a question.
     Offers(String),
 }
 
-/// Handles a pressed button or a made choice: runs its command and returns the new state of the message.
+/// Handles a pressed button or a chosen answer: runs the command for it and returns the message's new buttons.
 pub(super) async fn pressed(
     bot: &Bot,
     asker: &Asker,
@@ -189,7 +189,8 @@ pub(super) async fn pressed(
     Pressed::Buttons(vec![closed_row(&bot.ports.locale, bot.ports.fleet.view(agent), ask)])
 }
 
-/// Builds the row that replaces the buttons. It is disabled, but Discord requires an id for every button.
+/// Builds the row that replaces the buttons once the request is answered. Its button is disabled, but Discord requires
+/// an id for it.
 pub(super) fn closed_row(locale: &Locale, view: Option<View>, ask: AskId) -> CreateActionRow {
     let end = view.as_ref().and_then(|view| view.agent.settled_ask(ask)).map(|settled| &settled.end);
     let chosen =

@@ -23,33 +23,34 @@ pub(super) use following::{PROMPTS_CAPACITY, Prompt, answers, keep, posted};
 pub(super) use pressing::{Pressed, pressed};
 pub(super) use rows::{attributed, calling, confirming, cut, rows};
 
-/// An action in response to a post, possibly on another network.
+/// The command by which a person has answered a post, here or on another network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Done {
-    /// The command's name.
+    /// Name of the command that was given.
     command: &'static str,
     by: Actor,
 }
 
-/// Returns the agent for which a post calls a person.
+/// Returns the agent for which a post calls a person; `None` if the post calls nobody.
 fn calls_for(body: &Body) -> Option<&AgentName> {
     let Body::Notice(notice) = body else { return None };
     notice.calls_for()
 }
 
-/// Returns the agent for which an answer calls a person, because it says that the agent is stopped.
+/// Returns the agent for which the reply to a command calls a person, because it says that the agent is stopped; else
+/// `None`.
 pub(super) fn called_for(answered: &Answered) -> Option<AgentName> {
     let told = answered.data.as_ref().filter(|_| !answered.refused)?;
     Notice::deserialize(told).ok()?.calls_for().cloned()
 }
 
-/// Returns true if a post calls a person for an account: it does while the account is closed, whether the agent has
-/// work or not.
+/// Returns true if a post calls a person because an account is closed: it does so until the account is open, whether or
+/// not the agent has work.
 fn is_of_account(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice::AccountExhausted { .. } | Notice::AccountAsked { .. }))
 }
 
-/// Returns true if a post of time `at` still calls for a person.
+/// Returns true if a post that was made at time `at` still calls for a person, given the agent's present state.
 fn is_open(view: &View, at: Timestamp) -> bool {
     view.agent.calls_for_somebody(at, view.closed)
 }

@@ -33,7 +33,7 @@ use plan::{Failure, GUILD_MAX, Plan, Step, Trouble};
 use seen::{Kind, Snapshot, There};
 use topics::Edit;
 
-/// Timeout of setting a topic: a later one may be outdated.
+/// Timeout of a request to set a channel's topic, which may be outdated later.
 const TOPIC_PATIENCE: Duration = Duration::from_secs(15);
 
 /// Maximum number of problems of one kind announced at once: fifty channels with one problem need no fifty alerts.
@@ -45,7 +45,7 @@ const GUILD_FULL: u32 = 30013;
 /// Discord's error code: invalid body, e.g. a category that is full.
 const INVALID: u32 = 50035;
 
-/// Maintains the wanted channels, until dropped.
+/// Creates and moves herder's channels on the server so that they are as wanted, until dropped.
 pub(super) async fn keep(
     bot: Arc<Bot>,
     mut wanted: watch::Receiver<Vec<ChannelWanted>>,
@@ -100,7 +100,7 @@ pub(super) async fn keep(
     }
 }
 
-/// The result of a request.
+/// The result of a request that changes or reads the server's channels.
 enum Done {
     Look(Result<Box<Snapshot>, Failure>),
     Step(Step, Result<Option<(ChannelId, There)>, Failure>),
@@ -129,7 +129,7 @@ fn doubted(plan: &mut Plan, doubts: BTreeMap<ChannelId, Doubt>) {
     }
 }
 
-/// Handles a gateway event.
+/// Updates the plan of channels from a gateway event.
 fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
     let (guild, now) = (bot.guild(), Instant::now());
     if membership::told(event, guild) == Some(Membership::Outside) {
@@ -173,7 +173,7 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
     }
 }
 
-/// Stores the ids of channels that were found or created, and forgets those that were lost, before anything is posted
+/// Stores the ids of channels that were found or created and removes those of lost ones, before anything is posted
 /// there. A failure is only logged.
 async fn remember(bot: &Bot, plan: &mut Plan) {
     for (purpose, channel) in plan.changes() {
@@ -188,7 +188,8 @@ async fn remember(bot: &Bot, plan: &mut Plan) {
     }
 }
 
-/// Announces problems that people have to solve: in the log, and in every channel that can be written.
+/// Announces problems with channels that people have to solve: in the log, and in every channel in which herder can
+/// post.
 async fn say(bot: &Bot, plan: &mut Plan) {
     let troubles = plan.troubles();
     for trouble in troubles.iter().take(TROUBLES_MAX) {
@@ -219,7 +220,7 @@ async fn say(bot: &Bot, plan: &mut Plan) {
     }
 }
 
-/// Sends the request for a step.
+/// Sends the request for one step of the plan of channels.
 fn change(bot: Arc<Bot>, step: Step) -> BoxFuture<'static, Done> {
     let guild = bot.guild();
     Box::pin(async move {
@@ -281,7 +282,7 @@ async fn create(
     rest.create_channel(guild, &body).await
 }
 
-/// Reads the whole server.
+/// Requests the whole state of the server: its channels and the bot's permissions.
 async fn look(rest: &Rest, guild: GuildId, me: UserId) -> Result<Snapshot, RestError> {
     let channels = rest.channels(guild).await?;
     let standing = standing(rest, guild, me).await?;
@@ -297,7 +298,7 @@ pub(super) async fn standing(rest: &Rest, guild: GuildId, me: UserId) -> Result<
     Ok(Standing { guild, me, roles: roles.into_iter().collect(), own })
 }
 
-/// Maps an error to its meaning for the plan.
+/// Returns the meaning of a failed request for the plan of channels.
 fn why(error: &RestError) -> Failure {
     match error.code() {
         Some(code::MISSING_PERMISSIONS | code::MISSING_ACCESS) => Failure::Denied,

@@ -10,28 +10,28 @@ use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 use crate::supervisor::View;
 
-/// Maximum number of choices that Discord shows.
+/// Maximum number of choices that Discord shows for an option that is being typed.
 const CHOICES_MAX: usize = 25;
 
-/// Maximum length of a choice's name, in characters.
+/// Maximum length of a shown choice, in characters.
 const CHOICE_MAX: usize = 100;
 
-/// Maximum length of typed text that is compared: a longer one is not a name.
+/// Maximum length of the typed text that is compared with names; a longer text is not a name.
 const TYPED_MAX: usize = 64;
 
-/// Maximum length of a task's text that is compared, in characters.
+/// Maximum length of the part of a task's text that is compared with what is typed, in characters.
 const COMPARED_MAX: usize = 2 * CHOICE_MAX;
 
-/// A choice offered to the person who types.
+/// A choice that is offered to the person who types a command's option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// The text that is shown.
+    /// The text that the person sees.
     pub(super) shown: String,
-    /// The value that the command receives.
+    /// The value that the command receives if the person takes the choice.
     pub(super) value: String,
 }
 
-/// Returns the choices for an option of this kind.
+/// Returns the choices for an option of this kind that match the text typed so far.
 pub(super) fn choices(
     kind: Kind,
     typed: &str,
@@ -67,8 +67,8 @@ pub(super) fn choices(
     }
 }
 
-/// Returns tasks that match by number, agent or words: open ones first, led by those on the board, then finished
-/// ones, latest first.
+/// Returns tasks that match the typed text by number, agent or words: open ones first, led by those on the board, then
+/// finished ones, latest first.
 fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Vec<Choice> {
     let typed = typed.trim().trim_start_matches('#').to_lowercase();
     let open = agents.iter().flat_map(|view| {
@@ -107,12 +107,12 @@ fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Ve
     found.into_iter().take(CHOICES_MAX).map(choice).collect()
 }
 
-/// Returns the part of a text that is compared, which is about the part that is shown.
+/// Returns the beginning of a text that is compared with what is typed; it is about as long as the part that is shown.
 fn beginning(text: &str) -> String {
     text.chars().take(COMPARED_MAX).collect::<String>().to_lowercase()
 }
 
-/// Returns the evaluator's open items that match by number or agent.
+/// Returns the calls or whispers of the evaluator that match the typed text by number or agent.
 fn numbered(
     typed: &str,
     agents: &[View],
@@ -125,7 +125,7 @@ fn numbered(
     offered(typed, found, redactor)
 }
 
-/// Returns the items whose number or agent matches, each with the beginning of its text.
+/// Returns the items whose number or agent matches the typed text, each with the beginning of its text.
 fn offered<'a>(
     typed: &str,
     found: impl Iterator<Item = (&'a View, String, &'a str)>,
@@ -143,7 +143,7 @@ fn offered<'a>(
         .collect()
 }
 
-/// Returns open requests and permanent rules that match by number or agent.
+/// Returns open requests and permanent rules that match the typed text by number or agent.
 fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     let asked = agents.iter().flat_map(|view| {
         view.agent.asks.iter().map(move |ask| (view, ask.id.to_string(), ask.about.words()))
@@ -154,19 +154,20 @@ fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     offered(typed, asked.chain(rules), redactor)
 }
 
-/// The quality of a match; smaller is better.
+/// The quality of a match between the typed text and a name; a smaller one is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Exact,
     Prefix,
-    /// A later word of the name begins with the text: `cod` in `spark-codex`.
+    /// A later word of the name begins with the typed text: `cod` in `spark-codex`.
     Word,
     Inside,
-    /// The text's letters occur in this order: `spx` in `spark-codex`.
+    /// The letters of the typed text occur in the name in this order: `spx` in `spark-codex`.
     Letters,
 }
 
-/// Returns the best matching names; if none matches, those with the fewest typing errors.
+/// Returns the names that match the typed text best; if none matches, those that differ from it by the fewest typing
+/// errors.
 pub(super) fn best<'a>(typed: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let typed: String =
         typed.trim().trim_start_matches(['@', '/', '!']).to_lowercase().chars().take(TYPED_MAX).collect();
@@ -196,9 +197,10 @@ fn fit(typed: &str, name: &str) -> Option<Fit> {
     typed.chars().all(|wanted| letters.any(|letter| letter == wanted)).then_some(Fit::Letters)
 }
 
-/// Returns names that differ by a few typing errors.
+/// Returns the names that differ from the typed text by a few typing errors.
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    /// Maximum number of names compared letter by letter, preselected by the letters that they share.
+    /// Maximum number of names that are compared letter by letter; those with the most letters in common are
+    /// preselected.
     const COMPARED_MAX: usize = 64;
     let length = typed.chars().count();
     if length < 3 {

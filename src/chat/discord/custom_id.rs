@@ -23,87 +23,87 @@ use crate::commands::{COMMANDS, Command};
 use crate::core::id::{AgentName, AskId};
 use crate::core::time::Timestamp;
 
-/// Maximum length of an id, in characters; Discord's limit.
+/// Maximum length of the `custom_id` of a button or form, in characters; Discord's limit.
 const ID_MAX: usize = 100;
 
-/// Maximum length of a confirmation code, in characters.
+/// Maximum length of a code in the id of a button, in characters.
 const CODE_MAX: usize = 16;
 
-/// A parsed id of a button or form.
+/// The parsed `custom_id` of a button, menu or form, which tells herder what a person has pressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CustomId {
-    /// A button under a post.
+    /// A button under a post that calls for a person.
     Answer {
-        /// The answer that it gives.
+        /// The answer that the button gives.
         answer: Answer,
         /// The agent that the post is about.
         agent: AgentName,
-        /// The time of the post: a later event of the agent makes the answer too late.
+        /// The time of the post: if the agent has continued since then, the answer is too late.
         at: Timestamp,
     },
-    /// A button under a question that a code answers.
+    /// A button under the question whether an agent is to be removed.
     Confirm {
-        /// Yes or no.
+        /// The answer that the button gives.
         confirm: Confirm,
-        /// The agent in question.
+        /// The agent that is to be removed.
         agent: AgentName,
-        /// The confirmation code.
+        /// The code that confirms the removal.
         code: String,
     },
-    /// A button under an agent's request.
+    /// A button under an agent's request for permission or a plan.
     Ask {
-        /// The answer that it gives.
+        /// The answer that the button gives.
         choice: Choice,
-        /// The agent that asks.
+        /// The agent that made the request.
         agent: AgentName,
-        /// The number of the request.
+        /// Number of the agent's request.
         ask: AskId,
     },
-    /// An answer offered by a question, or the menu of answers.
+    /// A button for one answer that an agent's question offers, or the menu of all of them.
     Pick {
-        /// The agent that asks.
+        /// The agent that asks the question.
         agent: AgentName,
-        /// The number of the request.
+        /// Number of the agent's question.
         ask: AskId,
-        /// The answer's number; `None` for the menu.
+        /// Number of the offered answer; `None` for the menu.
         option: Option<u8>,
     },
-    /// A button that opens the form for a free answer.
+    /// A button that opens the form for an answer in free text.
     Other {
-        /// The agent that asks.
+        /// The agent that asks the question.
         agent: AgentName,
-        /// The number of the request.
+        /// Number of the agent's question.
         ask: AskId,
     },
     /// A button that opens a refused form again.
     Again {
-        /// Id of the interaction that submitted the form.
+        /// Id of the interaction that submitted the refused form.
         draft: u64,
     },
-    /// A submitted form.
+    /// A form that was submitted.
     Form {
-        /// The command that it completes.
+        /// The command that the form completes.
         command: &'static Command,
-        /// The options that were given before the form was opened.
+        /// The options that were given before the form was opened, and are carried in its id.
         given: Given,
     },
 }
 
-/// An answer to a post that calls for a person.
+/// A person's answer to a post that calls for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Let the agent continue.
+    /// Lets the agent continue.
     Resume,
-    /// Give the work up.
+    /// Ends the agent's session and discards its work.
     Abort,
-    /// Show the transcript; this does not answer the post.
+    /// Shows the transcript; this does not answer the post.
     Transcript,
 }
 
 impl Answer {
     pub(super) const ALL: [Self; 3] = [Self::Resume, Self::Abort, Self::Transcript];
 
-    /// Returns the command's name, which is also the word in the id.
+    /// Returns the name of the command that the answer runs, which is also the word in the id.
     pub(super) const fn command(self) -> &'static str {
         match self {
             Self::Resume => "resume",
@@ -113,12 +113,12 @@ impl Answer {
     }
 }
 
-/// An answer to a question for confirmation.
+/// A person's answer to the question whether an agent is to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confirm {
-    /// ✅ Remove the agent.
+    /// ✅ Removes the agent.
     Remove,
-    /// ❌ Keep the agent.
+    /// ❌ Keeps the agent.
     Keep,
 }
 
@@ -133,14 +133,14 @@ impl Confirm {
     }
 }
 
-/// An answer to an agent's request for permission.
+/// A person's answer to an agent's request for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// ✅ Allow it once.
+    /// ✅ Allows the request once.
     Approve,
-    /// ❌ Refuse it.
+    /// ❌ Denies the request.
     Deny,
-    /// 🔁 Allow it permanently.
+    /// 🔁 Allows the request, and the same one always from now on.
     Always,
 }
 
@@ -156,7 +156,7 @@ impl Choice {
     }
 }
 
-/// The error for an id that this version of herder does not produce.
+/// The error for a `custom_id` that this version of herder does not produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no id of a button or form that this herder makes")]
 pub(super) struct Foreign;
@@ -230,7 +230,7 @@ impl FromStr for CustomId {
     }
 }
 
-/// Parses a number of digits without a leading zero, so that an id has one spelling only.
+/// Parses a number without a leading zero, so that a number can be written in one way only.
 fn number<T: FromStr>(text: &str) -> Result<T, Foreign> {
     let digits = text.bytes().all(|c| c.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| digits).ok_or(Foreign)
@@ -254,16 +254,16 @@ fn form(name: &str, rest: &str) -> Result<CustomId, Foreign> {
     Ok(CustomId::Form { command, given })
 }
 
-/// Option with the contents of a form's fields when it was opened, see [`mark`].
+/// Name of the option that carries a checksum of a form's contents when it was opened, see [`mark`].
 pub(super) const BEFORE: &str = "before";
 
-/// Returns a checksum of a field's content, with line ends as Discord returns them.
+/// Returns a checksum of the content of a form's field; line ends count as Discord returns them.
 pub(super) fn mark(content: &str) -> String {
     let content = content.replace("\r\n", "\n");
     format!("{:08x}", crc32fast::hash(content.trim().as_bytes()))
 }
 
-/// Returns the options of a command that its form does not ask for: the id carries them.
+/// Returns the names of a command's options that its form does not ask for, so that the form's id carries them.
 fn carried(command: &'static Command) -> impl Iterator<Item = &'static str> {
     let asked_for = |name| command.form().iter().any(|field| field.name == name);
     command

@@ -48,38 +48,38 @@ use message::{Form, Verdict};
 pub(super) use nonces::run_of_process;
 use traffic::{Place, Reason, Traffic};
 
-/// Timeout of one message before its channel is looked at again.
+/// Maximum time to deliver one message before its channel is determined anew.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time to wait for messages in flight when herder shuts down.
+/// Maximum time to wait for the messages in flight when herder shuts down.
 const FAREWELL: Duration = Duration::from_millis(700);
-/// Maximum number of private channels that are remembered; others are requested again.
+/// Maximum number of private channels whose id is remembered; others are requested from Discord again.
 const PRIVATE_MAX: usize = 1024;
-/// The time for which posts of a removed agent without a channel wait for one.
+/// Time for which the posts of a removed agent wait for a channel before they are dropped.
 const ORPHANED: Duration = Duration::from_secs(60);
-/// The time for which posts wait in a channel of somebody else's in which herder may not speak.
+/// Time for which posts for somebody else's channel wait while herder may not speak there, before they are dropped.
 const DENIED_FOR: Duration = Duration::from_secs(3600);
 
-/// The result of a line.
+/// The result of delivering one line.
 enum Outcome {
     /// The message was delivered or dropped, and that is on disk.
     Done,
-    /// The line waits in the queue again.
+    /// The message was not delivered: its line waits in the queue again, for this reason.
     Held(Reason),
 }
 
-/// A line whose delivery attempt has ended.
+/// The result of one attempt to deliver a line.
 struct Landed {
     place: Place,
     outcome: Outcome,
-    /// The private channel that was opened with this person.
+    /// The person and the private channel, if one was opened for them.
     private: Option<(UserId, ChannelId)>,
-    /// The id of the delivered message.
+    /// Id of the message on Discord; `None` if none was sent.
     message: Option<MessageId>,
 }
 
 type Flight = Pin<Box<dyn Future<Output = (Queue, Landed)> + Send>>;
 
-/// Delivers posts until `shutdown`; then waits briefly for messages in flight.
+/// Delivers the posts of the queue to Discord until `shutdown` is cancelled; then waits briefly for messages in flight.
 pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
     let salt = nonces::salt(&bot).await;
     let mut delivery = Delivery {
@@ -97,15 +97,15 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
     delivery.go(&shutdown).await;
 }
 
-/// Resolution of targets to Discord channels and people.
+/// Finds the Discord channel or person for the target of a post.
 struct Ways {
     bot: Arc<Bot>,
-    /// Removed agents without a channel, and the time since which that is so.
+    /// Removed agents whose channel does not exist, and the time since which that is known.
     orphans: Mutex<HashMap<AgentName, Instant>>,
 }
 
 impl Ways {
-    /// Returns the present destination of posts for `target`; `None` if there is none yet.
+    /// Returns the present destination of posts for `target`; `None` if its channel does not exist yet.
     fn resolve(&self, target: &Target, now: Instant) -> Option<Place> {
         let directory = &self.bot.directory;
         match target {
@@ -136,7 +136,7 @@ impl Ways {
         }
     }
 
-    /// Drops the pending posts of removed agents whose channel is gone as well.
+    /// Drops the pending posts of removed agents whose channel has not existed for long.
     async fn forget_orphans(&mut self) {
         let now = Instant::now();
         let orphans = self.orphans.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +159,8 @@ struct Delivery {
     run: Arc<str>,
     traffic: Traffic,
     sent: Sent,
-    /// Targets with a message in flight, wherever it goes: a channel's replacement is another place.
+    /// Targets to which a message is in flight. They count by target, because the channel of a target may be replaced
+    /// meanwhile.
     flying: HashSet<Target>,
     flights: FuturesUnordered<Flight>,
     private: HashMap<UserId, ChannelId>,
@@ -168,9 +169,9 @@ struct Delivery {
 enum Happened {
     Window(Window),
     Landed(Queue, Landed),
-    /// Channels changed; true if permissions may have changed.
+    /// The channels of the server have changed; true if permissions may have changed too.
     Changed(bool),
-    /// A held place is free again.
+    /// The wait for a channel or person is over.
     Time,
     Shutdown,
 }
@@ -267,16 +268,17 @@ impl Delivery {
     }
 }
 
-/// One line in flight.
+/// The attempt to deliver one line as a Discord message.
 struct Sender {
     bot: Arc<Bot>,
     line: Line,
     nonce: String,
     place: Place,
     private: Option<ChannelId>,
-    /// Number of earlier refusals for an unknown reason.
+    /// Number of earlier attempts in a row that were refused for an unknown reason.
     odd: u32,
-    /// Set if the message may exist already, after this message id.
+    /// Message id after which the message is searched before it is sent, because it may exist already; `None` if it
+    /// cannot.
     sought: Option<u64>,
 }
 
@@ -314,7 +316,7 @@ impl Sender {
         rest.within(PATIENCE)
     }
 
-    /// Returns the channel to send to.
+    /// Returns the channel to send the message to; for a person it is opened first.
     async fn channel(&self) -> Result<ChannelId, Verdict> {
         match (self.place, self.private) {
             (Place::Channel(channel), _) | (Place::Person(_), Some(channel)) => Ok(channel),
@@ -330,15 +332,15 @@ impl Sender {
         }
     }
 
-    /// Returns true if the post says no more than the reaction on the message that it answers: that the agent works
-    /// on it.
+    /// Returns true if the post says only that an agent works on a message, which the reaction on that message shows
+    /// already.
     fn is_said_by_a_mark(&self, channel: ChannelId) -> bool {
         let source = &self.line.source;
         let Body::Notice(notice) = &source.body else { return false };
         notice.is_taken_up() && source.quotes.is_some() && self.bot.marks(channel)
     }
 
-    /// Shows the line in the session's status message, if there is one.
+    /// Shows the line in the status message of the agent's session, if it belongs there. Returns that message.
     async fn shown(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let (statuses, journal) = (&self.bot.statuses, &self.bot.ports.journal);
         let told = status::tell(statuses, journal, &self.rest(), &self.line, channel).await;
@@ -348,7 +350,7 @@ impl Sender {
         })
     }
 
-    /// Searches the channel for the message. Without permission to read, the message is sent again: a duplicate is
+    /// Searches the channel for the message. Without permission to read it counts as missing, because a duplicate is
     /// better than a loss.
     async fn find(&self, channel: ChannelId, after: u64) -> Result<Option<MessageId>, Verdict> {
         match self.rest().last_messages(channel).await {
@@ -371,7 +373,7 @@ impl Sender {
         }
     }
 
-    /// Sends the line in the best form that Discord accepts.
+    /// Sends the line as a message, in the best form that Discord accepts.
     async fn send(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let private = matches!(self.place, Place::Person(_));
         let rows = if self.line.index == 0 {
@@ -449,7 +451,7 @@ impl Sender {
         Landed { place, outcome: Outcome::Done, private: None, message }
     }
 
-    /// Handles a line that did not arrive.
+    /// Handles the failure of an attempt: the line waits, is dropped, or its channel is created again.
     async fn end(self, verdict: Verdict, channel: Option<ChannelId>) -> Landed {
         let (place, queue) = (self.place, Arc::clone(&self.bot.ports.queue));
         let known = channel.filter(|channel| self.bot.directory.purpose(*channel).is_some());
@@ -486,8 +488,8 @@ impl Sender {
         Landed { place, outcome, private: None, message: None }
     }
 
-    /// Returns true if the line was for a thread that is gone and now goes to the thread's channel. After a restart a deleted
-    /// thread's channel is unknown, but its agent's words belong to the agent's channel.
+    /// Returns true if the line was for a thread that is gone and is now sent to the channel around it. After a restart
+    /// that channel is unknown, but an agent's words belong in the agent's channel.
     fn is_said_around(&self, thread: ChannelId) -> bool {
         let of_words = || match &self.line.source.body {
             Body::Agent { agent, .. } => self.bot.directory.of(&Purpose::Agent(agent.clone())),
@@ -497,8 +499,8 @@ impl Sender {
         channel.filter(|channel| *channel != thread).is_some_and(|it| self.bot.threads.replace(thread, it))
     }
 
-    /// Handles a denial in a channel that is not herder's own. Posts for a thread go to its channel, after Discord
-    /// was asked if the thread is unknown; other posts wait until herder may speak, for a limited time.
+    /// Handles a denial in a channel that is not herder's own. Posts for a thread go to the channel around it; other
+    /// posts wait until herder may speak, for a limited time.
     async fn denied(self, channel: ChannelId) -> Outcome {
         if self.bot.threads.parent(channel).is_none()
             && let Err(error) = self.bot.ask_what_is(&self.rest(), channel).await
@@ -551,7 +553,7 @@ fn is_made_again(target: &Target) -> bool {
     }
 }
 
-/// Returns the purpose of a channel by its name, in the form used by inbound lines.
+/// Returns the purpose of the channel that a person's line names; `None` if it is no channel of the fleet.
 fn named(name: &str, settings: &config::Discord) -> Option<Purpose> {
     let name = name.trim_start_matches('#');
     if name == settings.control_channel {

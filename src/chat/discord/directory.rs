@@ -16,21 +16,21 @@ use crate::core::id::AgentName;
 use crate::journal::{CommitError, Journal, Memo, ReadError};
 use crate::outbox::Target;
 
-/// The purpose of a channel.
+/// The purpose for which herder uses a channel or category.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Purpose {
-    /// A category of the agents' channels: the first one, and further ones when it is full.
+    /// A category for the agents' channels: the first one (0), and further ones when it is full.
     Category(u16),
     /// A category for the channels of removed agents; there can be several.
     Archive(u16),
-    /// The channel for escalations.
+    /// The channel for alerts.
     Alerts,
-    /// The channel for task lines.
+    /// The channel for the lines about tasks that programs read.
     Work,
-    /// The channel for commands to herder itself.
+    /// The channel in which people give commands to herder itself.
     Control,
-    /// An agent's channel.
+    /// The channel of an agent.
     Agent(AgentName),
 }
 
@@ -48,24 +48,24 @@ impl Purpose {
     }
 }
 
-/// Key prefix of the memos about channels.
+/// Prefix of the journal's keys under which channel ids are stored.
 const PREFIX: &str = "discord/channel/";
 
-/// A channel as stored.
+/// A channel as it is stored in the journal.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     purpose: Purpose,
     id: u64,
 }
 
-/// The channels known now.
+/// herder's channels on the Discord server that are known now, by purpose; they are stored in the journal.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     known: RwLock<Known>,
-    /// Counter of changes, for tasks that wait for a channel.
+    /// Counter of changes, on which tasks wait that need a channel.
     changes: watch::Sender<u64>,
-    /// Channels whose known state turned out wrong, until [`super::channels`] has looked. Each occurs once, so that
-    /// the map is no larger than the directory.
+    /// Channels whose known state turned out wrong and that are still to be examined by [`super::channels`]. Each
+    /// occurs once, so that the map is no larger than the directory.
     doubts: Mutex<BTreeMap<ChannelId, Doubt>>,
     doubted: Notify,
     outlook: Mutex<Outlook>,
@@ -74,21 +74,21 @@ pub(super) struct Directory {
 /// Certainty that an unknown channel is not one of herder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Outlook {
-    /// Channels are missing and the server was not read yet: any channel may be one of them.
+    /// Wanted channels are missing and the server was not read yet: any unknown channel may be one of them.
     #[default]
     Unseen,
-    /// Channels are being created: a new one may be one of them.
+    /// Wanted channels are being created: a new unknown channel may be one of them.
     Making,
-    /// All existing channels of herder's are known.
+    /// All existing channels of herder's are known, so that an unknown channel is none of them.
     Settled,
 }
 
-/// A problem with a channel, found by a request there.
+/// A problem with a channel that was found by a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// Discord does not know it (10003).
+    /// Discord does not know the channel (error 10003).
     Gone,
-    /// herder lacks a permission there (50001, 50013).
+    /// herder lacks a permission in the channel (errors 50001, 50013).
     Denied,
 }
 
@@ -99,7 +99,7 @@ struct Known {
 }
 
 impl Directory {
-    /// Loads the stored channels. Blocks.
+    /// Loads the stored channels from the journal. Blocks.
     pub(super) fn load(journal: &Journal) -> Result<Self, ReadError> {
         let directory = Self::default();
         for (key, value) in journal.memos(PREFIX)? {
@@ -113,7 +113,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Returns the channel for `target` if it exists. A channel target is written as its id; a person is not a channel.
+    /// Returns the channel to which posts for `target` go; `None` if it does not exist or the target is a person.
     pub(super) fn of_target(&self, target: &Target) -> Option<ChannelId> {
         let purpose = match target {
             Target::Agent(agent) => Purpose::Agent(agent.clone()),
@@ -126,7 +126,7 @@ impl Directory {
         self.of(&purpose)
     }
 
-    /// Returns the channel with this purpose.
+    /// Returns the id of the channel with this purpose; `None` if it does not exist.
     pub(super) fn of(&self, purpose: &Purpose) -> Option<ChannelId> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_purpose.get(purpose).copied()
     }
@@ -136,26 +136,26 @@ impl Directory {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&channel).cloned()
     }
 
-    /// Returns all known channels.
+    /// Returns the purposes and ids of all of herder's channels that are known.
     pub(super) fn all(&self) -> Vec<(Purpose, ChannelId)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
     }
 
-    /// Returns a watch that changes whenever a channel is learnt or forgotten, or the certainty changes: posts that
-    /// waited for a channel can be sent.
+    /// Returns a counter that changes whenever a channel becomes known or is forgotten, or the certainty changes: posts
+    /// that waited for a channel can be sent.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Records a refused request about a channel, so that it is examined again. A channel that is gone is forgotten
-    /// and created again.
+    /// Records that a request about a channel was refused, so that the channel is examined. One that is gone is
+    /// forgotten and created again.
     pub(super) fn doubt(&self, channel: ChannelId, doubt: Doubt) {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(channel, doubt);
         self.doubted.notify_one();
     }
 
-    /// Sets the present certainty that all of herder's channels are known.
+    /// Sets how certain it is that all of herder's channels are known.
     pub(super) fn is_as_sure(&self, now: Outlook) {
         let before =
             std::mem::replace(&mut *self.outlook.lock().unwrap_or_else(PoisonError::into_inner), now);
@@ -168,13 +168,13 @@ impl Directory {
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if an unknown channel may be one that was just created or is still to be found: people can write
-    /// there before Discord answers, and before it lists the channels.
+    /// Returns true if an unknown channel may be one of herder's that was just created or is not found yet: people can
+    /// write there before Discord has answered.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         self.outlook() != Outlook::Settled && self.purpose(channel).is_none()
     }
 
-    /// Waits for doubts and takes them. One waiter at a time.
+    /// Waits for channels that have to be examined and takes them. Only one task may wait at a time.
     pub(super) async fn doubted(&self) -> BTreeMap<ChannelId, Doubt> {
         loop {
             self.doubted.notified().await;
@@ -185,7 +185,7 @@ impl Directory {
         }
     }
 
-    /// Stores a channel that was created or found; it is on disk when this returns.
+    /// Stores the id of a channel that was created or found; it is on disk when this returns.
     pub(super) async fn learn(
         &self,
         journal: &Journal,
@@ -200,7 +200,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes a channel that is gone or no longer herder's.
+    /// Removes a channel that is gone or is not herder's any more, also from the journal.
     pub(super) async fn forget(&self, journal: &Journal, purpose: &Purpose) -> Result<(), CommitError> {
         journal.remember(vec![Memo { key: purpose.key(), value: None }]).await?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

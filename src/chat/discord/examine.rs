@@ -12,24 +12,24 @@ use super::permission::{self, Needed};
 use super::rest::{Rest, RestError, code};
 use crate::config;
 
-/// Timeout of each request.
+/// Timeout of each request to Discord in `herder check`.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Discord's error code: the guild does not exist, or not for this bot.
 const UNKNOWN_GUILD: u32 = 10004;
 
-/// The result of one check.
+/// The result of one check of the Discord settings, with its text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// Correct.
+    /// The checked setting is correct.
     Good(String),
-    /// herder works, but not completely.
+    /// herder can work with the checked setting, but not completely.
     Note(String),
-    /// herder cannot work.
+    /// herder cannot work with the checked setting.
     Bad(String),
 }
 
-/// Checks everything that Discord can be asked about before herder joins.
+/// Runs all checks of the Discord settings for `herder check`: token, server, intents, permissions and channels.
 pub async fn examine(settings: &config::Discord) -> Vec<Finding> {
     let rest = match Rest::new(settings, Arc::default()).await {
         Ok(rest) => rest.within(PATIENCE),
@@ -143,14 +143,14 @@ async fn server(
     findings
 }
 
-/// Finds permissions that the server grants and the agents' category, or a channel in it, takes away.
+/// Checks whether the agents' category, or a channel in it, takes away permissions that the server grants.
 async fn closed(
     rest: &Rest,
     settings: &config::Discord,
     guild: GuildId,
     within: impl Fn(&[serenity::all::PermissionOverwrite]) -> Permissions,
 ) -> Vec<(String, Needed)> {
-    /// Maximum number of channels listed: as many as a person repairs before checking again.
+    /// Maximum number of channels that one result lists: as many as a person repairs before checking again.
     const SHOWN_MAX: usize = 10;
     let Ok(channels) = rest.channels(guild).await else { return Vec::new() };
     let category = channels.iter().find(|channel| {

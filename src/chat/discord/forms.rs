@@ -1,4 +1,5 @@
-//! Forms: opened for whoever may have the command done, and once more with everything that was typed if it is refused.
+//! Forms for the long values of a command: opened for a person who may give the command, and again with everything that
+//! was typed if the command is refused.
 //!
 //! The texts are kept in memory alone: they can hold a secret, which is one of the mistakes.
 
@@ -22,35 +23,36 @@ use crate::commands::{Command, Verb};
 use crate::core::id::AgentName;
 use crate::core::spec::AgentSpec;
 
-/// Refused forms that are kept: at most 80 KB each, with five fields of 4,000 characters.
+/// Maximum number of refused forms that are kept to be opened again: at most 80 KB each, with five fields of 4,000
+/// characters.
 const DRAFTS_MAX: usize = 32;
 
-/// Refused forms of one person that are kept.
+/// Maximum number of refused forms of one person that are kept.
 const DRAFTS_OF_ONE_MAX: usize = 4;
 
-/// A form as somebody sent it.
+/// A form as a person submitted it.
 #[derive(Debug, Clone)]
 pub(super) struct FilledForm {
-    /// The command that it completes.
+    /// The command that the form completes.
     pub(super) command: &'static Command,
-    /// The options that its id carried.
+    /// The options that were carried in the form's id.
     carried: Given,
-    /// Its fields, with what stood in them.
+    /// The form's fields by name, with the submitted texts.
     typed: Vec<(String, String)>,
 }
 
-/// A form that was refused, and why.
+/// A form that was refused, kept so that the person can correct it.
 #[derive(Debug, Clone)]
 struct Draft {
-    /// The interaction that it was sent by.
+    /// Id of the interaction that submitted the form.
     id: InteractionId,
-    /// The person's id.
+    /// Discord user id of the person who submitted it.
     by: Option<String>,
     form: FilledForm,
     mistakes: Vec<Mistake>,
 }
 
-/// The forms that were refused last.
+/// The last forms that were refused, of all people.
 #[derive(Debug, Default)]
 pub(super) struct Drafts(Mutex<VecDeque<Draft>>);
 
@@ -67,22 +69,22 @@ impl Drafts {
         }
     }
 
-    /// Returns the form that a person sent by that interaction.
+    /// Returns the refused form that this person submitted by this interaction; `None` if it is not kept any more.
     fn get(&self, id: InteractionId, by: Option<&str>) -> Option<Draft> {
         let drafts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         drafts.iter().find(|draft| draft.id == id && draft.by.as_deref() == by).cloned()
     }
 }
 
-/// Text of a field when its form is opened.
+/// The content of a field when its form is opened.
 struct Content {
-    /// `None`: the form has not this field.
+    /// The text in the field; `None` if the form does not have this field.
     value: Option<String>,
-    /// The sentence about what stood there before.
+    /// The sentence about the mistake in the text that was submitted before; `None` without a mistake.
     mistake: Option<String>,
 }
 
-/// Keeps a refused form, and returns the button that opens it again.
+/// Keeps a refused form, and returns a row with the button that opens it again.
 pub(super) fn keep(bot: &Bot, asker: &Asker, form: FilledForm, mistakes: &[Mistake]) -> Vec<CreateActionRow> {
     let by = asker.author.account.clone();
     bot.drafts.keep(Draft { id: asker.id, by, form, mistakes: mistakes.to_vec() });
@@ -93,7 +95,7 @@ pub(super) fn keep(bot: &Bot, asker: &Asker, form: FilledForm, mistakes: &[Mista
     ])]
 }
 
-/// Opens a refused form again, with its texts and mistakes.
+/// Opens a refused form again, with the texts and the mistakes in it.
 pub(super) async fn again(bot: &Arc<Bot>, asker: &Asker, draft: u64) {
     let kept = bot.drafts.get(InteractionId::new(draft), asker.author.account.as_deref());
     let Some(Draft { form, mistakes, .. }) = kept else {
@@ -119,20 +121,21 @@ pub(super) async fn again(bot: &Arc<Bot>, asker: &Asker, draft: u64) {
     open(bot, asker, command, &given, (&id, contents.collect())).await;
 }
 
-/// Returns the form's field of a mistake: settings without a field of their own share one.
+/// Returns the field of a command's form that contains the option or setting `key`: settings without a field of their
+/// own share one.
 fn field_of(command: &Command, key: &str) -> Option<&'static str> {
     let field = |name: &str| command.form().iter().map(|field| field.name).find(|field| *field == name);
     let is_option = command.options().iter().any(|option| option.name == key);
     field(key).or_else(|| field(SETTINGS).filter(|_| !is_option))
 }
 
-/// Returns true if the command has a form and none of its fields was given.
+/// Returns true if a command has a form and none of its fields was given as an option, so that the form is opened.
 pub(super) fn is_asked_for(command: &Command, given: &Given) -> bool {
     let form = command.form();
     !form.is_empty() && form.iter().all(|field| given.get(field.name).is_none())
 }
 
-/// Opens the form of a command for a person who may give it.
+/// Opens the form of a command, if the person may give the command; else answers with the refusal.
 pub(super) async fn offer(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
     // The form carries the agent's canonical name, however it was written.
     if let (Some(agent), true) = (agent(asker, &given), given.get("agent").is_some()) {
@@ -162,7 +165,7 @@ pub(super) async fn offer(bot: &Arc<Bot>, asker: &Asker, command: &'static Comma
     open(bot, asker, command, &structured.given, (&id, fields.collect())).await;
 }
 
-/// Opens a form with these contents, one for each of its fields.
+/// Opens a form whose fields have these contents.
 async fn open(
     bot: &Bot,
     asker: &Asker,
@@ -176,7 +179,7 @@ async fn open(
     }
 }
 
-/// Returns the agent that a command concerns, if there is one.
+/// Returns the agent that the given options or the channel name, for a command about an agent; else `None`.
 fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
     let here = asker.place.channel().and_then(|channel| channel.strip_prefix('#'));
     given
@@ -193,7 +196,7 @@ fn edited(bot: &Bot, asker: &Asker, command: &Command, given: &Given) -> Option<
     bot.ports.fleet.view(&agent)?.agent.spec.clone()
 }
 
-/// Returns the initial content of a form's field.
+/// Returns the initial content of a form's field: of an agent's present settings, or empty.
 fn prefill(spec: Option<&AgentSpec>, field: &str) -> String {
     let Some(spec) = spec else { return String::new() };
     match field {
@@ -211,9 +214,9 @@ fn form(
     given: &Given,
     (id, contents): (&CustomId, Vec<Content>),
 ) -> serde_json::Value {
-    /// Maximum length of a title and of a label, in characters; Discord's limit.
+    /// Maximum length of a form's title and of a field's label, in characters; Discord's limit.
     const TITLE_MAX: usize = 45;
-    /// Maximum length of a field's value, in characters.
+    /// Maximum length of the text in a form's field, in characters; Discord's limit.
     const VALUE_MAX: usize = 4000;
     let locale = locale(bot, asker);
     let agent = agent(asker, given);
@@ -253,7 +256,7 @@ fn form(
     json!({ "type": 9, "data": data })
 }
 
-/// Handles a submitted form: runs the command with all of its options.
+/// Handles a submitted form: runs its command with the options in its id and its fields.
 pub(super) async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
     let Ok(CustomId::Form { command, given }) = form.data.custom_id.parse() else {
         let told = locale(bot, asker).text("answer-unknown", &[]);

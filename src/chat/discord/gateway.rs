@@ -44,26 +44,27 @@ use session::{Ended, Session};
 use turnstile::Turnstile;
 use watch::Watch;
 
-/// Interval of the checks whether serenity's thread responds, while the link is not up.
+/// Interval of the checks whether serenity's thread still responds, while the link is not up.
 const ASK_EVERY: Duration = Duration::from_secs(2);
-/// The same interval while the link is up.
+/// Interval of the checks whether serenity's thread still responds, while the link is up.
 const ASK_SELDOM: Duration = Duration::from_secs(20);
-/// Timeout of the request for the bot's identity.
+/// Timeout of the request for the bot's identity and the gateway.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
-/// Number of failed attempts after which Discord is asked for the reason: a single failure may be chance.
+/// Number of failed connection attempts after which herder logs in by itself to learn Discord's reason: a single
+/// failure may be chance.
 const ASK_WHY_AFTER: u32 = 2;
 /// Discord's minimum time between two logins; an earlier one is answered with an invalid session.
 const LOGIN_EVERY: Duration = Duration::from_secs(5);
-/// Interval of requests for the login limit while no login is allowed.
+/// Interval of requests for the login limit while Discord allows no further login.
 const LOGINS_EVERY: Duration = Duration::from_secs(15);
-/// Key of the memo that people were told of the missing intent.
+/// Key in the journal of the note that people were told that the Message Content intent is missing.
 const TOLD: &str = "discord/told/no-content";
 
 /// The bot's identity at Discord, and the gateway to connect to.
 pub(super) struct Introduced {
     pub(super) me: UserId,
     pub(super) application: ApplicationId,
-    /// True if the Message Content intent is enabled.
+    /// True if the Message Content intent is enabled, so that the text of messages is sent.
     pub(super) content: bool,
     gateway: BotGateway,
 }
@@ -115,15 +116,15 @@ async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
     Ok(Introduced { me, application: application.id, content, gateway })
 }
 
-/// The end of a session.
+/// The reason why a session with the gateway ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Shutdown,
-    /// Another session may work.
+    /// The link was lost; another session may work.
     Lost(Detail),
-    /// Discord closed it with this code, for good.
+    /// Discord refused the bot with this close code, for good.
     Refused(u16),
-    /// serenity hangs in a loop.
+    /// serenity's thread hangs and has to be abandoned.
     Stuck,
 }
 
@@ -141,7 +142,7 @@ impl End {
     }
 }
 
-/// Maintains the link until `shutdown`, or until Discord refuses the bot for good.
+/// Keeps the link to the gateway up until `shutdown`, or until Discord refuses the bot for good.
 pub(super) async fn keep(
     bot: Arc<Bot>,
     introduced: Introduced,
@@ -189,9 +190,9 @@ pub(super) async fn keep(
 struct Keeper {
     bot: Arc<Bot>,
     gateway: BotGateway,
-    /// The time at which Discord described the gateway.
+    /// Time at which Discord last stated the gateway's address and the login limit.
     told: Instant,
-    /// Number of connection attempts since then.
+    /// Number of connection attempts since Discord last stated the login limit.
     tries: u64,
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
@@ -232,14 +233,14 @@ impl Keeper {
         (self.gateway, self.told, self.tries) = (gateway, Instant::now(), 0);
     }
 
-    /// Returns the time of the next request for the login limit, while no login is allowed.
+    /// Returns the time at which the login limit is requested again, while no login is allowed.
     fn asks_for_logins_at(&self, is_up: bool) -> Instant {
         self.told + if is_up { LOGINS_EVERY * 4 } else { LOGINS_EVERY }
     }
 
-    /// Returns true if serenity may log in once more. Discord revokes the token of a bot that logs in beyond the
-    /// limit, and serenity does not check it: each of its attempts may be a login. Discord is asked again when the
-    /// known number is used up.
+    /// Returns true if serenity may make another attempt, which may be a login: Discord revokes the token of a bot that
+    /// logs in beyond the limit, and serenity does not check it. The limit is requested again when the known number is
+    /// used up.
     ///
     /// While the link is up there is no hurry, and the request is made less often.
     async fn may_log_in(&mut self, is_up: bool) -> bool {
@@ -311,8 +312,8 @@ impl Keeper {
         None
     }
 
-    /// Logs in once to learn the code with which Discord refuses the bot, if the limit allows it. Not called while
-    /// serenity connects, since both would disturb each other.
+    /// Logs in once, if the limit allows it, to learn the close code with which Discord refuses the bot. Not called
+    /// while serenity connects, since both would disturb each other.
     async fn ask_why(&mut self) -> Option<u16> {
         if !self.may_log_in(false).await {
             return None;
@@ -324,7 +325,7 @@ impl Keeper {
         code
     }
 
-    /// Runs one session from start to end.
+    /// Runs one session with the gateway from start to end, and returns the reason of its end.
     async fn session(&mut self, shutdown: &CancellationToken) -> End {
         let address = Arc::new(Mutex::new(self.gateway.url.clone()));
         // Closed before serenity starts, and until it has ended.
@@ -423,7 +424,8 @@ impl Keeper {
         }
     }
 
-    /// Handles a change of the request stop: `Some` if requests wait because many were refused, `None` if they continue.
+    /// Reports whether requests to Discord are stopped because many were refused: `refused` is their number, `None` if
+    /// they continue.
     async fn stopped(&mut self, refused: Option<u32>, is_up: bool) {
         match refused {
             Some(refused) => {
@@ -436,7 +438,7 @@ impl Keeper {
         }
     }
 
-    /// Handles all shards being connected, or a change of the bot's membership.
+    /// Handles that all shards are connected, or that the bot's membership of the server has changed.
     async fn up(&mut self) {
         let membership = *self.membership.borrow_and_update();
         if membership == Membership::Outside {
@@ -455,7 +457,8 @@ impl Keeper {
         self.bot.report(LinkState::Up { since: clock::now(), unidentified: None }).await;
     }
 
-    /// Handles a connected bot that is not in the server: nothing can be read or posted until somebody invites it.
+    /// Reports a connected bot that is not a member of the server: nothing can be read or posted until somebody invites
+    /// it.
     async fn outside(&mut self) {
         if self.memory.outside.is_none() {
             self.memory.outside = Some(clock::now());
@@ -469,7 +472,7 @@ impl Keeper {
         self.bot.report(LinkState::Connecting { attempts: 0, reason }).await;
     }
 
-    /// Announces once which functions do not work without the Message Content intent.
+    /// Announces, once, which functions do not work without the Message Content intent.
     async fn tell_of_content(&self) {
         let journal = self.bot.ports.journal.clone();
         let read = tokio::task::spawn_blocking(move || journal.memos(TOLD)).await;
@@ -490,7 +493,7 @@ impl Keeper {
         }
     }
 
-    /// Queues a post that the journal does not hold.
+    /// Queues a post that is not stored in the journal.
     fn say(&self, to: Target, body: Body) {
         self.bot.ports.queue.push(Post {
             id: PostId::default(),
@@ -506,7 +509,7 @@ impl Keeper {
     }
 }
 
-/// Waits; returns false if herder shuts down meanwhile.
+/// Waits for this time; returns false if herder shuts down meanwhile.
 async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
     tokio::select! {
         () = tokio::time::sleep(wait) => true,

@@ -63,99 +63,100 @@ use said::{Ears, Names, Said};
 use threads::Listing;
 use work::Worked;
 
-/// Capacity of the event queue: more than a busy guild sends in seconds. Further messages are fetched like missed ones.
+/// Capacity of the queue of message events: more than a busy guild sends in seconds. Messages beyond it are fetched
+/// like missed ones.
 pub(super) const EVENTS_CAPACITY: usize = 1024;
-/// Maximum number of messages handled at once, of different channels.
+/// Maximum number of messages that are handled at once, each of another channel.
 const UNDER_WAY: usize = 64;
-/// Maximum time to wait for the guild after READY; it tells which channels have new messages.
+/// Maximum time to wait for the server's description after READY; it tells which channels have new messages.
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
 /// Maximum number of edits kept for messages that were not received yet.
 const EARLY_MAX: usize = 256;
-/// The wait before another attempt to change a task with its message, if a file could not be read.
+/// Wait before a task is changed again after its message was edited, if a file could not be fetched.
 const REVISE_AGAIN: Duration = Duration::from_secs(5);
-/// Delay between an event and the storing of watermarks.
+/// Delay after an event before the watermarks (the ids up to which messages are handled) are stored.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
-/// A message event of the gateway.
+/// An event about messages, on its way from the gateway to the reader.
 pub(super) enum Heard {
-    /// A new message.
+    /// A person has written a new message.
     Said(Box<Message>),
     /// A message was edited.
     Edited(Box<MessageUpdateEvent>),
     /// Messages were deleted.
     Deleted(ChannelId, Vec<MessageId>),
-    /// A new session: messages that were missed have to be fetched.
+    /// A new session with the gateway began: missed messages have to be fetched.
     Ready,
-    /// The present state of a guild.
+    /// The present state of a server: its channels, threads and roles.
     Guild(Box<Guild>),
-    /// Threads of channels that became visible again.
+    /// Threads in channels that became visible again.
     Threads(Vec<GuildChannel>),
-    /// Discord left out unknown events.
+    /// Discord left out events; it is unknown in which channels.
     Skipped,
-    /// Events were lost because the queue was full.
+    /// Events were lost because the queue was full, as recorded here.
     Missed(Box<Lost>),
-    /// A message event that could not be parsed.
+    /// An event about a message could not be parsed.
     Unreadable {
-        /// The channel.
+        /// Id of the message's channel.
         channel: Id,
-        /// The message's id, if it is a new one.
+        /// Id of the message if it is a new one; `None` for an edit or deletion.
         created: Option<Id>,
-        /// True in a private channel.
+        /// True if the message is in a private channel.
         direct: bool,
     },
 }
 
-/// The result of an asynchronous step.
+/// The result of an asynchronous step of the reader.
 enum Done {
     Worked {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
-        /// True if it was a private message of somebody without any permission.
+        /// True if it was a private message by a person without any role.
         is_strangers: bool,
     },
-    /// Handling takes longer: later messages no longer wait for it.
+    /// The handling of a message takes longer: later messages of the channel no longer wait for it.
     Late {
         channel: Id,
         id: Id,
         is_strangers: bool,
         rest: UnderWay,
     },
-    /// A late message is handled.
+    /// A message that took longer is handled.
     Decided {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
     },
-    /// The private channel with a person.
+    /// The answer to the request for the private channel with a person.
     Private {
         person: Id,
         direct: Result<Direct, RestError>,
     },
-    /// The message stays unhandled until the next start.
+    /// A message stays unhandled until the next start, because herder shuts down.
     Unworked,
     Fetched {
         channel: Id,
         after: Id,
         page: Result<Page, RestError>,
     },
-    /// A message whose task still waits was read again, to find edits made meanwhile.
+    /// A message whose task still waits was fetched again, to find edits that were missed.
     Looked {
         channel: Id,
         id: Id,
         now: Result<Option<Box<Message>>, RestError>,
     },
-    /// An edit of a message that became a task was applied, or has to be tried again.
+    /// An edit of a message that became a task was applied; the second field is set if it has to be tried again.
     Revised(Id, Option<(Id, Revision)>),
-    /// The server's channels, with the last message of each.
+    /// The answer to the request for the server's channels: the id of the last message of each.
     News(Result<HashMap<Id, Id>, RestError>),
-    /// Archived threads of a channel.
+    /// The answer to the request for archived threads of a channel.
     Listed(Listing, Result<ArchivedThreads, RestError>),
 }
 
 type UnderWay = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// Handles messages until intake is closed at shutdown.
+/// Handles the messages of people on Discord until intake is closed at shutdown.
 pub(super) async fn run(bot: Arc<Bot>, heard: mpsc::Receiver<Heard>) {
     let marks = Arc::new(Marks::default());
     let memory = Memory::load(&bot, &marks).await;
@@ -179,42 +180,45 @@ struct Reader {
     working: usize,
     fetching: usize,
     to_fetch: VecDeque<(Id, Id)>,
-    /// Channels being fetched; true if messages may have been missed since.
+    /// Channels whose messages are being fetched; true if more messages may have been missed since the fetching began.
     fetched: HashMap<Id, bool>,
-    /// Messages whose task still waits: they may have been edited unnoticed.
+    /// Messages, with their channels, whose task still waits and that are to be fetched again, because an edit may have
+    /// been missed.
     to_look: VecDeque<(Id, Id)>,
     looking: usize,
-    /// Channels that may be herder's own: their messages wait until that is known.
+    /// Channels that may turn out to be herder's own: their messages wait until that is known.
     unsure: HashSet<Id>,
-    /// The server's description, received before herder's own channels were known.
+    /// The description of the server, if it arrived before herder's own channels were known.
     unread: Option<Box<Guild>>,
-    /// The time until which the guild is waited for.
+    /// Time until which the description of the server is waited for.
     guild_by: Option<Instant>,
-    /// Edits of messages that are being handled.
+    /// Edits of messages whose handling is in progress, to be applied after it.
     revisions: Vec<(Id, Revision)>,
-    /// Messages whose task is being changed, each with its latest waiting edit: edits of a message are applied one at a time.
+    /// Messages whose task is being changed, each with the latest edit that waits: edits of a message are applied one
+    /// at a time.
     revising: HashMap<Id, Option<(Id, Revision)>>,
-    /// Edits of messages that were not received yet: they are being fetched, or were overtaken.
+    /// Edits of messages that were not received yet, because they are being fetched or the edit was faster.
     early: BTreeMap<Id, Revision>,
     edits: Edits,
-    /// The server's channels; true if their messages can be read.
+    /// All channels of the server; true if the bot can read their messages.
     readable: BTreeMap<ChannelId, bool>,
-    /// The newest live message, of any channel.
+    /// Id of the newest live message, of any channel.
     newest: Id,
-    /// Set after a new session: messages newer than this id may have been missed.
+    /// After a new session: the id after which messages may have been missed; else `None`.
     missed_since: Option<Id>,
-    /// Channels in which no one has addressed herder yet. Messages missed there are searched for lines that do.
+    /// Channels in which nobody has addressed herder yet. Messages missed there are only searched for lines that do.
     strange: HashSet<Id>,
-    /// True if the server was described since the link came up: threads that it did not list are archived.
+    /// True if the server was described since the link came up: threads that were not listed then are archived.
     guild_seen: bool,
-    /// Channels whose archived threads are to be listed, and how far back.
+    /// Requests for archived threads that are still to be made.
     to_list: VecDeque<Listing>,
     listing: usize,
-    /// Set while channels with new messages are being looked up after left-out events; true if more were left out since.
+    /// After left-out events: `Some` while the channels with new messages are being requested, true if more events were
+    /// left out since.
     skipped: Option<bool>,
-    /// Private channels, by person.
+    /// The private channel of each person.
     private: HashMap<Id, Id>,
-    /// People whose private channel is being requested, each with the message id after which they may have written there.
+    /// People whose private channel is being requested, each with the id after which they may have written there.
     asked: HashMap<Id, Id>,
 }
 
@@ -377,7 +381,7 @@ impl Reader {
         self.fetch_all(&newest.collect());
     }
 
-    /// Starts all steps that can be started.
+    /// Starts all steps that can be started now, within the limits on their number.
     fn begin(&mut self) {
         while self.working < UNDER_WAY
             && let Some((channel, id, said)) = self.intake.next()
@@ -467,7 +471,8 @@ impl Reader {
         }
     }
 
-    /// Records that a message was handled, or will take long.
+    /// Records that the handling of a message is over, or will take long, so that the next one of its channel can
+    /// start.
     fn worked(&mut self, channel: Id, is_strangers: bool) {
         self.working -= 1;
         if self.memory.direct(channel) {
@@ -475,7 +480,7 @@ impl Reader {
         }
     }
 
-    /// Records that a message is done, and its result.
+    /// Records that a message is done, with the stored decision about it, so that the watermark can move.
     fn decided(&mut self, channel: Id, id: Id, heard: Option<journal::Heard>) {
         if let Some(heard) = heard {
             self.strange.remove(&channel);
@@ -494,8 +499,8 @@ impl Reader {
         }
     }
 
-    /// Returns the present content of a message that is received for the first time; `None` if it was deleted before.
-    /// `is_news` is true if no newer text is known.
+    /// Returns the content of a message that is received for the first time, with an edit that arrived before it;
+    /// `None` if it was deleted. `is_news` is true if no newer text is known.
     fn as_it_is_now(&mut self, said: Said, is_news: bool) -> Option<Said> {
         match self.early.remove(&said.id) {
             Some(Revision::Edited(_)) if is_news => Some(said),
@@ -504,7 +509,8 @@ impl Reader {
         }
     }
 
-    /// Handles an edit or deletion, before, during or after the message is handled.
+    /// Handles an edit or deletion of a message, whether the message was handled before, is being handled, or was not
+    /// received yet.
     fn revise(&mut self, channel: Id, id: Id, revision: Revision) {
         // A decided message is not handled again, even if it is still queued.
         if !self.memory.has_decided(id) {
@@ -526,7 +532,7 @@ impl Reader {
         self.carry_out(channel, id, revision, Duration::ZERO);
     }
 
-    /// Applies an edit to the task of its message, after `wait`.
+    /// Applies an edit or deletion to the task that a message became, after `wait`.
     fn carry_out(&mut self, channel: Id, id: Id, revision: Revision, wait: Duration) {
         let Some(of) = self.marks.work_of(id) else { return };
         self.revising.insert(id, None);
@@ -538,7 +544,7 @@ impl Reader {
         }));
     }
 
-    /// Keeps an edit of a message that was not received yet.
+    /// Keeps an edit or deletion of a message that was not received yet.
     fn revise_early(&mut self, id: Id, revision: Revision) {
         self.early.insert(id, revision);
         while self.early.len() > EARLY_MAX {
@@ -546,7 +552,7 @@ impl Reader {
         }
     }
 
-    /// Stores the watermarks of the channels.
+    /// Stores the changed watermarks of the channels and the decisions about messages.
     async fn note(&mut self, at_last: bool) {
         self.follow_new();
         let moved = self.intake.moved();

@@ -38,16 +38,16 @@ use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
-/// Maximum number of interactions remembered, so that a repeated one is answered once. A resumed gateway repeats the
-/// events of the seconds before.
+/// Maximum number of handled interactions whose id is remembered, so that a repeated one is answered once: a resumed
+/// gateway repeats the events of the seconds before.
 const REMEMBERED_MAX: usize = 1024;
 
-/// Ids of the interactions that were handled.
+/// Ids of the last interactions that were handled.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Mutex<(HashSet<InteractionId>, VecDeque<InteractionId>)>);
 
 impl Seen {
-    /// Returns true if the id is new.
+    /// Records an interaction; returns true if it was not recorded before.
     fn first(&self, id: InteractionId) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ids, order) = &mut *seen;
@@ -64,7 +64,8 @@ impl Seen {
     }
 }
 
-/// The fields that all interactions share.
+/// The person who triggered an interaction (a slash command, button, form or typing), with the data that is needed to
+/// answer it.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     pub(super) id: InteractionId,
@@ -79,12 +80,12 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Returns the interaction's age. A resumed gateway repeats interactions that Discord has given up.
+    /// Returns the time since the interaction. A resumed gateway repeats interactions that Discord has given up.
     pub(super) fn age(&self) -> Duration {
         clock::now().since(self.at)
     }
 
-    /// Builds a command of this person in this place.
+    /// Builds the command `command` with these options, as given by this person in this place.
     pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
         Structured {
             under: None,
@@ -99,7 +100,7 @@ impl Asker {
     }
 }
 
-/// Handles an interaction.
+/// Handles an interaction: runs its command and answers it; a repeated one is ignored.
 pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
     if !bot.seen.first(interaction.id()) {
         debug!(id = %interaction.id(), "an interaction came a second time");
@@ -149,7 +150,7 @@ fn pressed_by(bot: &Bot, press: &ComponentInteraction) -> Asker {
     )
 }
 
-/// Answers an interaction that could not be parsed with a sentence that it failed.
+/// Answers an interaction that could not be parsed with a sentence that it has failed.
 pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
     let text = |field: &str| raw[field].as_str().unwrap_or_default();
     let Some(id) = text("id").parse().ok().filter(|id| *id != 0).map(InteractionId::new) else { return };
@@ -160,7 +161,7 @@ pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
     nothing_comes(bot, (id, text("token")), raw["type"] == 4, told).await;
 }
 
-/// Answers an interaction that comes while herder shuts down.
+/// Answers an interaction that arrives while herder shuts down with a refusal.
 async fn closing(bot: &Bot, interaction: &Interaction) {
     let (language, typing) = match interaction {
         Interaction::Command(command) => (&command.locale, false),
@@ -173,7 +174,7 @@ async fn closing(bot: &Bot, interaction: &Interaction) {
     nothing_comes(bot, (interaction.id(), interaction.token()), typing, told).await;
 }
 
-/// Answers that the interaction failed; for a completion the answer is an empty list.
+/// Answers that an interaction has failed; for the completion of an option (`typing`) the answer is an empty list.
 async fn nothing_comes(bot: &Bot, (id, token): (InteractionId, &str), typing: bool, told: String) {
     let response = if typing {
         json!({ "type": 8, "data": { "choices": [] } })
@@ -185,7 +186,7 @@ async fn nothing_comes(bot: &Bot, (id, token): (InteractionId, &str), typing: bo
     }
 }
 
-/// Runs a handler; a panic in it is answered with a sentence, so that no one waits in vain.
+/// Runs the handler of an interaction. If it panics, the person gets a sentence, so that nobody waits in vain.
 async fn guarded(bot: &Bot, asker: &Asker, answering: impl Future<Output = ()>) {
     if AssertUnwindSafe(answering).catch_unwind().await.is_err() {
         error!(id = %asker.id, "an interaction made its handler panic");
@@ -194,7 +195,7 @@ async fn guarded(bot: &Bot, asker: &Asker, answering: impl Future<Output = ()>) 
     }
 }
 
-/// Returns the person's locale.
+/// Returns the locale of the person's Discord client.
 pub(super) fn locale<'a>(bot: &'a Bot, asker: &Asker) -> &'a Locale {
     bot.ports.dispatcher.locale(&asker.language)
 }
@@ -236,7 +237,7 @@ fn asker(
     }
 }
 
-/// Returns the full name of a command and its options.
+/// Returns the full name of a slash command, with its group, and its options.
 fn named(data: &CommandData) -> (String, Vec<ResolvedOption<'_>>) {
     let mut name = data.name.clone();
     let mut options = data.options();
@@ -257,7 +258,7 @@ fn known(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().copied().find(|command| command.name == name)
 }
 
-/// Converts the options to words.
+/// Converts the options of a slash command to names and values as texts.
 fn given(options: &[ResolvedOption<'_>]) -> Given {
     let words = options.iter().map(|option| {
         let value = match &option.value {
@@ -283,7 +284,8 @@ async fn command(bot: &Arc<Bot>, asker: &Asker, command: &CommandInteraction) {
     carry_out(bot, asker, &name, given, None).await;
 }
 
-/// Has a command done and answers it. `filled`: the form that it was given by, which is kept if the command is refused.
+/// Runs a command and answers the interaction. `filled` is the form that gave the command, which is kept if the command
+/// is refused.
 pub(super) async fn carry_out(
     bot: &Arc<Bot>,
     asker: &Asker,
@@ -326,7 +328,7 @@ impl Bot {
     }
 }
 
-/// Completes the text that somebody types, from memory.
+/// Answers with the choices for an option that somebody is typing, from state in memory.
 async fn complete(bot: &Bot, typing: &CommandInteraction) {
     let asker = asker(
         bot,

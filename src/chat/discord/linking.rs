@@ -12,13 +12,14 @@ use tracing::warn;
 use super::rest::RestError;
 use super::{Bot, inbound};
 
-/// Maximum age of known roles: a removed role counts elsewhere for no longer.
+/// Maximum age of the Discord roles of a linked user before they are requested again: a removed role counts on other
+/// networks for no longer.
 const FRESH: Duration = Duration::from_secs(300);
 
-/// Interval of the checks, and so the delay after a new link.
+/// Interval at which linked users are checked for roles that are unknown or too old.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Keeps the roles of linked users up to date, until dropped.
+/// Keeps the Discord roles of linked users up to date, until dropped; they count on other networks too.
 pub(super) async fn keep(bot: Arc<Bot>) {
     // The time of Discord's last answer for each user, in this adapter.
     let mut told: BTreeMap<String, Instant> = BTreeMap::new();

@@ -31,16 +31,16 @@ use crate::outbox::markup::{self, Markup};
 use crate::supervisor::View;
 use board::{Board, Message, Seen, Step, Stepped};
 
-/// Interval of the checks for changes, while a session runs or is shown.
+/// Interval at which status messages are compared with the agents' state, while a session runs or is shown.
 const LOOK: Duration = Duration::from_secs(1);
-/// Timeout of a request; the next change supersedes it.
+/// Timeout of a request that edits a status message; the next change supersedes it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Maximum length of a tool's name and of the task's text, in characters.
+/// Maximum length of a tool's name and of the task's text in a status message, in characters.
 const SHORT: usize = 60;
 
 type Stepping = Pin<Box<dyn Future<Output = (AgentName, Stepped)> + Send>>;
 
-/// Maintains the messages, until dropped.
+/// Keeps the status messages of running sessions up to date, until dropped or until intake closes.
 pub(super) async fn run(bot: Arc<Bot>) {
     let mut board = Board::new(at_work(&bot), clock::now());
     let mut shown: HashMap<AgentName, String> = HashMap::new();
@@ -83,12 +83,12 @@ pub(super) async fn run(bot: Arc<Bot>) {
     while under_way.next().await.is_some() {}
 }
 
-/// Returns the messages whose session is not over, according to their stored state.
+/// Returns the status messages whose session is not over, according to the stored state.
 fn open(bot: &Bot) -> impl Iterator<Item = (AgentName, Status)> + use<> {
     bot.statuses.all().into_iter().filter(|(_, status)| status.is_open())
 }
 
-/// Returns those of them that showed a running session when herder last ran.
+/// Returns the status messages that showed a running session when herder last ran.
 fn at_work(bot: &Bot) -> Vec<(AgentName, Message)> {
     let at_work = open(bot).filter(|(_, status)| status.says == Says::AtWork);
     at_work.map(|(agent, status)| (agent, message(&status))).collect()
@@ -111,7 +111,7 @@ fn seen(view: &View, status: Option<&Status>) -> Seen {
     }
 }
 
-/// Returns the text of the message.
+/// Returns the text of an agent's status message after this step.
 fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Timestamp) -> String {
     let voice = Voice { locale: &bot.ports.locale, now, redactor: &bot.ports.redactor };
     let text = match (step, view) {
@@ -126,12 +126,12 @@ fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Time
     bot.ports.redactor.redact_shown(&text).into_owned()
 }
 
-/// Escapes markup in text that does not come from herder.
+/// Escapes Markdown in text that herder did not write itself.
 fn safe(text: &str) -> String {
     markup::sentence(text, Markup::Discord)
 }
 
-/// Formats a time that each reader's client shows as "5 minutes ago" in their language.
+/// Formats a time so that each reader's client shows it as "5 minutes ago" in their language.
 fn ago(moment: Timestamp) -> String {
     format!("<t:{}:R>", moment.as_millis().div_euclid(1000))
 }
@@ -205,7 +205,8 @@ async fn carry_out(bot: Arc<Bot>, agent: AgentName, step: Step, text: String) ->
     (agent, stepped)
 }
 
-/// Returns the result of a failed edit. A refusal by Discord ends this session's message; an error of a proxy passes.
+/// Returns the result of a failed edit of a status message: a refusal by Discord ends the message, an error of a proxy
+/// is tried again.
 fn failed(agent: &AgentName, error: &RestError) -> Stepped {
     let gone = error.code() == Some(code::UNKNOWN_MESSAGE);
     if !gone && error.is_worth_another_try() {

@@ -3,19 +3,19 @@
 
 use serenity::all::{Event, GuildId};
 
-/// The known membership.
+/// The bot's membership of its Discord server, as far as is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Membership {
-    /// No session has started yet.
+    /// Nothing is known, because no session with the gateway has begun yet.
     #[default]
     Unknown,
     /// The bot is a member, even if the server is unreachable now.
     Inside,
-    /// The bot was never invited, or was removed.
+    /// The bot is not a member of the server: it was never invited, or was removed.
     Outside,
 }
 
-/// Returns the membership that an event shows.
+/// Returns the membership that an event of the gateway shows; `None` if it shows none.
 pub(super) fn told(event: &Event, guild: GuildId) -> Option<Membership> {
     match event {
         Event::Ready(ready) => {

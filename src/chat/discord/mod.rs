@@ -113,74 +113,76 @@ use rest::Rest;
 use status::Statuses;
 use threads::Threads;
 
-/// Capacity of the channel of guild events. A receiver that falls behind is told, and reads everything again.
+/// Capacity of the channel of events about the server. A receiver that falls behind is told so, and reads the whole
+/// state again.
 const CHANGES_CAPACITY: usize = 256;
 
-/// The parts of herder that the adapter uses. Cheap to clone.
+/// Settings and handles of herder's other parts that the Discord adapter uses. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Ports {
-    /// The Discord section of the configuration.
+    /// The section `[discord]` of the configuration.
     pub settings: config::Discord,
-    /// The display name, which follows `HEARTBEAT`.
+    /// The bot's display name, which follows `HEARTBEAT` in lines for programs.
     pub name: String,
     /// The handle to the agents' supervisors.
     pub fleet: Fleet,
-    /// The dispatcher of people's commands.
+    /// The dispatcher, which handles people's lines and commands.
     pub dispatcher: Dispatcher,
-    /// The journal, which stores ids and marks.
+    /// The journal, which stores the ids of channels and messages.
     pub journal: Journal,
-    /// The queue of pending posts.
+    /// The queue of pending posts for Discord.
     pub queue: Arc<NetworkQueue>,
-    /// The wanted channels of the agents and their topics.
+    /// The channels that agents have to have, with their topics.
     pub channels: watch::Receiver<Vec<ChannelWanted>>,
-    /// The locale of posts.
+    /// The language of posts.
     pub locale: Locale,
-    /// Redacts secrets in text that does not pass the outbox.
+    /// Redacts secrets in text that is not sent through the queue.
     pub redactor: Redactor,
-    /// Cancelled when intake closes; later messages are fetched after the next start.
+    /// Cancelled when no more messages are accepted; later ones are fetched after the next start.
     pub hearing: CancellationToken,
-    /// The lines that agents may read.
+    /// Recent lines of the channels, which agents may read with their tools.
     pub rooms: Rooms,
-    /// The longest wait between two connection attempts, in seconds; the first is one second.
+    /// Maximum wait between two connection attempts, in seconds; the first wait is one second.
     pub longest_wait: u32,
-    /// State that outlives one [`run`].
+    /// State of the link that outlives one call of [`run`].
     pub memory: Memory,
-    /// The time since the last delivered message, across processes.
+    /// Measures the time since the last delivered message, also across restarts.
     pub silence: Silence,
 }
 
-/// The state shared by all parts of the adapter.
+/// State that all parts of the Discord adapter share.
 struct Bot {
     ports: Ports,
     rest: Rest,
     directory: Directory,
     threads: Threads,
-    /// The messages that show the agents' sessions.
+    /// The status messages of the agents' sessions.
     statuses: Statuses,
-    /// The bot's user id.
+    /// Discord user id of the bot.
     me: UserId,
     application: ApplicationId,
-    /// True if messages come with their text; otherwise only private ones and those that mention the bot do.
+    /// True if the Message Content intent is enabled; otherwise only private messages and those that mention the bot
+    /// come with their text.
     content: AtomicBool,
-    /// The bot's membership of its server.
+    /// The bot's membership of its server, as far as is known.
     membership: watch::Sender<Membership>,
-    /// The known channels of the server; true if their messages can be read.
+    /// The known channels of the server; true if the bot can read their messages.
     readable: watch::Sender<BTreeMap<ChannelId, bool>>,
-    /// Channels in which herder may not add reactions.
+    /// Channels in which the bot may not add reactions.
     unmarkable: Lock<BTreeSet<ChannelId>>,
-    /// Receives the state of the link, for the root supervisor.
+    /// Receives reports of the link's state for the root supervisor.
     reports: mpsc::Sender<LinkReport>,
-    /// Guild events: channels, roles, members, READY; no messages or interactions.
+    /// Receives events about the server (channels, roles, members, READY), but no messages or interactions.
     changes: broadcast::Sender<Arc<Event>>,
-    /// Tasks that handle one interaction each.
+    /// The tasks that handle interactions, one each.
     tasks: TaskTracker,
-    /// Interactions that were handled.
+    /// Ids of the interactions that were handled.
     seen: interactions::Seen,
-    /// Forms that were refused.
+    /// Forms that were refused, to be opened again.
     drafts: forms::Drafts,
-    /// Held while a pressed button is handled.
+    /// Lock that is held while a pressed button is handled, so that one answer is decided after the other.
     pressing: Mutex<()>,
-    /// Receives messages with buttons, to be tracked.
+    /// Receives sent messages with buttons, to be tracked.
     prompts: mpsc::Sender<buttons::Prompt>,
 }
 
@@ -189,22 +191,22 @@ impl Bot {
         network()
     }
 
-    /// Returns the server's id.
+    /// Returns the id of the configured server.
     fn guild(&self) -> GuildId {
         GuildId::new(self.ports.settings.guild)
     }
 
-    /// Returns the creation time of an id, by this machine's clock.
+    /// Returns the time at which Discord gave an id, by this machine's clock.
     fn said_at(&self, id: u64) -> Timestamp {
         self.rest.here(Timestamp::from_millis(inbound::millis_of(id)))
     }
 
-    /// True if messages come with their text.
+    /// Returns true if messages come with their text (Message Content intent).
     fn sees_content(&self) -> bool {
         self.content.load(Ordering::Relaxed)
     }
 
-    /// True if herder may add reactions in a channel, as far as is known.
+    /// Returns true if the bot may add reactions in a channel, as far as is known.
     fn marks(&self, channel: ChannelId) -> bool {
         let around = self.threads.parent(channel).unwrap_or(channel);
         !self.unmarkable.lock().unwrap_or_else(PoisonError::into_inner).contains(&around)
@@ -215,7 +217,7 @@ impl Bot {
     }
 }
 
-/// Returns Discord's name as a network.
+/// Returns the name of Discord as a network.
 fn network() -> NetworkName {
     NetworkName::from(DISCORD_NETWORK)
 }
@@ -226,7 +228,7 @@ async fn report(reports: &mpsc::Sender<LinkReport>, state: LinkState) {
     }
 }
 
-/// Maintains Discord until `shutdown`, or until Discord refuses the bot for good.
+/// Runs the Discord adapter until `shutdown`, or until Discord refuses the bot for good.
 ///
 /// Each failed attempt is reported with its number and reason. The root supervisor decides when there were too many,
 /// says so elsewhere and starts this task again; state that outlives a run is in the journal.

@@ -22,21 +22,21 @@ use crate::journal::Memo;
 use crate::outbox::{Markup, Post, Renderer};
 use crate::supervisor::Ungiven;
 
-/// Lifetime of an interaction's token.
+/// Time for which Discord accepts an interaction's token.
 const TOKEN_LIFE: Duration = Duration::from_secs(15 * 60);
-/// The wait before another request.
+/// Wait before a request is repeated after a failure.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Prefix of the keys of announced answers.
+/// Prefix of the journal's keys under which announced answers are stored.
 const PREFIX: &str = "discord/announced/";
 
-/// An answer that was announced and is not given yet.
+/// An interaction that was acknowledged with "is thinking…" and whose answer is not sent yet.
 #[derive(Debug, Serialize, Deserialize)]
 struct Announced {
     token: String,
     at: Timestamp,
     language: String,
-    /// The process that gives it.
+    /// Identifies the process that has to send the answer.
     run: String,
 }
 
@@ -44,7 +44,8 @@ fn key(asker: &Asker) -> String {
     format!("{PREFIX}{}", asker.id)
 }
 
-/// Stores that an answer is announced: if herder ends before it is given, the next process ends the announcement.
+/// Stores that an interaction was acknowledged: if herder ends before the answer is sent, the next process ends the "is
+/// thinking…".
 pub(super) async fn announced(bot: &Bot, asker: &Asker) {
     let (token, language) = (asker.token.clone(), asker.language.clone());
     let announced = Announced { token, at: clock::now(), language, run: run_of_process().to_owned() };
@@ -52,7 +53,7 @@ pub(super) async fn announced(bot: &Bot, asker: &Asker) {
     remember(bot, Memo { key: key(asker), value }).await;
 }
 
-/// Removes an announced answer, which was given.
+/// Removes the stored acknowledgement of an interaction, because its answer was sent.
 pub(super) async fn brought(bot: &Bot, asker: &Asker) {
     remember(bot, Memo { key: key(asker), value: None }).await;
 }
@@ -63,7 +64,7 @@ async fn remember(bot: &Bot, memo: Memo) {
     }
 }
 
-/// Gives the answers that an earlier process did not give, and ends.
+/// Sends the answers that an earlier process owed, ends its acknowledgements, and returns.
 pub(super) async fn make_up_for(bot: Arc<Bot>) {
     for owed in bot.ports.fleet.ungiven(&bot.network()) {
         make_up(&bot, owed).await;
@@ -108,8 +109,8 @@ async fn make_up(bot: &Bot, owed: Ungiven) {
     }
 }
 
-/// Returns true if the interaction has the first message of its answer, or has it now in place of its announcement. If that
-/// cannot be found out it counts as missing: a duplicate is better than a loss.
+/// Returns true if the interaction has the first message of its answer, or gets it now in place of the acknowledgement.
+/// If that cannot be found out it counts as missing: a duplicate is better than a loss.
 async fn is_brought(bot: &Bot, token: &str, at: Timestamp, first: &str) -> bool {
     loop {
         let error = match bring(bot, token, first).await {

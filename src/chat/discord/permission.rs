@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use serenity::all::{GuildId, PermissionOverwrite, PermissionOverwriteType, Permissions, RoleId, UserId};
 
-/// A permission that herder needs.
+/// A Discord permission that the bot needs, with its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Needed {
     bit: u64,
-    /// Its name in notices and in `permission-name` of the locales.
+    /// Key of the permission in notices and in `permission-name` of the locales.
     pub(crate) key: &'static str,
-    /// Its English name in Discord's settings.
+    /// English name of the permission in Discord's settings.
     pub(crate) name: &'static str,
-    /// The consequence of its absence.
+    /// The consequence if the permission is missing, for people.
     pub(crate) without: &'static str,
-    /// True if it concerns the whole server: missing in one channel, it has no effect.
+    /// True if the permission counts for the whole server, so that taking it away in one channel has no effect.
     everywhere: bool,
 }
 
@@ -60,24 +60,24 @@ pub(crate) const NEEDED: [Needed; 7] = [
 ];
 
 impl Needed {
-    /// Returns the permission in serenity's type.
+    /// Returns the permission in the type of the library serenity.
     pub(crate) fn permission(self) -> Permissions {
         Permissions::from_bits_retain(self.bit)
     }
 }
 
-/// Returns all of [`NEEDED`].
+/// Returns all permissions that the bot needs.
 pub(crate) fn all() -> Permissions {
     NEEDED.into_iter().fold(Permissions::empty(), |all, needed| all | needed.permission())
 }
 
-/// Returns those of [`NEEDED`] that `granted` lacks.
+/// Returns the needed permissions that `granted` lacks.
 pub(crate) fn missing(granted: Permissions) -> impl Iterator<Item = Needed> {
     let granted = if granted.administrator() { Permissions::all() } else { granted };
     NEEDED.into_iter().filter(move |needed| !granted.contains(needed.permission()))
 }
 
-/// Returns those that `granted` lacks and that a channel's own settings can remove.
+/// Returns the needed permissions that `granted` lacks and that a channel's own settings can take away.
 pub(super) fn missing_in_channel(granted: Permissions) -> impl Iterator<Item = Needed> {
     missing(granted).filter(|needed| !needed.everywhere)
 }
@@ -91,16 +91,16 @@ pub(crate) fn invite(application: u64, guild: u64) -> String {
     )
 }
 
-/// The roles of a server, and those that the bot has.
+/// The roles of a server and those that the bot has, from which its permissions follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The server, whose id is also that of the role that everybody has.
     pub(crate) guild: GuildId,
-    /// The bot.
+    /// Discord user id of the bot.
     pub(crate) me: UserId,
-    /// The permissions of each role.
+    /// The permissions that each role of the server grants.
     pub(crate) roles: HashMap<RoleId, Permissions>,
-    /// The bot's roles.
+    /// Ids of the bot's roles.
     pub(crate) own: Vec<RoleId>,
 }
 

@@ -21,24 +21,26 @@ use crate::core::work::TaskEnd;
 use crate::journal::{Entry, Heard, Journal, Recorded, Stream};
 use crate::supervisor::{Fleet, Holder, View};
 
-/// Minimum interval of changes: a task that is done at once needs one reaction, not three.
+/// Minimum interval between two changes of reactions in a channel: a task that is done at once needs one reaction, not
+/// three.
 const EVERY: Duration = Duration::from_millis(400);
-/// The wait after a failed reaction, whatever changes meanwhile. It doubles with each failure in a channel.
+/// Wait after a reaction could not be set. It doubles with each failure in the channel.
 const AGAIN: Duration = Duration::from_secs(15);
-/// The longest wait after a failed reaction.
+/// Maximum wait after a reaction could not be set.
 const AGAIN_MAX: Duration = Duration::from_secs(600);
 /// Number of an agent's journal entries read at once when the end of a task is searched.
 const PAGE: usize = 500;
-/// Maximum number of pages searched: more than an agent writes in a long session.
+/// Maximum number of pages of journal entries that are searched for the end of a task: more than an agent writes in a
+/// long session.
 const PAGES_MAX: usize = 200;
 
-/// The state of a task, shown by a reaction.
+/// The state of a task as a reaction shows it on the person's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Queued,
     Running,
     Done,
-    /// Given up or withdrawn: no reaction.
+    /// The task was given up or withdrawn: no reaction is shown.
     Dropped,
 }
 
@@ -60,35 +62,35 @@ impl Mark {
     }
 }
 
-/// The reactions known to be on a message.
+/// The reaction of herder's that is known to be on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// No reaction.
+    /// The message has no reaction.
     Nothing,
-    /// This reaction.
+    /// The message has the reaction for this state.
     This(Mark),
-    /// Unknown, since herder was restarted.
+    /// The reaction is unknown, because herder was restarted.
     Unknown,
 }
 
-/// A message that became a task.
+/// A person's message that became a task, whose reaction is kept up to date.
 #[derive(Debug, Clone)]
 struct Followed {
     channel: u64,
-    /// The agent that it was given to; `None` for a task of the board.
+    /// The agent to which the task was given; `None` for a task of the board.
     agent: Option<AgentName>,
     work: WorkId,
     shown: Shown,
 }
 
-/// The tracked messages.
+/// The messages whose reactions are kept up to date, by id.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     followed: Mutex<BTreeMap<u64, Followed>>,
     finished: Mutex<Vec<u64>>,
-    /// Signals that a message need not be tracked any more.
+    /// Signals that a message's reaction is final, so that the message is not tracked any more.
     ended: Notify,
-    /// Counter of added messages: the tasks that maintain reactions look again.
+    /// Counter of added messages, by which the tasks that maintain reactions notice them.
     added: watch::Sender<u64>,
 }
 
@@ -110,24 +112,24 @@ impl Marks {
         true
     }
 
-    /// Returns the task of a tracked message, with the agent that it was given to.
+    /// Returns the agent and the number of the task that a tracked message became; the agent is `None` for the board.
     pub(super) fn work_of(&self, message: u64) -> Option<(Option<AgentName>, WorkId)> {
         self.followed().get(&message).map(|followed| (followed.agent.clone(), followed.work))
     }
 
-    /// Returns the channels and messages whose task still waits for an agent.
+    /// Returns the channels and ids of messages whose task still waits for an agent.
     pub(super) fn waiting(&self, fleet: &Fleet) -> Vec<(u64, u64)> {
         let waits = |followed: &Followed| now(fleet, followed) == Some(Mark::Queued);
         let followed = self.followed();
         followed.iter().filter(|(_, it)| waits(it)).map(|(message, it)| (it.channel, *message)).collect()
     }
 
-    /// Takes the messages that ended since the last call.
+    /// Takes the ids of messages whose reaction has become final since the last call.
     pub(super) fn finished(&self) -> Vec<u64> {
         std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until a message need not be tracked any more.
+    /// Waits until the reaction of a message has become final.
     pub(super) async fn ended(&self) {
         self.ended.notified().await;
     }
@@ -158,8 +160,8 @@ impl Marks {
     }
 }
 
-/// Maintains the reactions, until dropped. Each channel has a task of its own: Discord allows a few reactions a
-/// second in each, and a channel that refuses them delays no other.
+/// Keeps the reactions on messages up to date, until dropped. Each channel has a task of its own: Discord allows a few
+/// reactions a second in each, and a channel that refuses them delays no other.
 pub(super) async fn keep(bot: &Bot, marks: &Marks) {
     let mut added = marks.added.subscribe();
     let mut kept = BTreeSet::new();
@@ -181,7 +183,7 @@ pub(super) async fn keep(bot: &Bot, marks: &Marks) {
     }
 }
 
-/// Maintains the reactions in a channel while a message in it is tracked, and returns the channel at the end.
+/// Keeps the reactions in one channel up to date while a message in it is tracked; returns the channel at the end.
 async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
     let (mut changes, mut added) = (bot.ports.fleet.changes(), marks.added.subscribe());
     let mut again = AGAIN;
@@ -232,7 +234,7 @@ async fn mark(bot: &Bot, followed: &Followed) -> Mark {
     looked.unwrap_or(Mark::Dropped)
 }
 
-/// Returns the visible state of a task, at whichever agent; `None` if it is not visible any more.
+/// Returns the state of a task, whichever agent has it; `None` if no agent or board shows it any more.
 fn now(fleet: &Fleet, followed: &Followed) -> Option<Mark> {
     // Nearly always the task is still at its first agent.
     let here = followed.agent.as_ref().and_then(|agent| in_view(&fleet.view(agent)?, followed.work));
@@ -245,7 +247,7 @@ fn now(fleet: &Fleet, followed: &Followed) -> Option<Mark> {
     })
 }
 
-/// Returns the state of a task in the view of its agent.
+/// Returns the state of a task according to the agent that has it; `None` if the agent does not have it.
 fn in_view(view: &View, work: WorkId) -> Option<Mark> {
     if view.agent.current.as_ref().is_some_and(|current| current.id == work) {
         return Some(Mark::Running);
@@ -264,7 +266,8 @@ fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
     }
 }
 
-/// Returns an agent's entries since it last received the task, oldest first. `page` returns those before a revision.
+/// Returns an agent's journal entries since it last received the task, oldest first. `page` returns those before a
+/// revision.
 fn since_taken<E>(
     work: WorkId,
     page: impl Fn(Option<u64>) -> Result<Vec<Recorded>, E>,
@@ -285,7 +288,7 @@ fn since_taken<E>(
     Ok(kept.into())
 }
 
-/// Returns true if the entry gives the task to the agent, or returns it.
+/// Returns true if a journal entry gives the task to the agent, or returns it to the agent.
 fn takes(entry: &Entry, work: WorkId) -> bool {
     let Entry::Agent(event) = entry else { return false };
     match event {
@@ -297,7 +300,7 @@ fn takes(entry: &Entry, work: WorkId) -> bool {
     }
 }
 
-/// Returns true if [`fate`] uses the entry.
+/// Returns true if a journal entry can decide about the end of a task in [`fate`].
 fn decides(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -318,7 +321,7 @@ fn decides(entry: &Entry) -> bool {
     )
 }
 
-/// Returns the final state of a task that its agent no longer has.
+/// Returns the final state of a task that its agent has no longer, from the agent's journal entries.
 fn fate(entries: &[Recorded], work: WorkId) -> Mark {
     let mut mark = Mark::Dropped;
     let mut at_it = false;
@@ -353,8 +356,8 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
     mark
 }
 
-/// Replaces a message's reaction. Returns true if it is set or refused for good: a reaction is optional, since the
-/// message itself was answered.
+/// Sets the reaction on a message in place of the previous one. Returns true if it is set, or refused for good: a
+/// reaction is optional, because the message itself was answered.
 async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool {
     let (channel, message) = (ChannelId::new(followed.channel.max(1)), MessageId::new(message.max(1)));
     if let Some(emoji) = mark.emoji()

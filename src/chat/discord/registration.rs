@@ -32,17 +32,18 @@ use super::{Bot, network, permission};
 use crate::core::notice::Notice;
 use table::commands;
 
-/// The first wait before another attempt; it doubles.
+/// First wait before the slash commands are registered again after a failure; it doubles.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The longest wait between two attempts: a permission granted meanwhile is noticed soon enough.
+/// Maximum wait before the slash commands are registered again after a failure: a permission granted meanwhile is
+/// noticed soon enough.
 const AGAIN_MAX: Duration = Duration::from_secs(300);
 
-/// Interval of checks whether the commands still exist: Discord does not report a revoked right.
+/// Interval of checks whether the slash commands still exist, because Discord does not report a revoked right.
 const LOOK_EVERY: Duration = Duration::from_secs(3600);
 
-/// Replaces the values of choices by their names. poise uses positions in the list, which differ between versions of
-/// herder while a person may still see the old list.
+/// Replaces the values of choices in a registration by their names. The library poise uses positions in the list, which
+/// differ between versions of herder while a person may still see the old list.
 fn words_for_places(item: &mut Value) {
     let items = item.as_array_mut().into_iter().flatten();
     for item in items {
@@ -62,7 +63,7 @@ fn words_for_places(item: &mut Value) {
     }
 }
 
-/// Builds the body of the registration request.
+/// Builds the JSON body of the request that registers the slash commands.
 fn wanted(commands: &[poise::Command<(), ()>]) -> Value {
     let builders = poise::builtins::create_application_commands(commands);
     let mut body = serde_json::to_value(&builders).expect("builders of commands are plain data");
@@ -70,7 +71,7 @@ fn wanted(commands: &[poise::Command<(), ()>]) -> Value {
     body
 }
 
-/// Keeps the commands registered: compares them with Discord's at each session and when the bot joins its server.
+/// Keeps the slash commands registered: compares them with Discord's at each session and when the bot joins its server.
 /// They vanish when the bot is removed, and another program with the same token may change them.
 pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Event>>) {
     let body = wanted(&commands());
@@ -117,8 +118,8 @@ pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Eve
     }
 }
 
-/// Alerts that the commands cannot be registered: the bot was invited without them, or they were revoked, and has to
-/// be invited again. Posts are not affected.
+/// Alerts that the slash commands cannot be registered: the bot was invited without them, or they were revoked, and it
+/// has to be invited again. Posts are not affected.
 async fn say_refused(bot: &Bot) {
     if *bot.membership.borrow() != Membership::Inside {
         return;
@@ -135,7 +136,7 @@ async fn until(due: Option<Instant>) {
     }
 }
 
-/// Registers the commands if Discord has others.
+/// Registers the slash commands if those that Discord has are different.
 async fn register(bot: &Bot, body: &Value, shown_as: &mut Option<Value>) -> Result<(), RestError> {
     let (wanted, guild) = (same::told_apart(body), bot.guild());
     let there = same::told_apart(&bot.rest.guild_commands(bot.application, guild).await?);

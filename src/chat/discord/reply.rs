@@ -33,41 +33,45 @@ use crate::core::id::{AgentName, PostId};
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
 
-/// Maximum time to an answer before it is announced: half of what Discord waits, so that the announcement arrives in time.
+/// Maximum time for an answer before the interaction is acknowledged with "is thinking…": half of what Discord waits,
+/// so that the acknowledgement arrives in time.
 const SOON: Duration = Duration::from_millis(1500);
 
-/// Maximum age of an interaction before it is announced, answer or not: Discord counts from its creation.
+/// Maximum age of an interaction at which it is acknowledged, whether or not the answer is ready: Discord counts from
+/// its creation.
 const ANNOUNCED_BY: Duration = Duration::from_millis(2200);
 
-/// Age of an interaction beyond which it is announced first, and run only if Discord still waits for it.
+/// Age of an interaction beyond which it is acknowledged first; its command runs only if Discord accepts that.
 const LATE: Duration = Duration::from_secs(2);
 
-/// Returns the time for the answer before it is announced; `None` if it has to be announced before anything is done.
+/// Returns the time for the answer before the interaction has to be acknowledged; `None` if that has to be done before
+/// anything else.
 pub(super) fn soon(asker: &Asker) -> Option<Duration> {
     let age = asker.age();
     (age < LATE).then(|| SOON.min(ANNOUNCED_BY.saturating_sub(age)))
 }
 
-/// Maximum time in which Discord may still carry out a request that it did not answer.
+/// Maximum time in which Discord may still carry out a request for which no response came.
 const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(8);
 
 /// Maximum number of messages of an answer; a longer one is attached as a file.
 const MESSAGES_MAX: usize = 3;
 
-/// An answer to an interaction.
+/// The answer to an interaction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reply {
-    /// The text, in neutral markup.
+    /// The text of the answer, in neutral markup.
     pub(super) lines: Vec<String>,
-    /// True if only the person may see it.
+    /// True if only the person who asked may see the answer.
     pub(super) private: bool,
-    /// A picture that follows it, as PNG.
+    /// A picture that is sent after the text, as the bytes of a PNG file.
     pub(super) picture: Option<Vec<u8>>,
-    /// The buttons under it.
+    /// The rows of buttons under the text.
     pub(super) rows: Vec<CreateActionRow>,
-    /// The agent that its buttons concern, and the time since which it is stopped: the buttons show answers given elsewhere.
+    /// The agent that the buttons are about, and the time since which it is stopped, so that answers given elsewhere
+    /// are shown on them; `None` without such buttons.
     pub(super) calls: Option<(AgentName, Timestamp)>,
-    /// The key under which the answer is stored until it was given, if it is.
+    /// Key under which the answer is stored until it was sent; `None` if it is not stored.
     pub(super) owed: Option<String>,
 }
 
@@ -81,7 +85,7 @@ impl Reply {
         }
     }
 
-    /// Builds a private answer of one line.
+    /// Builds an answer of one line that only the person sees.
     pub(super) fn to_them(line: String) -> Self {
         Self { lines: vec![line], private: true, ..Self::default() }
     }
@@ -91,7 +95,7 @@ impl Reply {
     }
 }
 
-/// The rendered messages of an answer, and the whole as a file if those would be too many.
+/// The rendered messages of an answer, and the whole text as a file if there would be too many.
 struct Laid {
     messages: Vec<String>,
     file: Option<File>,
@@ -120,7 +124,7 @@ fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
     Laid { messages, file: Some(File { name: "answer.md".to_owned(), bytes: whole.into_bytes() }) }
 }
 
-/// Builds the answer as a post, without a name: the person sees it under their command.
+/// Builds the answer as a post, without the person's name: the person sees it under their command.
 fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
     let to = match &asker.place {
         Place::Channel(channel) => match channel.strip_prefix('#') {
@@ -144,7 +148,8 @@ fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
     }
 }
 
-/// Answers with the result of `answering`. `private` is true if an announcement must be private.
+/// Answers an interaction with the result of `answering`; if that takes long, the interaction is acknowledged first,
+/// privately if `private`.
 pub(super) async fn answer(
     bot: &Arc<Bot>,
     asker: &Asker,
@@ -179,7 +184,8 @@ async fn announce(bot: &Bot, asker: &Asker, private: bool) -> Result<(), RestErr
     tokio::join!(bot.rest.respond(asker.id, &asker.token, &announced), owing::announced(bot, asker)).0
 }
 
-/// Answers an old interaction if Discord still waits for it. Nothing is done before that is known.
+/// Answers an interaction that is already old, if Discord still accepts the acknowledgement. Its command is not run
+/// before that.
 async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Future<Output = Reply>) {
     match announce(bot, asker, private).await {
         Ok(()) => later(bot, asker, &answering.await, There::Announced { private }).await,
@@ -194,7 +200,7 @@ async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Futu
     owing::brought(bot, asker).await;
 }
 
-/// Sends the answer as the first response.
+/// Sends the answer as the first response to the interaction.
 pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     let laid = lay(bot, asker, reply);
     let first = laid.messages.first().cloned().unwrap_or_default();
@@ -216,16 +222,16 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// The response that may exist before the answer is sent.
+/// The response to an interaction that exists, or may exist, before the answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum There {
-    /// An announcement, private or public.
+    /// The acknowledgement "is thinking…", visible to all or only to the person.
     Announced { private: bool },
-    /// Perhaps the answer itself.
+    /// Perhaps the answer itself, if only Discord's response was lost.
     Answer,
 }
 
-/// Replaces the existing response by the answer.
+/// Replaces the existing response to an interaction by the answer.
 async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     let laid = lay(bot, asker, reply);
     // A public announcement cannot become a private answer: it is deleted, and the refusal follows.
@@ -253,7 +259,8 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     }
 }
 
-/// Tracks the buttons of an answer, like those of a post. They work even if that fails.
+/// Tracks the buttons of an answer, as those of a post, so that they change when somebody has answered. They work even
+/// if that fails.
 async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
     let Some((agent, at)) = &reply.calls else { return };
     match bot.rest.response(asker.application, &asker.token).await {
@@ -262,13 +269,14 @@ async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// Sends the messages of an answer from `from` on, and records the answer as given.
+/// Sends the messages of an answer from index `from` on, and records that the answer was given.
 async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) {
     let rest = follow_up(bot, asker, reply, laid, from).await;
     given(bot, reply, rest).await;
 }
 
-/// Sends the messages of an answer from `from` on. Returns those that Discord refused, as a post.
+/// Sends the messages of an answer from index `from` on. Returns those that Discord refused, as a post to be sent
+/// instead.
 async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) -> Option<Post> {
     let last = laid.messages.len().saturating_sub(1);
     for (at, message) in laid.messages.iter().enumerate().skip(from) {
@@ -291,8 +299,8 @@ async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: u
     None
 }
 
-/// Returns true if a message of an answer is visible in its channel: then only its acknowledgement was lost. Waits
-/// once, since Discord may still be working on it.
+/// Returns true if a message of an answer is found in its channel, so that only Discord's response was lost. Waits
+/// once, because Discord may still be working on it.
 async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> bool {
     // A private message is in no channel.
     if reply.private {
@@ -315,20 +323,20 @@ async fn is_seen(bot: &Bot, asker: &Asker, message: &str) -> bool {
     }
 }
 
-/// Builds a post of an answer's messages from `from` on, in the channel or to the person, for delivery at any later
-/// time. They are those that [`lay`] has made of the same lines.
+/// Builds a post of an answer's messages from index `from` on, in the channel or to the person, for delivery at any
+/// later time. They are the messages that [`lay`] has made of the same lines.
 fn rest(bot: &Bot, asker: &Asker, reply: &Reply, from: usize) -> Post {
     let confirmed_lines = u32::try_from(from).unwrap_or_default();
     let post = post(bot, asker, reply.lines.clone());
     Post { to: to_them(asker, reply).unwrap_or(post.to), confirmed_lines, ..post }
 }
 
-/// Returns the person that a private answer is for.
+/// Returns the person as the target of a private answer; `None` for a public one.
 fn to_them(asker: &Asker, reply: &Reply) -> Option<Target> {
     asker.author.account.clone().filter(|_| reply.private).map(Target::Person)
 }
 
-/// Records that an answer was given, except for the part that is posted instead.
+/// Records that an answer was given, except for the part that is posted as `instead`.
 async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
     let Some(owed) = &reply.owed else {
         instead.into_iter().for_each(|post| bot.ports.queue.push(post));
@@ -344,14 +352,15 @@ async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
     }
 }
 
-/// Sends another message to a person whose interaction is acknowledged.
+/// Sends a further message to a person whose interaction is acknowledged.
 pub(super) async fn aside(bot: &Bot, asker: &Asker, reply: &Reply) -> Result<(), RestError> {
     let laid = lay(bot, asker, reply);
     let body = json!({ "content": laid.messages.first(), "flags": reply.flags() });
     bot.rest.follow_up(asker.application, &asker.token, &body, &[]).await.map(drop)
 }
 
-/// Posts the result in the channel, or in private if it is for one person, because Discord accepts no answer any more.
+/// Posts the answer in the channel, or to the person if it is private, because Discord accepts no answer to the
+/// interaction any more.
 async fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
     let post = post(bot, asker, reply.lines.clone());
     let instead = match to_them(asker, reply) {

@@ -1,4 +1,4 @@
-//! The only way out: every request to Discord's API, except those of serenity's gateway.
+//! The client of Discord's HTTP API: every request to Discord is sent here, except those of serenity's gateway.
 //!
 //! ```text
 //!  part ─► typed function ─► Route + body ─► limits: wait for room ─► one try ─► answer
@@ -69,14 +69,14 @@ use crate::core::detail::brief;
 use crate::core::time::Timestamp;
 use crate::numbers::Numbers;
 
-/// Default timeout of a request, with all attempts and limits.
+/// Default timeout of a request to Discord's API, including its retries and the waits for rate limits.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Timeout of one attempt: Discord answers within a second, and gives up itself after some.
+/// Timeout of one attempt of a request: Discord answers within a second, and gives up itself after some.
 const TRY: Duration = Duration::from_secs(12);
-/// Timeout of one attempt that creates something: only the answer tells what was created.
+/// Timeout of one attempt that creates something: it is longer, because only the answer tells what was created.
 const TRY_ONCE: Duration = Duration::from_secs(45);
 
-/// The client of Discord's API. Cheap to clone.
+/// The client of Discord's HTTP API, with retries and rate limits. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Rest {
     shared: Arc<Shared>,
@@ -93,18 +93,18 @@ impl std::fmt::Debug for Rest {
 struct Shared {
     client: reqwest::Client,
     base: String,
-    /// Hosts that attachments may come from; see [`reach`].
+    /// URL prefixes of the hosts that attachments may come from; see [`reach`].
     files: Vec<String>,
     token: SecretString,
     reach: config::Reach,
     limits: Mutex<Limits>,
-    /// Signals that a request was answered, so that waiting ones can check their limits again.
+    /// Signals that a request has ended, so that waiting ones check the rate limits again.
     answered: Notify,
-    /// Number of recently refused requests, while all others are stopped because of it.
+    /// Number of recently refused requests while all others are stopped because of them; `None` otherwise.
     stopped: watch::Sender<Option<u32>>,
-    /// The difference of this machine's clock to Discord's.
+    /// Difference between this machine's clock and Discord's.
     ahead: Ahead,
-    /// Counts answers that said "too many requests".
+    /// Metrics, in which answers with status 429 ("too many requests") are counted.
     numbers: Arc<Numbers>,
 }
 
@@ -115,14 +115,14 @@ impl Shared {
     }
 }
 
-/// The body of a request.
+/// The body of a request to Discord's API.
 enum Body<'a> {
     Nothing,
     Json(&'a Value),
     Files(&'a Value, &'a [File]),
 }
 
-/// A request that has been given room; its drop returns the room.
+/// A request that the rate limits have admitted; its drop tells the limits that it has ended.
 struct UnderWay<'a> {
     shared: &'a Shared,
     permit: Option<Permit>,
@@ -158,7 +158,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// The result of one attempt.
+/// The result of one attempt of a request.
 enum Tried {
     Done(Vec<u8>),
     Refused { status: StatusCode, body: Vec<u8> },
@@ -166,12 +166,12 @@ enum Tried {
 }
 
 impl Rest {
-    /// Returns a client for alerts, answers and anything that a person waits for.
+    /// Returns a client whose requests come first, for alerts, answers and anything that a person waits for.
     pub(super) fn urgent(&self) -> Self {
         Self { urgent: true, ..self.clone() }
     }
 
-    /// Returns a client with this timeout per request, attempts and limits together.
+    /// Returns a client with this timeout per request, including retries and waits for rate limits.
     pub(super) fn within(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
     }
@@ -186,7 +186,8 @@ impl Rest {
         self.shared.ahead.there(at)
     }
 
-    /// Returns a watch of the number of requests refused within ten minutes; `Some` while all others are stopped because of it.
+    /// Returns a watch of the number of requests refused within ten minutes; `Some` only while all other requests are
+    /// stopped because of it.
     pub(super) fn stopped(&self) -> watch::Receiver<Option<u32>> {
         self.shared.stopped.subscribe()
     }
@@ -210,7 +211,7 @@ impl Rest {
         self.tries(route, body, &mut Retry::default()).await
     }
 
-    /// Repeats a request until it is answered, its time is over, or another attempt could carry it out twice.
+    /// Repeats a request until it is answered, its timeout is over, or another attempt could carry it out twice.
     async fn tries(&self, route: &Route, body: Body<'_>, retry: &mut Retry) -> Result<Vec<u8>, RestError> {
         let deadline = Instant::now() + self.patience;
         let mut reason = "too many requests".to_owned();
@@ -252,7 +253,7 @@ impl Rest {
         }
     }
 
-    /// Waits until the limits have room; returns `None` if they have none in time.
+    /// Waits until the rate limits admit a request; returns `None` if they do not in time.
     async fn admitted(&self, route: &Route, deadline: Instant) -> Option<UnderWay<'_>> {
         loop {
             let answered = self.shared.answered.notified();
@@ -333,7 +334,7 @@ impl Rest {
     }
 }
 
-/// Describes a connection error without the address, which may contain an interaction's token.
+/// Describes a connection error without the URL, which may contain an interaction's token.
 fn failed(error: &reqwest::Error) -> Tried {
     let failure = if error.is_connect() || error.is_builder() { Failure::Unreached } else { Failure::Lost };
     let mut reason = if error.is_connect() { "no connection" } else { "the connection broke" }.to_owned();
@@ -348,7 +349,7 @@ fn failed(error: &reqwest::Error) -> Tried {
     Tried::Failed(failure, reason)
 }
 
-/// Returns a random number between 0 and 1.
+/// Returns a random number between 0 and 1, by which waits between attempts are spread.
 fn jitter() -> f64 {
     let random = getrandom::u64().unwrap_or(u64::MAX / 2);
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)

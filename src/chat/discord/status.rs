@@ -26,51 +26,51 @@ use crate::journal::{Journal, Memo, ReadError};
 use crate::outbox::discord::{MESSAGE_MAX, units};
 use crate::outbox::{Body, Line};
 
-/// Key prefix of the memos about status messages.
+/// Prefix of the journal's keys under which status messages are stored.
 const PREFIX: &str = "discord/live/";
 
-/// The content of a status message.
+/// The state of a session that its status message shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Says {
-    /// The session's start, with this text.
+    /// The session has begun, as this text says.
     Started(String),
-    /// The session's present activity. Older versions of herder knew no other state and stored none.
+    /// The session is at work, as the message describes. Older versions of herder knew no other state and stored none.
     #[default]
     AtWork,
-    /// The agent's last words; no status.
+    /// The message has the agent's last words and shows no state.
     Words(String),
-    /// The session's completion.
+    /// The session is completed.
     Over,
 }
 
-/// The stored status message of an agent's last session.
+/// The message on Discord that shows an agent's session and is edited while it runs, as stored in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Status {
     pub(super) channel: ChannelId,
     pub(super) id: MessageId,
-    /// The last session seen at work.
+    /// Number of the last session that was seen at work.
     #[serde(default)]
     pub(super) session: SessionId,
-    /// The start of the session.
+    /// Time at which the session began.
     pub(super) since: Timestamp,
     #[serde(default)]
     pub(super) says: Says,
-    /// The post that the message shows.
+    /// Id of the post that the message shows.
     #[serde(default)]
     pub(super) post: PostId,
-    /// Further text about the session: the state of its workspace at the start.
+    /// Further text in the message: the state of the agent's workspace at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) below: Option<String>,
 }
 
 impl Status {
-    /// Returns true if the session is not over, according to the message.
+    /// Returns true if the message does not show the session as over.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.says, Says::Started(_) | Says::AtWork)
     }
 
-    /// Returns the text of the whole message, with `text` as the session's status.
+    /// Returns the whole text of the message, with `text` as the state of the session.
     pub(super) fn with(&self, text: &str) -> String {
         match &self.below {
             Some(below) => format!("{text}\n{below}"),
@@ -79,12 +79,12 @@ impl Status {
     }
 }
 
-/// The status messages of all agents.
+/// The status messages of all agents, each behind a lock.
 #[derive(Debug, Default)]
 pub(super) struct Statuses(Lock<BTreeMap<AgentName, Arc<Mutex<Option<Status>>>>>);
 
 impl Statuses {
-    /// Loads the stored messages from the journal. Blocks.
+    /// Loads the stored status messages from the journal. Blocks.
     pub(super) fn load(journal: &Journal) -> Result<Self, ReadError> {
         let status = |(key, value): (String, String)| {
             let agent = AgentName::new(key.strip_prefix(PREFIX)?).ok()?;
@@ -93,13 +93,13 @@ impl Statuses {
         Ok(Self(Lock::new(journal.memos(PREFIX)?.into_iter().filter_map(status).collect())))
     }
 
-    /// Returns an agent's message. A task that edits it holds the lock until Discord has answered.
+    /// Returns an agent's status message. A task that edits the message holds the lock until Discord has answered.
     pub(super) fn of(&self, agent: &AgentName) -> Arc<Mutex<Option<Status>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.entry(agent.clone()).or_default())
     }
 
-    /// Returns the present messages, except those that are being edited.
+    /// Returns the status messages of all agents, except those that are being edited.
     pub(super) fn all(&self) -> Vec<(AgentName, Status)> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let status = |(agent, status): (&AgentName, &Arc<Mutex<Option<Status>>>)| {
@@ -109,7 +109,7 @@ impl Statuses {
     }
 }
 
-/// Replaces the stored status.
+/// Replaces an agent's status message, also in the journal.
 pub(super) async fn remember(
     journal: &Journal,
     agent: &AgentName,
@@ -124,7 +124,7 @@ pub(super) async fn remember(
     **held = status;
 }
 
-/// The part of a session that a post describes.
+/// The aspect of a session that a post is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Started,
@@ -145,7 +145,8 @@ fn part(line: &Line) -> Option<(&AgentName, Part)> {
     .filter(|_| line.post != PostId(0))
 }
 
-/// Returns the text and state of the message after showing a line; `None` if the line has to be a message of its own.
+/// Returns the new text and state of the status message if it can show the line; `None` if the line has to be a message
+/// of its own.
 fn changed(status: &Status, part: Part, line: &Line, channel: ChannelId) -> Option<(String, Status)> {
     let text = line.text.as_str();
     let mut next = Status { post: line.post, ..status.clone() };
@@ -173,7 +174,8 @@ fn changed(status: &Status, part: Part, line: &Line, channel: ChannelId) -> Opti
     (units(&content) <= MESSAGE_MAX).then_some((content, next))
 }
 
-/// Shows a line in the existing message and returns that message; `None` if the line has to be a message of its own.
+/// Shows a line in the agent's status message by editing it, and returns that message; `None` if the line has to be a
+/// message of its own.
 ///
 /// # Errors
 /// Discord is unreachable now.
@@ -206,7 +208,7 @@ pub(super) async fn tell(
     }
 }
 
-/// Records a line that became a message: later lines of its session go into it.
+/// Records that a line was sent as a message of its own: later lines of its session are shown in it.
 pub(super) async fn posted(
     statuses: &Statuses,
     journal: &Journal,

@@ -16,27 +16,28 @@ use super::directory::Purpose;
 use super::rest::{Rest, RestError};
 use crate::chat::Place;
 
-/// Maximum number of channels remembered. Beyond it inactive threads and other channels are removed; they are requested again.
+/// Maximum number of channels and threads that are remembered. Beyond it inactive threads and other channels are
+/// removed; they are requested again.
 const KNOWN_MAX: usize = 4096;
-/// The wait before another request for a channel.
+/// Wait before an unknown channel is requested again after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// A thread.
+/// The known properties of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Thread {
     parent: ChannelId,
-    /// True if it is not archived.
+    /// True if the thread is not archived.
     in_use: bool,
-    /// True if herder may not speak there.
+    /// True if herder may not speak in the thread.
     is_closed: bool,
 }
 
-/// The known threads, see the module; `None` for a channel that is not a thread.
+/// The known threads by id; `None` for a channel that is not a thread. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Threads(RwLock<HashMap<ChannelId, Option<Thread>>>);
 
 impl Threads {
-    /// Handles the server's description: threads that it does not list are archived or gone.
+    /// Updates the known threads from the description of the server: those that it does not list are archived or gone.
     pub(super) fn saw_all(&self, guild: &Guild) {
         self.known().values_mut().flatten().for_each(|thread| thread.in_use = false);
         guild.threads.iter().for_each(|thread| self.saw(thread));
@@ -49,14 +50,15 @@ impl Threads {
         self.learn(thread.id, Some(Thread { parent, in_use: !metadata.archived, is_closed: false }));
     }
 
-    /// Records a deleted thread.
+    /// Records that a thread was deleted.
     pub(super) fn saw_gone(&self, thread: ChannelId) {
         if let Some(Some(thread)) = self.known().get_mut(&thread) {
             thread.in_use = false;
         }
     }
 
-    /// Records that herder may not speak in a thread. Returns true if it is one: pending posts then go to its channel.
+    /// Records that herder may not speak in a thread. Returns true if `thread` is a thread: pending posts then go to
+    /// the channel around it.
     pub(super) fn close(&self, thread: ChannelId) -> bool {
         match self.known().get_mut(&thread) {
             Some(Some(thread)) => !std::mem::replace(&mut thread.is_closed, true),
@@ -64,7 +66,7 @@ impl Threads {
         }
     }
 
-    /// Puts `channel` in place of a thread that is gone. Returns true if that was not known.
+    /// Records that a thread is gone and that posts for it go to `channel`. Returns true if that was not known.
     pub(super) fn replace(&self, thread: ChannelId, channel: ChannelId) -> bool {
         let gone = Some(Thread { parent: channel, in_use: false, is_closed: true });
         let is_news = self.known().get(&thread) != Some(&gone);
@@ -72,12 +74,13 @@ impl Threads {
         is_news
     }
 
-    /// Opens all threads again after a change of permissions.
+    /// Marks all threads as open to herder again, after a change of permissions.
     pub(super) fn open_all(&self) {
         self.known().values_mut().flatten().for_each(|thread| thread.is_closed = false);
     }
 
-    /// Returns the channel to post in: the thread's own channel if herder may not speak in the thread.
+    /// Returns the channel to which posts for `channel` go: the channel around a thread if herder may not speak in the
+    /// thread, else `channel` itself.
     pub(super) fn spoken_in(&self, channel: ChannelId) -> ChannelId {
         match self.known().get(&channel) {
             Some(Some(thread)) if thread.is_closed => thread.parent,
@@ -85,12 +88,12 @@ impl Threads {
         }
     }
 
-    /// Returns the channel of a thread, if known.
+    /// Returns the channel around a thread; `None` if it is unknown or no thread.
     pub(super) fn parent(&self, thread: ChannelId) -> Option<ChannelId> {
         self.known().get(&thread).copied().flatten().map(|thread| thread.parent)
     }
 
-    /// Returns true if it is a thread that is not archived, as far as is known.
+    /// Returns true if the channel is a thread that is not archived, as far as is known.
     pub(super) fn is_in_use(&self, thread: ChannelId) -> bool {
         self.known().get(&thread).copied().flatten().is_some_and(|thread| thread.in_use)
     }
@@ -109,8 +112,8 @@ impl Threads {
 }
 
 impl Bot {
-    /// Returns the channel of a thread; `Ok(None)` if it is not a thread. Asks until Discord answers, because a task
-    /// must not be taken for talk. `Err` if intake closes.
+    /// Returns the channel around a thread; `Ok(None)` if `channel` is no thread. An unknown channel is requested until
+    /// Discord answers, because a task must not be taken for talk. `Err` if intake closes.
     pub(super) async fn parent_of(&self, channel: ChannelId) -> Result<Option<ChannelId>, Unheard> {
         loop {
             if let Some(known) = self.threads.known().get(&channel) {
@@ -136,7 +139,7 @@ impl Bot {
         }
     }
 
-    /// Requests an unknown channel.
+    /// Requests an unknown channel and records whether it is a thread.
     pub(super) async fn ask_what_is(&self, rest: &Rest, channel: ChannelId) -> Result<(), RestError> {
         match rest.channel(channel).await {
             Ok(found) => {
@@ -150,21 +153,22 @@ impl Bot {
         Ok(())
     }
 
-    /// Returns a channel of the server as a place for commands. `parent` is its channel if it is a thread.
+    /// Returns a channel of the server as a place for the dispatcher. `parent` is the channel around it if it is a
+    /// thread.
     pub(super) fn place_of(&self, channel: ChannelId, parent: Option<ChannelId>) -> Place {
         let own = self.directory.purpose(channel);
         let parent = parent.and_then(|parent| self.directory.purpose(parent));
         place(channel, own.as_ref(), parent.as_ref(), &self.ports.settings.control_channel)
     }
 
-    /// Returns the purpose of a channel, or that of a thread's channel.
+    /// Returns the purpose of a channel; for a thread that of the channel around it.
     pub(super) fn purpose_around(&self, channel: ChannelId) -> Option<Purpose> {
         let of_parent = || self.directory.purpose(self.threads.parent(channel)?);
         self.directory.purpose(channel).or_else(of_parent)
     }
 }
 
-/// The error for closed intake.
+/// The error for a message that is not handled because intake has closed.
 #[derive(Debug)]
 pub(super) struct Unheard;
 

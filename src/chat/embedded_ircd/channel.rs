@@ -7,36 +7,37 @@ use irc::proto::Prefix;
 use super::client::ClientId;
 use crate::core::time::Timestamp;
 
-/// Number of lines replayed on joining: an evening of three agents, and little enough for every client to show at once.
+/// Number of lines of a channel that are kept and replayed to a client that joins: an evening of three agents, and
+/// little enough for every client to show at once.
 pub(super) const HISTORY_MAX: usize = 200;
 
-/// `PRIVMSG` or `NOTICE`.
+/// The command by which a line was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Privmsg,
     Notice,
 }
 
-/// A line in a channel's history.
+/// A line in the history of a channel.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
-    /// The time at which it was said.
+    /// Time at which the line was said.
     pub(super) at: Timestamp,
-    /// Its id.
+    /// Message id of the line.
     pub(super) msgid: String,
-    /// The sender.
+    /// The sender of the line, as `nick!user@host`.
     pub(super) from: Prefix,
-    /// The sender's account.
+    /// Account of the sender; `None` without one.
     pub(super) account: Option<String>,
-    /// True if the sender is marked as a bot.
+    /// True if the sender is marked as a bot (user mode `B`).
     pub(super) bot: bool,
-    /// `PRIVMSG` or `NOTICE`.
+    /// The command by which the line was said.
     pub(super) kind: Kind,
-    /// The text.
+    /// Text of the line.
     pub(super) text: String,
 }
 
-/// A topic, with its author and time.
+/// The topic of a channel, with its author and time.
 #[derive(Debug, Clone)]
 pub(super) struct Topic {
     pub(super) text: String,
@@ -44,18 +45,18 @@ pub(super) struct Topic {
     pub(super) at: Timestamp,
 }
 
-/// A channel. It exists while it has members.
+/// A channel of the embedded server. It exists while it has members.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// Its name as first written.
+    /// Name of the channel in the spelling of its first use.
     pub(super) name: String,
-    /// The time of its creation.
+    /// Time at which the channel was created.
     pub(super) created: Timestamp,
-    /// The topic.
+    /// Topic of the channel; `None` if none is set.
     pub(super) topic: Option<Topic>,
-    /// Its members.
+    /// The clients that are in the channel.
     pub(super) members: BTreeSet<ClientId>,
-    /// The last [`HISTORY_MAX`] lines.
+    /// The last lines of the channel, at most [`HISTORY_MAX`].
     pub(super) history: VecDeque<Said>,
 }
 
@@ -70,7 +71,7 @@ impl Channel {
         }
     }
 
-    /// Adds a line to the history, except CTCP other than actions.
+    /// Adds a line to the channel's history, unless it is a CTCP request other than an action.
     pub(super) fn remember(&mut self, said: Said) {
         if said.text.starts_with('\u{1}') && !said.text.starts_with("\u{1}ACTION ") {
             return;
@@ -82,14 +83,14 @@ impl Channel {
     }
 }
 
-/// Returns true if the name is valid for a channel.
+/// Returns true if `name` is valid as the name of a channel.
 pub(super) fn is_channel_name(name: &str) -> bool {
     (2..=super::state::CHANNEL_LEN).contains(&name.len())
         && name.starts_with('#')
         && !name.chars().any(|c| c.is_control() || c.is_whitespace() || c == ',' || c == ':')
 }
 
-/// Returns true if the nick is valid.
+/// Returns true if `nick` is valid as a nick.
 pub(super) fn is_nick(nick: &str) -> bool {
     let special = |c: u8| matches!(c, b'[' | b']' | b'\\' | b'`' | b'_' | b'^' | b'{' | b'|' | b'}');
     let first = |c: u8| c.is_ascii_alphabetic() || special(c);

@@ -6,11 +6,11 @@ use irc::proto::Prefix;
 
 use crate::core::time::Timestamp;
 
-/// The id of a connection, counted from 1 and never reused.
+/// The id of a connection to the embedded server, counted from 1 and never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
-/// The offered IRCv3 capabilities.
+/// The IRCv3 capabilities that the embedded server offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cap {
     AccountTag,
@@ -23,7 +23,7 @@ pub(super) enum Cap {
     ServerTime,
 }
 
-/// All capabilities with their names on the wire.
+/// All offered capabilities, each with its name in the protocol.
 pub(super) const CAPS: [(Cap, &str); 8] = [
     (Cap::AccountTag, "account-tag"),
     (Cap::Batch, "batch"),
@@ -36,46 +36,47 @@ pub(super) const CAPS: [(Cap, &str); 8] = [
 ];
 
 impl Cap {
-    /// Returns the capability of that name.
+    /// Returns the capability of this name; `None` if it is not offered.
     pub(super) fn named(name: &str) -> Option<Self> {
         CAPS.iter().find(|(_, known)| *known == name).map(|(cap, _)| *cap)
     }
 }
 
-/// A connected client.
+/// A client that is connected to the embedded server.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Its host, as others see it.
+    /// Host of the client, as other clients see it.
     pub(super) host: &'static str,
-    /// The account of a connection from inside herder: it needs no password, and reserved nicks are open to it.
+    /// Account of a connection that herder opened in memory: it needs no password and may use reserved nicks. `None`
+    /// for a connection over TCP.
     pub(super) internal: Option<String>,
-    /// True if it sent a valid password or came from inside.
+    /// True if the client sent a valid password, or was connected by herder itself.
     pub(super) proven: bool,
-    /// The password of the last `PASS`.
+    /// Password of the client's last `PASS`, before registration.
     pub(super) password: Option<String>,
-    /// The nick, from the first accepted `NICK` on.
+    /// Nick of the client; `None` before the first accepted `NICK`.
     pub(super) nick: Option<String>,
-    /// The user name, from `USER` on.
+    /// User name of the client; `None` before `USER`.
     pub(super) user: Option<String>,
-    /// The real name.
+    /// Real name of the client, from `USER`.
     pub(super) realname: String,
-    /// The negotiated capabilities.
+    /// Capabilities that the client has enabled.
     pub(super) caps: BTreeSet<Cap>,
     /// True between `CAP LS`/`CAP REQ` and `CAP END`: registration waits.
     pub(super) negotiating: bool,
-    /// True once 001 was sent.
+    /// True once the client is registered (001 was sent).
     pub(super) registered: bool,
-    /// The account of its password.
+    /// Account that the client's password belongs to; `None` for a guest.
     pub(super) account: Option<String>,
-    /// True for a channel operator, see [`Client::is_op`].
+    /// True if the client is an operator of every channel, see [`Client::is_op`].
     pub(super) op: bool,
-    /// User mode `B`: a bot.
+    /// True if the client is marked as a bot (user mode `B`).
     pub(super) bot: bool,
-    /// The folded names of its channels.
+    /// Names of the channels that the client is in, in lower case.
     pub(super) channels: BTreeSet<String>,
-    /// The time of its connection.
+    /// Time at which the client connected.
     pub(super) since: Timestamp,
-    /// The time of its last message, for WHOIS.
+    /// Time of the client's last message, which WHOIS shows as idle time.
     pub(super) spoke: Timestamp,
 }
 
@@ -101,27 +102,27 @@ impl Client {
         }
     }
 
-    /// Returns the nick, or `*` before there is one.
+    /// Returns the client's nick; `*` before it has one.
     pub(super) fn nick(&self) -> &str {
         self.nick.as_deref().unwrap_or("*")
     }
 
-    /// Returns the user name.
+    /// Returns the client's user name; `user` before it has one.
     pub(super) fn user(&self) -> &str {
         self.user.as_deref().unwrap_or("user")
     }
 
-    /// Returns the prefix `nick!user@host`.
+    /// Returns the client as the sender of lines: `nick!user@host`.
     pub(super) fn prefix(&self) -> Prefix {
         Prefix::Nickname(self.nick().to_owned(), self.user().to_owned(), self.host.to_owned())
     }
 
-    /// Returns true if the capability was negotiated.
+    /// Returns true if the client has enabled a capability.
     pub(super) fn has(&self, cap: Cap) -> bool {
         self.caps.contains(&cap)
     }
 
-    /// Returns true if it is an operator of every channel: all clients with an account are, except onlookers.
+    /// Returns true if the client is an operator of every channel: all clients with an account are, except onlookers.
     pub(super) fn is_op(&self) -> bool {
         self.op
     }

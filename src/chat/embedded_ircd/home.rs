@@ -18,59 +18,60 @@ use crate::chat::irc::Connector;
 use crate::config::{AccessRules, Config, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
 use crate::core::id::NetworkName;
 
-/// The account of the person who has the password.
+/// Name of the account of the person who starts herder and is shown the password.
 pub const OWNER: &str = "owner";
 
-/// The usual port of IRC without TLS.
+/// The usual IRC port without TLS, which the embedded server tries first.
 pub const PORT: u16 = 6667;
 
-/// Number of following ports that are tried if the wanted one is in use.
+/// Number of ports after the wanted one that the embedded server tries if it is in use.
 const MORE_PORTS: u16 = 20;
 
-/// The characters of a password: no two look alike, and none is special to a shell or a client.
+/// Characters of a generated password: no two look alike, and none is special to a shell or a client.
 const PASSWORD_ALPHABET: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
 
-/// The file in herder's folder that stores the port and the password digests. Without it new ones are drawn.
+/// Name of the file in herder's data folder that stores the server's port and the digests of passwords. Without it new
+/// ones are drawn.
 pub const KEPT: &str = "embedded-irc.json";
 
 /// Length of a password, in characters of five bits: 80 bits cannot be guessed at a few attempts per second.
 const PASSWORD_LENGTH: usize = 16;
 
-/// The server and herder's own network on it.
+/// The embedded IRC server, with the settings of herder's own connection to it.
 #[derive(Debug)]
 pub struct Home {
-    /// The server; it ends with herder.
+    /// The running server, which ends with herder.
     pub server: Server,
-    /// The settings of herder's IRC adapter. Its address is never connected to, see [`Home::connector`].
+    /// Settings of herder's IRC adapter for the server. Its address is never connected to, see [`Home::connector`].
     pub network: IrcNetwork,
-    /// The accounts, with passwords that were drawn just now; of others only the digest is known.
+    /// Accounts on the server, with the password if it was drawn just now; `None` if only its digest is known.
     accounts: Vec<(String, Option<SecretString>)>,
     nick: String,
 }
 
-/// The reason why it could not start.
+/// The reason why the embedded server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// The server could not start.
+    /// The embedded IRC server cannot open its port.
     #[error(transparent)]
     Server(#[from] StartError),
-    /// The system provides no randomness.
+    /// The system provides no randomness for passwords.
     #[error("cannot draw a password: {0}")]
     Random(getrandom::Error),
-    /// The file with port and passwords cannot be used.
+    /// The file with the port and the password digests cannot be read or written.
     #[error("{}, which keeps the passwords of herder's own IRC server, cannot be used: {source}; delete it to have new ones drawn", file.display())]
     Kept {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// The I/O error.
+        /// The I/O error of reading or writing the file.
         source: io::Error,
     },
 }
 
 impl Home {
-    /// Starts the server for a configuration without networks and adds it to the configuration, with an account for
-    /// everybody named in `[access]`, or for an owner without a role. Returns `None` if there are networks. Only one
-    /// herder may run in the folder, which stores passwords and port.
+    /// Starts the embedded server if the configuration has no networks, and adds it to the configuration; `None` if
+    /// there are networks. Everybody named in `[access]` gets an account, or else an owner. Only one herder may run in
+    /// the data folder, which stores passwords and port.
     ///
     /// # Errors
     /// No port is free, no password can be drawn, or the stored file cannot be read or written.
@@ -109,8 +110,8 @@ impl Home {
         Ok(Some(home))
     }
 
-    /// Starts the server for a bot of this nick, with these accounts. Port 0 is any port; if a port is in use the
-    /// next one is tried.
+    /// Starts the embedded server for a bot of this nick, with these channels and accounts. Port 0 is any port; if a
+    /// port is in use, the next one is tried.
     ///
     /// # Errors
     /// No port is free, or no password can be drawn.
@@ -166,14 +167,15 @@ impl Home {
         Ok(Self { server, network, accounts: people.shown, nick: nick.to_owned() })
     }
 
-    /// Returns herder's own connector: an in-memory stream, authenticated as herder's account.
+    /// Returns the connector by which herder's IRC adapter joins the server: an in-memory stream that is logged in to
+    /// herder's account.
     #[must_use]
     pub fn connector(&self) -> Connector {
         let (connector, account) = (self.server.connector(), self.nick.clone());
         Connector::factory(move || io::Result::Ok(connector.connect(&account)))
     }
 
-    /// Returns the access rules: [`OWNER`] is an admin.
+    /// Returns the access rules for the embedded server: [`OWNER`] is an admin.
     #[must_use]
     pub fn access(&self) -> AccessRules {
         let owner = Subject::IrcAccount { network: self.network.name.clone(), account: OWNER.to_owned() };
@@ -186,7 +188,7 @@ impl Home {
         &self.accounts
     }
 
-    /// Returns the commands to join with irssi and WeeChat.
+    /// Returns the commands by which a person joins the server with irssi or WeeChat.
     #[must_use]
     pub fn how_to_join(&self) -> String {
         let (port, nick, control) = (self.network.port, &self.nick, &self.network.control_channel);
@@ -219,7 +221,7 @@ fn draw_password() -> Result<SecretString, getrandom::Error> {
     Ok(SecretString::from(bytes.iter().map(letter).collect::<String>()))
 }
 
-/// Returns the subjects that are accounts of the embedded server.
+/// Returns the names of the embedded server's accounts among the subjects of access rules.
 fn accounts_of<'a>(subjects: impl Iterator<Item = &'a Subject>) -> BTreeSet<String> {
     subjects
         .filter_map(|subject| match subject {
@@ -235,23 +237,23 @@ fn accounts_of<'a>(subjects: impl Iterator<Item = &'a Subject>) -> BTreeSet<Stri
         .collect()
 }
 
-/// The accounts that may connect.
+/// The accounts that may connect to the embedded server.
 #[derive(Default)]
 struct People {
     accounts: Vec<(String, Password)>,
     onlookers: BTreeSet<String>,
-    /// The passwords that can be shown.
+    /// Accounts with the passwords that can be shown, as in `Home`.
     shown: Vec<(String, Option<SecretString>)>,
 }
 
-/// State kept across restarts, so that a client reconnects by itself. An agent may be able to read this file: it
-/// contains no password.
+/// The content of the file `KEPT`, by which clients can reconnect after a restart. It has no password, because an agent
+/// may be able to read it.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
-    /// The port that was free at the first start.
+    /// The port that was free at the first start; `None` before.
     port: Option<u16>,
-    /// Password digests by account.
+    /// Digests of the passwords, by account.
     #[serde(default)]
     passwords: BTreeMap<String, Password>,
 }
@@ -266,7 +268,7 @@ impl Kept {
         }
     }
 
-    /// Replaces the file atomically: a herder that is killed meanwhile leaves the old or the new one.
+    /// Replaces the stored file atomically: after a crash the old or the new one is there.
     fn write(&self, file: &Path) -> Result<(), HomeError> {
         let failed = |source| HomeError::Kept { file: file.to_owned(), source };
         let write = || {
@@ -282,7 +284,7 @@ impl Kept {
     }
 }
 
-/// Creates a file of mode 0600 beside the one it will replace.
+/// Creates a file of mode 0600 that is to replace the stored one. Returns its path too.
 fn tempfile_in(folder: &Path) -> io::Result<(PathBuf, File)> {
     let path = folder.join(format!("{KEPT}.new"));
     match std::fs::remove_file(&path) {

@@ -18,28 +18,30 @@ use super::state::{Ircd, Output};
 use super::wire::{Framer, Incoming, to_line};
 use crate::clock;
 
-/// Maximum size of one client's send queue, in bytes: the full history of fifty channels fits; a slower reader is disconnected.
+/// Maximum size of the lines queued for one client, in bytes: the full history of fifty channels fits; a slower reader
+/// is disconnected.
 const SENDQ_MAX: usize = 8 * 1024 * 1024;
 
-/// Capacity of the server task's event queue. The task only computes; connections that fill it have to wait.
+/// Capacity of the event queue of the server's task. The task only computes; connections that fill the queue have to
+/// wait.
 pub(super) const EVENTS_CAPACITY: usize = 256;
 
-/// Silence after which a client gets a PING, and after as long again is disconnected.
+/// Time without a line from a client after which the client gets a PING; after as long again it is disconnected.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// Timeout of a connection's registration.
+/// Maximum time for a client to register.
 const REGISTRATION: Duration = Duration::from_secs(30);
 
-/// Timeout for sending the rest of the queue to a client that is being closed.
+/// Maximum time for sending the queued lines to a client that is being closed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Number of lines that an outside client may send at once: what irssi sends after joining a dozen channels.
+/// Number of lines that a client over TCP may send at once: what irssi sends after joining a dozen channels.
 const BURST: f64 = 60.0;
 
-/// Lines per second after the burst; more are delayed, not punished.
+/// Number of lines per second that a client may send after `BURST`; more are delayed.
 const LINES_PER_SECOND: f64 = 10.0;
 
-/// An event for the server's task.
+/// An event about a client, for the server's task.
 pub(super) enum Event {
     Connected { id: ClientId, internal: Option<String>, queue: Queue },
     Heard { id: ClientId, incoming: Incoming },
@@ -48,16 +50,16 @@ pub(super) enum Event {
     Gone { id: ClientId, reason: &'static str },
 }
 
-/// The sending half of one client's queue, with its size in bytes.
+/// The sending half of one client's queue of lines, with the number of bytes that wait.
 pub(super) struct Queue {
     lines: mpsc::UnboundedSender<String>,
     waiting: Arc<AtomicUsize>,
     kill: CancellationToken,
-    /// Cancelled on drop, to tell the connection that the queue is closed.
+    /// Cancelled on drop, to tell the connection's task that the queue is closed.
     _gone: DropGuard,
 }
 
-/// Runs the server's task: applies events until it is stopped, then notifies all clients.
+/// Runs the server's task: handles the events of all clients until it is stopped, then notifies them.
 pub(super) async fn serve(mut ircd: Ircd, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
     let mut queues: HashMap<ClientId, Queue> = HashMap::new();
     loop {
@@ -86,7 +88,8 @@ pub(super) async fn serve(mut ircd: Ircd, mut events: mpsc::Receiver<Event>, sto
     perform(&mut ircd, &mut queues, outputs);
 }
 
-/// Distributes messages. A client whose queue is full is disconnected, which is announced to the others in turn.
+/// Queues the messages in `outputs` for their clients and closes connections. A client whose queue is full is
+/// disconnected, which is announced to the others.
 fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<Output>) {
     let mut todo = outputs;
     while !todo.is_empty() {
@@ -111,7 +114,7 @@ fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<
 }
 
 impl Queue {
-    /// Queues a line; returns false if too much is waiting.
+    /// Queues a line for the client; returns false if too many bytes wait.
     fn push(&self, line: String) -> bool {
         let length = line.len();
         let waiting = self.waiting.fetch_add(length, Ordering::Relaxed) + length;
@@ -120,7 +123,7 @@ impl Queue {
     }
 }
 
-/// Runs one connection.
+/// Runs the task of one client's connection: reads and writes its lines until it ends.
 pub(super) async fn connection<S>(
     stream: S,
     id: ClientId,
@@ -158,7 +161,8 @@ pub(super) async fn connection<S>(
     let _ = timeout(LAST_WORDS, writing).await;
 }
 
-/// Reads until the end, an error, or silence after a PING; returns the reason.
+/// Reads a client's lines until the connection ends, fails, or is silent after a PING; returns the reason as text.
+/// `paced` limits the rate.
 async fn read<R>(mut reader: R, id: ClientId, events: &mpsc::Sender<Event>, paced: bool) -> &'static str
 where
     R: AsyncRead + Unpin,
@@ -195,7 +199,7 @@ where
     }
 }
 
-/// Writes until the queue is closed and empty, or the connection breaks.
+/// Writes a client's queued lines until the queue is closed and empty, or the connection breaks.
 async fn write<W>(mut writer: W, mut lines: mpsc::UnboundedReceiver<String>, waiting: Arc<AtomicUsize>)
 where
     W: AsyncWrite + Unpin,
@@ -217,7 +221,7 @@ where
     let _ = writer.shutdown().await;
 }
 
-/// A token bucket: [`BURST`] lines at once, then [`LINES_PER_SECOND`].
+/// Limits the rate of a client's lines: [`BURST`] at once, then [`LINES_PER_SECOND`].
 struct Pace {
     tokens: f64,
     at: Option<Instant>,
@@ -228,7 +232,7 @@ impl Pace {
         Self { tokens: BURST, at: None }
     }
 
-    /// Returns the wait before the next line, which counts as sent then.
+    /// Returns the wait before the next line is handled, which counts as sent then.
     fn wait(&mut self, now: Instant) -> Duration {
         let passed = self.at.map_or(Duration::ZERO, |at| now.duration_since(at));
         self.at = Some(now);

@@ -44,36 +44,37 @@ use tokio_util::task::TaskTracker;
 use crate::clock;
 use link::Event;
 
-/// Buffer size of an in-memory stream, in bytes: some hundred lines, so that neither side usually waits for the other.
+/// Buffer size of an in-memory connection to the server, in bytes: some hundred lines, so that neither side usually
+/// waits for the other.
 const DUPLEX_BYTES: usize = 64 * 1024;
 
-/// The server's settings.
+/// Settings of the embedded IRC server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The port to listen on at 127.0.0.1; 0 for any.
     pub port: u16,
-    /// Number of following ports that are tried if it is in use.
+    /// Number of following ports that are tried if `port` is in use.
     pub more_ports: u16,
-    /// The network's name, sent as `NETWORK=`.
+    /// The network's name, which clients get as `NETWORK=`.
     pub network: String,
-    /// The bot's nick, which only the account of [`Options::bot_account`] may use.
+    /// The bot's nick, which only the account `bot_account` may use.
     pub bot_nick: String,
-    /// The account that the bot joins as.
+    /// Name of the account with which the bot joins.
     pub bot_account: String,
-    /// Accounts and their password digests.
+    /// Accounts that may connect, with the digests of their passwords.
     pub accounts: Vec<(String, Password)>,
-    /// Accounts that are no channel operators: they may not set topics or kick.
+    /// Names of accounts that are no channel operators: they may not set topics or kick.
     pub onlookers: BTreeSet<String>,
     /// True if clients without a password may connect, without an account.
     pub guests: bool,
-    /// Lines shown on connecting.
+    /// Lines that a client is shown on connecting (message of the day).
     pub motd: Vec<String>,
-    /// True to delay outside clients that send fast; false where the other side's speed is measured.
+    /// True to delay clients over TCP that send fast; false where a benchmark measures the other side.
     pub paced: bool,
 }
 
 impl Default for Options {
-    /// Any port, no accounts, no guests; the bot is `herder`.
+    /// Returns the default settings: any port, no accounts, no guests, and `herder` as the bot.
     fn default() -> Self {
         Self {
             port: 0,
@@ -90,22 +91,22 @@ impl Default for Options {
     }
 }
 
-/// The reason why the server could not start.
+/// The reason why the embedded server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No port is free.
+    /// None of the ports is free.
     #[error("cannot listen on 127.0.0.1, ports {first} to {last}: {source}")]
     Listen {
-        /// The first port tried.
+        /// The first port that the server tried.
         first: u16,
-        /// The last port tried.
+        /// The last port that the server tried.
         last: u16,
-        /// The system's error for the last one.
+        /// The system's error for the last port.
         source: std::io::Error,
     },
 }
 
-/// A running server. Its drop ends it; [`Server::stop`] also waits until all clients were notified.
+/// The running embedded IRC server. Its drop ends it; [`Server::stop`] also waits until all clients were notified.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -116,7 +117,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens and serves until it is stopped.
+    /// Starts the server: it listens and serves clients until it is stopped.
     ///
     /// # Errors
     /// No port is free.
@@ -160,20 +161,20 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns the address it listens on.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Opens a connection from inside, authenticated as `account`: without password and pacing. Must be called within
-    /// the runtime.
+    /// Opens an in-memory connection to the server, logged in to `account` without a password and without a limit on
+    /// its rate. Must be called within the runtime.
     #[must_use]
     pub fn connect_internal(&self, account: &str) -> DuplexStream {
         self.connector().connect(account)
     }
 
-    /// Returns a handle that opens internal connections.
+    /// Returns a handle that opens in-memory connections to the server.
     #[must_use]
     pub fn connector(&self) -> InternalConnector {
         InternalConnector {
@@ -183,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Notifies all clients, and waits until their connections are closed.
+    /// Stops the server: notifies all clients, and waits until their connections are closed.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -197,7 +198,7 @@ impl Drop for Server {
     }
 }
 
-/// Opens connections from inside herder, also to replace a lost one.
+/// Opens in-memory connections to the embedded server, also to replace a lost one.
 #[derive(Clone)]
 pub struct InternalConnector {
     events: mpsc::Sender<Event>,
@@ -212,7 +213,7 @@ impl std::fmt::Debug for InternalConnector {
 }
 
 impl InternalConnector {
-    /// Opens a stream that is a client of the server, authenticated as `account`. Must be called within the runtime.
+    /// Opens an in-memory connection to the server, logged in to `account`. Must be called within the runtime.
     #[must_use]
     pub fn connect(&self, account: &str) -> DuplexStream {
         let (ours, theirs) = tokio::io::duplex(DUPLEX_BYTES);

@@ -12,10 +12,10 @@ use super::state::{Ircd, Meta, server_time};
 use super::wire::{Request, cut, fold};
 use crate::core::time::Timestamp;
 
-/// Maximum number of lines in one answer.
+/// Maximum number of lines in one answer to `CHATHISTORY`.
 pub(super) const PAGE_MAX: usize = 100;
 
-/// A position in a channel's history.
+/// A position in a channel's history, as a `CHATHISTORY` request names it: a time or a message id.
 enum Point<'a> {
     Time(Timestamp),
     Id(&'a str),
@@ -30,7 +30,7 @@ impl<'a> Point<'a> {
         Some(Self::Time(Timestamp::from_millis(time.as_millisecond())))
     }
 
-    /// Returns the range of lines exactly at the position; `None` if there is no such line.
+    /// Returns the range of lines in the history that are exactly at the position; `None` if the message id is unknown.
     fn range(&self, history: &VecDeque<Said>) -> Option<Range<usize>> {
         match self {
             Self::Time(time) => {
@@ -45,14 +45,15 @@ impl<'a> Point<'a> {
     }
 }
 
-/// The reason of a failed request: the code of a `FAIL`, and a sentence.
+/// The answer to a failed request: the code of a `FAIL`, and a sentence.
 type Failure = (&'static str, &'static str);
 
 const UNREADABLE: Failure =
     ("INVALID_PARAMS", "That cannot be read: timestamp=…, msgid=…, and how many lines");
 const NO_SUCH_LINE: Failure = ("MESSAGE_ERROR", "There is no line of that id any more");
 
-/// Returns the range of lines that a request asks for. `params` follow the channel.
+/// Returns the range of lines in the history for which a `CHATHISTORY` request asks. `params` are the parameters after
+/// the channel.
 fn slice(verb: &str, params: &[&str], history: &VecDeque<Said>) -> Result<Range<usize>, Failure> {
     let at = |index: usize| -> Result<Range<usize>, Failure> {
         let point = params.get(index).and_then(|text| Point::parse(text)).ok_or(UNREADABLE)?;
@@ -86,7 +87,7 @@ fn slice(verb: &str, params: &[&str], history: &VecDeque<Said>) -> Result<Range<
 }
 
 impl Ircd {
-    /// Handles `CHATHISTORY`.
+    /// Handles a `CHATHISTORY` request of a client.
     pub(super) fn past(&mut self, id: ClientId, request: &Request<'_>) {
         let needed = [Cap::ChatHistory, Cap::Batch, Cap::ServerTime, Cap::MessageTags];
         if !self.clients.get(&id).is_some_and(|client| needed.iter().all(|cap| client.has(*cap))) {
@@ -115,7 +116,8 @@ impl Ircd {
         }
     }
 
-    /// Answers with the client's channels that have lines between two times, each with the time of the last one.
+    /// Answers `CHATHISTORY TARGETS`: the client's channels that have lines between two times, each with the time of
+    /// the last one.
     fn past_targets(&mut self, id: ClientId, params: &[&str]) {
         let time = |text: &&str| match Point::parse(text) {
             Some(Point::Time(time)) => Some(time),
@@ -157,7 +159,7 @@ impl Ircd {
         self.server_says(id, Command::Raw("FAIL".to_owned(), params));
     }
 
-    /// Sends lines of a channel's history to a client: in a batch or, without one, as notices.
+    /// Sends lines of a channel's history to a client: in a batch if `batches`, else as notices.
     pub(super) fn tell_past(&mut self, id: ClientId, name: &str, lines: VecDeque<Said>, batches: bool) {
         let batch = batches.then(|| self.fresh());
         if let Some(batch) = &batch {

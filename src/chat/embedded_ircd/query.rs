@@ -5,13 +5,13 @@ use super::numeric as n;
 use super::state::Ircd;
 use super::wire::{Request, cut, fold};
 
-/// The fields of WHOX in the order of the answer.
+/// Letters of the fields that WHOX can ask for, in the order of the answer.
 const WHOX_FIELDS: &str = "tcuihsnfdlaor";
 
-/// Maximum number of channels or masks in one WHO or MODE.
+/// Maximum number of channels or masks in one WHO or MODE request.
 const MASKS_MAX: usize = 20;
 
-/// Maximum number of nicks answered in one ISON or USERHOST.
+/// Maximum number of nicks that one ISON or USERHOST request may name.
 const NICKS_MAX: usize = 20;
 
 impl Ircd {
@@ -38,7 +38,7 @@ impl Ircd {
         self.numeric(id, n::RPL_ENDOFWHO, &[&mask, "End of /WHO list"]);
     }
 
-    /// Returns the clients that a mask of WHO matches, each with the channel in question.
+    /// Returns the clients that match the mask of a WHO request, each with the channel in which it matches.
     fn matching(&self, mask: &str) -> Vec<(String, ClientId)> {
         let key = fold(mask);
         let everywhere = |id: &ClientId| ("*".to_owned(), *id);

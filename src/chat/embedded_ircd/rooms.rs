@@ -8,10 +8,10 @@ use super::numeric as n;
 use super::state::{CHANNELS_MAX, CHANNELS_PER_CLIENT, Ircd, Meta, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
-/// Maximum number of targets of one command: more is a mistake or an attack.
+/// Maximum number of targets of one JOIN, PART or similar command: more is a mistake or an attack.
 const TARGETS_MAX: usize = 100;
 
-/// Number of names in one 353, so that the line fits with the longest nicks.
+/// Number of names in one reply 353 (NAMES), so that the line fits with the longest nicks.
 const NAMES_PER_LINE: usize = 12;
 
 impl Ircd {
@@ -90,7 +90,7 @@ impl Ircd {
         self.clients.get(&id).map_or_else(String::new, |client| client.nick().to_owned())
     }
 
-    /// Replays the history to a client that joins, marked so that it is never taken for live speech: in a
+    /// Replays the channel's history to a client that joins, marked so that it is never taken for live speech: in a
     /// `chathistory` batch, or as notices for a client that knows times but no batches. Other clients, and those that
     /// can request history, get no replay.
     fn replay(&mut self, id: ClientId, key: &str) {
@@ -125,7 +125,7 @@ impl Ircd {
         self.leave(id, key);
     }
 
-    /// Returns true if the client is in the channel; otherwise it is sent the error.
+    /// Returns true if the client is in the channel; otherwise the client is sent the error.
     fn member_of(&mut self, id: ClientId, name: &str) -> bool {
         let Some(channel) = self.channels.get(&fold(name)) else {
             self.numeric(id, n::ERR_NOSUCHCHANNEL, &[name, "No such channel"]);
@@ -138,7 +138,7 @@ impl Ircd {
         inside
     }
 
-    /// Returns true if the client is an operator in a channel it is in; otherwise it is sent the error.
+    /// Returns true if the client is in the channel as an operator; otherwise the client is sent the error.
     fn op_of(&mut self, id: ClientId, name: &str) -> bool {
         if !self.member_of(id, name) {
             return false;
@@ -172,7 +172,7 @@ impl Ircd {
         self.announce(id, &members, &Command::TOPIC(name, Some(text)));
     }
 
-    /// Tells members of a channel what one of them did.
+    /// Sends the command that one member of a channel has given to these members.
     fn announce<'a>(&mut self, by: ClientId, to: impl IntoIterator<Item = &'a ClientId>, command: &Command) {
         let Some(client) = self.clients.get(&by) else { return };
         let (prefix, meta) = (client.prefix(), self.meta(by));

@@ -10,10 +10,10 @@ use super::past::PAGE_MAX;
 use super::state::{CHANNEL_LEN, CHANNELS_PER_CLIENT, CLIENTS_MAX, GUESTS_MAX, Ircd, NICK_LEN, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
-/// Maximum length of a user name, so that a prefix stays short.
+/// Maximum length of a client's user name, in bytes, so that a prefix stays short.
 const USER_LEN: usize = 10;
 
-/// The known commands.
+/// The commands that the embedded server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Away,
@@ -47,7 +47,7 @@ enum Verb {
     Whowas,
 }
 
-/// The commands with their names and minimum number of parameters.
+/// The known commands, each with its name and its minimum number of parameters.
 const VERBS: [(Verb, &str, usize); 29] = [
     (Verb::Away, "AWAY", 0),
     (Verb::Cap, "CAP", 1),
@@ -81,7 +81,7 @@ const VERBS: [(Verb, &str, usize); 29] = [
 ];
 
 impl Verb {
-    /// Returns true if a client may send it before registration.
+    /// Returns true if a client may send the command before it is registered.
     fn before_registration(self) -> bool {
         matches!(
             self,
@@ -91,7 +91,7 @@ impl Verb {
 }
 
 impl Ircd {
-    /// Passes a request to the function that handles it.
+    /// Passes a client's request to the function that handles its command.
     pub(super) fn dispatch(&mut self, id: ClientId, request: &Request<'_>) {
         let registered = self.clients.get(&id).is_some_and(|client| client.registered);
         let Some((verb, name, needs)) =
@@ -265,7 +265,8 @@ impl Ircd {
         self.server_says(id, Command::PONG(name, Some(cut(request.params[0], 400).to_owned())));
     }
 
-    /// Completes a registration once all of its parts have come.
+    /// Registers a client once all parts have arrived: nick, user name, end of the negotiation, and a password where
+    /// needed.
     fn register(&mut self, id: ClientId) {
         let Some(client) = self.clients.get(&id) else { return };
         if client.registered || client.negotiating || client.nick.is_none() || client.user.is_none() {
@@ -363,7 +364,8 @@ impl Ircd {
     }
 }
 
-/// Applies all of a `CAP REQ` or nothing, as the specification requires.
+/// Applies a `CAP REQ` of a client completely or not at all, as the specification requires. Returns false if it asks
+/// for an unknown capability.
 fn request_caps(caps: &mut std::collections::BTreeSet<Cap>, asked: &str) -> bool {
     let mut changed = caps.clone();
     for word in asked.split_ascii_whitespace() {

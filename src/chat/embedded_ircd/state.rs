@@ -15,73 +15,73 @@ use super::password::Password;
 use super::wire::{self, Incoming, Request};
 use crate::core::time::Timestamp;
 
-/// Maximum length of a nick: that of an agent's name (`core::id::AGENT_NAME_MAX`).
+/// Maximum length of a nick, in bytes: that of an agent's name (`core::id::AGENT_NAME_MAX`).
 pub(super) const NICK_LEN: usize = 30;
 
-/// Maximum length of a channel's name: `#`, the longest agent name, and a reserve.
+/// Maximum length of a channel's name, in bytes: `#`, the longest agent name, and a reserve.
 pub(super) const CHANNEL_LEN: usize = 64;
 
-/// Maximum length of a topic, in bytes, so that its line fits.
+/// Maximum length of a topic, in bytes, so that the line with it fits.
 pub(super) const TOPIC_LEN: usize = 390;
 
-/// Maximum length of a middle parameter in an answer, in bytes: what a client asked about, e.g. a list of channels.
+/// Maximum length of a parameter that an answer repeats from a request, e.g. a list of channels, in bytes.
 const MIDDLE_LEN: usize = 200;
 
-/// Maximum length of a line on the wire without its CR LF (RFC 2812).
+/// Maximum length of a line on the wire, in bytes, without its CR LF (RFC 2812).
 pub(super) const LINE_LEN: usize = 510;
 
 /// Maximum number of connections with a password: a person with a handful of clients needs ten.
 pub(super) const CLIENTS_MAX: usize = 64;
 
-/// Maximum number of guests, who have no password.
+/// Maximum number of connected guests, who have no password.
 pub(super) const GUESTS_MAX: usize = 64;
 
-/// Maximum number of connections without a valid password, guests included. Beyond it the oldest that is not a guest is
-/// closed, so that idle connections keep no one out.
+/// Maximum number of connections without a valid password, guests included. Beyond it the oldest one that is not
+/// registered is closed, so that idle connections keep nobody out.
 const UNPROVEN_MAX: usize = 192;
 
-/// Maximum number of channels per outside client; herder itself has one per agent and is exempt.
+/// Maximum number of channels that one client over TCP may be in; herder itself has one per agent and is exempt.
 pub(super) const CHANNELS_PER_CLIENT: usize = 50;
 
-/// Maximum number of channels: those that outside clients could create, and a thousand agents'.
+/// Maximum number of channels on the server: those that clients over TCP could create, and a thousand agents'.
 pub(super) const CHANNELS_MAX: usize = 2000;
 
-/// The server's settings.
+/// Settings of the embedded server's state machine.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server's name in prefixes; it contains a dot so that clients recognise a server.
+    /// The server's name in the prefix of its lines; it contains a dot so that clients recognise a server.
     pub name: String,
-    /// The network's name, sent as `NETWORK=` in 005.
+    /// The network's name, which reply 005 has as `NETWORK=`.
     pub network: String,
-    /// The bot's nick, and the only account that may use it.
+    /// The bot's nick, and the name of the only account that may use it.
     pub reserved: (String, String),
-    /// Accounts and their password digests.
+    /// Accounts that may connect, with the digests of their passwords.
     pub accounts: Vec<(String, Password)>,
-    /// Accounts that are no channel operators: they may not set topics or kick.
+    /// Names of accounts that are no channel operators: they may not set topics or kick.
     pub onlookers: BTreeSet<String>,
     /// True if clients without a password may connect, without an account.
     pub guests: bool,
-    /// Lines shown on connecting; if empty, 422 is sent.
+    /// Lines that a client is shown on connecting (message of the day); if there are none, reply 422 is sent.
     pub motd: Vec<String>,
-    /// Prefix of message ids that distinguishes this run from others.
+    /// Prefix of message ids by which this run differs from others.
     pub instance: String,
 }
 
-/// An action for the tasks around the state machine.
+/// An action that the state machine asks the tasks of the connections for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// Send a message to one client.
+    /// Send this message to one client.
     Message {
-        /// The recipient.
+        /// The client that gets the message.
         to: ClientId,
-        /// The message.
+        /// The message to send.
         message: Box<Message>,
     },
-    /// Close this client's connection after the queued lines are written.
+    /// Close the connection of this client after its queued lines are written.
     Close(ClientId),
 }
 
-/// Message tags, sent to clients that negotiated them.
+/// IRCv3 tags of a message; each is sent only to clients that enabled it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meta {
     pub(super) at: Option<Timestamp>,
@@ -92,7 +92,7 @@ pub(super) struct Meta {
     pub(super) batch: Option<String>,
 }
 
-/// The server's state.
+/// The state machine of the embedded IRC server: clients, nicks and channels. It does no I/O.
 #[derive(Debug)]
 pub struct Ircd {
     pub(super) settings: Settings,
@@ -106,7 +106,7 @@ pub struct Ircd {
 }
 
 impl Ircd {
-    /// Creates a server without clients.
+    /// Creates the state of a server without clients, started at `now`.
     #[must_use]
     pub fn new(settings: Settings, now: Timestamp) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Ircd {
         }
     }
 
-    /// Handles a new connection; `internal` is the account of a stream that herder itself opened.
+    /// Handles a new connection; `internal` is the account of an in-memory connection by herder itself, else `None`.
     pub fn connect(&mut self, id: ClientId, internal: Option<String>, now: Timestamp) -> Vec<Output> {
         self.now = now;
         if internal.is_none() {
@@ -132,7 +132,7 @@ impl Ircd {
         self.take()
     }
 
-    /// Closes the oldest connection without a valid password if there are too many of them.
+    /// Closes the oldest connection that is not registered if too many have no valid password.
     fn make_room(&mut self) {
         let unproven = self.clients.iter().filter(|(_, client)| !client.proven);
         let count = unproven.clone().count();
@@ -144,7 +144,7 @@ impl Ircd {
         }
     }
 
-    /// Number of other clients with a valid password (`proven`), or of other guests.
+    /// Returns the number of other clients over TCP: of those with a valid password if `proven`, else of guests.
     pub(super) fn others(&self, id: ClientId, proven: bool) -> usize {
         let is_one = |client: &Client| {
             client.internal.is_none() && client.proven == proven && (proven || client.registered)
@@ -152,7 +152,7 @@ impl Ircd {
         self.clients.iter().filter(|(other, client)| **other != id && is_one(client)).count()
     }
 
-    /// Handles a framed line, or one that was too long.
+    /// Handles a line that a connection has read from a client, or the report of one that was too long.
     pub(super) fn incoming(&mut self, id: ClientId, incoming: &Incoming, now: Timestamp) -> Vec<Output> {
         match incoming {
             Incoming::Line(line) => self.line(id, line, now),
@@ -164,7 +164,7 @@ impl Ircd {
         }
     }
 
-    /// Handles a client's line.
+    /// Handles a line from a client. Returns the actions that follow.
     pub fn line(&mut self, id: ClientId, line: &str, now: Timestamp) -> Vec<Output> {
         self.now = now;
         let Some(request) = Request::parse(line) else { return Vec::new() };
@@ -178,14 +178,14 @@ impl Ircd {
         }
     }
 
-    /// Handles the end of a client's connection.
+    /// Handles that a client's connection has ended, for this reason. Returns the actions that follow.
     pub fn disconnect(&mut self, id: ClientId, reason: &str, now: Timestamp) -> Vec<Output> {
         self.now = now;
         self.forget(id, reason);
         self.take()
     }
 
-    /// Sends a PING to a client that was silent for long.
+    /// Handles that a client was silent for long: it gets a PING.
     pub fn idle(&mut self, id: ClientId, now: Timestamp) -> Vec<Output> {
         self.now = now;
         let name = self.settings.name.clone();
@@ -193,7 +193,7 @@ impl Ircd {
         self.take()
     }
 
-    /// Closes a client that is not registered when its time is over.
+    /// Handles that the time for registration is over: a client that is not registered is closed.
     pub fn registration_due(&mut self, id: ClientId, now: Timestamp) -> Vec<Output> {
         self.now = now;
         if self.clients.get(&id).is_some_and(|client| !client.registered) {
@@ -202,7 +202,7 @@ impl Ircd {
         self.take()
     }
 
-    /// Ends the server: notifies and closes all clients.
+    /// Ends the server: notifies and closes all clients. Returns the actions that follow.
     pub fn shut_down(&mut self, now: Timestamp) -> Vec<Output> {
         self.now = now;
         for id in self.clients.keys().copied().collect::<Vec<_>>() {
@@ -217,8 +217,8 @@ impl Ircd {
         std::mem::take(&mut self.out)
     }
 
-    /// Answers a labelled request as `labeled-response` requires: one line carries the label, several become a batch,
-    /// none becomes an `ACK`.
+    /// Formats the answer to a request with a label as `labeled-response` requires: one line carries the label, several
+    /// become a batch, none becomes an `ACK`.
     fn labelled(&mut self, id: ClientId, label: &str) -> Vec<Output> {
         let outputs = self.take();
         let supported =
@@ -267,24 +267,24 @@ impl Ircd {
         answer
     }
 
-    /// Returns an id that no message or batch of this run had before.
+    /// Returns a new id for a message or batch, which this run has not used before.
     pub(super) fn fresh(&mut self) -> String {
         self.counter += 1;
         format!("{}{}", self.settings.instance, self.counter)
     }
 
-    /// Queues a message unchanged.
+    /// Queues a message for a client, unchanged.
     pub(super) fn push(&mut self, to: ClientId, message: Message) {
         self.out.push(Output::Message { to, message: Box::new(message) });
     }
 
-    /// Queues a message from the server itself.
+    /// Queues a command from the server itself for a client.
     pub(super) fn server_says(&mut self, to: ClientId, command: Command) {
         let prefix = Some(Prefix::ServerName(self.settings.name.clone()));
         self.push(to, Message { tags: None, prefix, command });
     }
 
-    /// Queues a numeric for a client. A middle parameter that is invalid on the wire becomes `*`.
+    /// Queues a numeric reply for a client. A parameter other than the last that is invalid on the wire becomes `*`.
     pub(super) fn numeric(&mut self, to: ClientId, code: &str, params: &[&str]) {
         let Some(client) = self.clients.get(&to) else { return };
         let mut all = vec![client.nick().to_owned()];
@@ -297,14 +297,14 @@ impl Ircd {
         self.server_says(to, Command::Raw(code.to_owned(), all));
     }
 
-    /// Queues an action of one client for another, with the tags that the recipient negotiated.
+    /// Queues a command of the client `from` for another client, with those tags in `meta` that the other has enabled.
     pub(super) fn relay(&mut self, to: ClientId, from: &Prefix, command: Command, meta: &Meta) {
         let Some(client) = self.clients.get(&to) else { return };
         let tags = tags_for(client, meta);
         self.push(to, Message { tags, prefix: Some(from.clone()), command });
     }
 
-    /// Returns the tags of a client's present action.
+    /// Returns the tags of a message that a client sends now.
     pub(super) fn meta(&self, from: ClientId) -> Meta {
         let client = self.clients.get(&from);
         Meta {
@@ -333,14 +333,14 @@ impl Ircd {
         self.push(id, Message { tags: None, prefix: None, command: Command::ERROR(text) });
     }
 
-    /// Closes a client's connection with a reason.
+    /// Closes a client's connection, with a reason for the client and the others.
     pub(super) fn close(&mut self, id: ClientId, reason: &str) {
         self.push_error(id, reason);
         self.out.push(Output::Close(id));
         self.forget(id, reason);
     }
 
-    /// Removes a client from everything and notifies those who share a channel with it.
+    /// Removes a client from the state and notifies those who share a channel with it.
     fn forget(&mut self, id: ClientId, reason: &str) {
         let peers = self.peers(id);
         let meta = self.meta(id);
@@ -358,7 +358,7 @@ impl Ircd {
         }
     }
 
-    /// Removes a client from a channel; an empty channel is deleted.
+    /// Removes a client from a channel; a channel without members is deleted.
     pub(super) fn leave(&mut self, id: ClientId, channel: &str) {
         if let Some(room) = self.channels.get_mut(channel) {
             room.members.remove(&id);
@@ -374,7 +374,7 @@ impl Ircd {
 
 #[cfg(test)]
 impl Ircd {
-    /// Returns true if clients, nicks and channels agree with each other.
+    /// For tests: returns true if clients, nicks and channels agree with each other.
     pub(super) fn is_consistent(&self) -> bool {
         let nicks = self
             .nicks

@@ -10,19 +10,19 @@ use super::numeric as n;
 use super::state::{Ircd, LINE_LEN, Meta};
 use super::wire::{Request, cut, fold};
 
-/// Maximum number of targets of one line.
+/// Maximum number of targets of one PRIVMSG, NOTICE or TAGMSG.
 const TARGETS_MAX: usize = 10;
 
-/// Maximum size of all client-only tags together, in bytes (IRCv3 message tags).
+/// Maximum size of all client-only tags of one line, in bytes (IRCv3 message tags).
 const CLIENT_TAGS_MAX: usize = 4094;
 
-/// The destination of a line.
+/// A resolved target of a line: a channel or a nick.
 struct Destination {
-    /// The name as the server spells it.
+    /// Name of the channel or nick, as the server spells it.
     name: String,
-    /// The key of the channel, if it is one.
+    /// Key of the channel in the server's state; `None` for a nick.
     channel: Option<String>,
-    /// The recipients, without the sender.
+    /// The clients that get the line, without the sender.
     to: BTreeSet<ClientId>,
 }
 
@@ -98,7 +98,7 @@ impl Ircd {
         }
     }
 
-    /// Delivers a message to its recipients, and to the sender if it negotiated an echo.
+    /// Delivers a line to its recipients, and to the sender if that client has enabled echoes.
     fn deliver(
         &mut self,
         id: ClientId,
@@ -147,7 +147,7 @@ impl Ircd {
     }
 }
 
-/// Returns the client-only tags of a request; none if they are too large.
+/// Returns the client-only tags of a request, which are passed on; none if they are too large.
 fn passed_on(request: &Request<'_>) -> Vec<(String, Option<String>)> {
     let weight: usize =
         request.client_tags.iter().map(|(key, value)| key.len() + value.map_or(0, str::len) + 2).sum();

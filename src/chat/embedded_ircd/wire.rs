@@ -5,13 +5,13 @@
 
 use irc::proto::Message;
 
-/// Maximum length of a client's line: 8191 bytes of tags and 512 of the rest (IRCv3 message tags).
+/// Maximum length of a line from a client, in bytes: 8191 of tags and 512 of the rest (IRCv3 message tags).
 const LINE_MAX: usize = 8191 + 512;
 
-/// RFC 2812 allows 15 parameters; further ones belong to the last.
+/// Maximum number of parameters of a command (RFC 2812); further words belong to the last one.
 const PARAMS_MAX: usize = 15;
 
-/// A result of the framer.
+/// A piece of input from a client, as split into lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Incoming {
     /// A line without its end, decoded lossily, without NUL and CR.
@@ -20,7 +20,7 @@ pub(super) enum Incoming {
     TooLong,
 }
 
-/// Splits a byte stream into lines; buffers at most one line.
+/// Splits the bytes from a client into lines; buffers at most one line.
 #[derive(Debug, Default)]
 pub(super) struct Framer {
     buffer: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Framer {
 }
 
 impl Framer {
-    /// Processes received bytes and appends completed lines to `found`.
+    /// Takes received bytes and appends the lines that are complete to `found`.
     pub(super) fn push(&mut self, bytes: &[u8], found: &mut Vec<Incoming>) {
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
@@ -61,21 +61,21 @@ impl Framer {
     }
 }
 
-/// One parsed line of a client.
+/// One parsed line of a client: a command with its parameters and tags.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// The `label` tag, if present.
+    /// Value of the tag `label`, which the answer repeats; `None` without one.
     pub(super) label: Option<String>,
     /// Client-only tags (`+…`) as key and raw value, passed on unchanged.
     pub(super) client_tags: Vec<(&'a str, Option<&'a str>)>,
-    /// The command as written.
+    /// The command as the client wrote it.
     pub(super) verb: &'a str,
-    /// Its parameters.
+    /// Parameters of the command.
     pub(super) params: Vec<&'a str>,
 }
 
 impl<'a> Request<'a> {
-    /// Parses a line; `None` if it has no command. A prefix is ignored: a client speaks only for itself.
+    /// Parses a line of a client; `None` if it has no command. A prefix is ignored: a client speaks only for itself.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let mut rest = line.trim_start_matches(' ');
         let mut label = None;
@@ -120,7 +120,7 @@ impl<'a> Request<'a> {
         Some(Self { label, client_tags, verb, params })
     }
 
-    /// Returns a parameter if it is present and not empty.
+    /// Returns the parameter at this index if it is present and not empty.
     pub(super) fn param(&self, index: usize) -> Option<&'a str> {
         self.params.get(index).copied().filter(|param| !param.is_empty())
     }
@@ -144,7 +144,7 @@ pub(super) fn unescape(value: &str) -> String {
     text
 }
 
-/// Folds a name for comparison: `CASEMAPPING=ascii`.
+/// Folds a nick or channel name for comparison, as `CASEMAPPING=ascii` announces.
 pub(super) fn fold(name: &str) -> String {
     name.to_ascii_lowercase()
 }
@@ -158,8 +158,8 @@ pub(super) fn cut(text: &str, room: usize) -> &str {
     &text[..end]
 }
 
-/// Formats a message as it is sent. Its texts contain no line end, because each comes from one line or from herder;
-/// the filter guarantees that for future callers.
+/// Formats a message as the line that is sent. Its texts contain no line end, because each comes from one line or from
+/// herder; the filter guarantees that for future callers.
 pub(super) fn to_line(message: &Message) -> String {
     let text = message.to_string();
     let mut line: String = text.chars().filter(|c| !matches!(c, '\0' | '\r' | '\n')).collect();

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-/// Upper bound for a stated duration.
+/// Maximum duration of a ban that herder believes; a longer one is cut to it.
 const BELIEVED_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// Parses the duration of a ban from the server's words: `Temporary K-line 25 min.`, `banned for 2 hours`, `banned
-/// for 90 seconds`.
+/// Parses the duration of a ban from the server's words, e.g. `Temporary K-line 25 min.`, `banned for 2 hours`; `None`
+/// if they state none.
 pub(crate) fn stated(words: &str) -> Option<Duration> {
     let lower = words.to_ascii_lowercase();
     if !["temporar", " for ", "expire"].iter().any(|word| lower.contains(word)) {

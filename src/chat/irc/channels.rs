@@ -28,23 +28,24 @@ use crate::core::id::NetworkName;
 use crate::outbox::Target;
 use channel::{Channel, Live, State};
 
-/// A channel that became unavailable, for people.
+/// A channel that herder cannot use any more, with the reason, to be announced to people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) channel: String,
     pub(crate) reason: Detail,
 }
 
-/// The destination of a post.
+/// The destination of a post on the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route<'a> {
-    /// The channel or nick.
+    /// Name of the channel, or nick of the person.
     pub(crate) to: &'a str,
-    /// Prefix of each line that names the agent, if the post goes to the control channel instead.
+    /// Text before each line that names the agent, if the post goes to the control channel instead of the agent's; else
+    /// empty.
     pub(crate) prefix: String,
 }
 
-/// All channels of one link.
+/// The channels that herder wants to be in on one link, with their state.
 #[derive(Debug)]
 pub(crate) struct Channels {
     list: Vec<Channel>,
@@ -75,7 +76,7 @@ impl Channels {
         channels
     }
 
-    /// Replaces the list of wanted channels. Returns the PART lines for those that are no longer wanted.
+    /// Replaces the list of wanted channels. Returns the PART commands for those that are not wanted any more.
     pub(crate) fn want(
         &mut self,
         wanted: &[ChannelWanted],
@@ -131,7 +132,7 @@ impl Channels {
         self.list.iter_mut().find(|channel| server.case.same(channel.actual(), name))
     }
 
-    /// Returns the present destination of posts for `target`; `None` while they have to wait.
+    /// Returns the present destination of posts to `target`; `None` while they have to wait for the channel.
     pub(crate) fn route<'a>(&'a self, target: &'a Target, server: &ISupport) -> Option<Route<'a>> {
         if let Target::Person(person) = target {
             return Some(Route { to: nick_of(person), prefix: String::new() });
@@ -158,44 +159,44 @@ impl Channels {
         }
     }
 
-    /// Returns the configured name of a channel if its speech is live.
+    /// Returns the configured name of a channel if its lines are live, not replayed.
     pub(crate) fn live(&self, name: &str, server: &ISupport) -> Option<&str> {
         let channel = self.find(name, server)?;
         matches!(channel.state, State::In { live: Live::Yes, .. }).then_some(channel.name.as_str())
     }
 
-    /// Returns the configured name of a channel that we are in and whose speech is not live yet.
+    /// Returns the configured name of a channel that herder has joined but whose lines may still be replayed ones.
     pub(crate) fn coming_live(&self, name: &str, server: &ISupport) -> Option<&str> {
         let channel = self.find(name, server)?;
         (channel.is_in() && self.live(name, server).is_none()).then_some(channel.name.as_str())
     }
 
-    /// Returns the configured names of all channels.
+    /// Returns the configured names of all wanted channels.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|channel| channel.name.as_str())
     }
 
-    /// Returns the configured name of the channel that the server calls `name`.
+    /// Returns the configured name of the wanted channel that the server calls `name`; `None` if there is none.
     pub(crate) fn wanted_as(&self, name: &str, server: &ISupport) -> Option<&str> {
         self.find(name, server).map(|channel| channel.name.as_str())
     }
 
-    /// Returns true if this is the alerts channel.
+    /// Returns true if `name` is the alerts channel.
     pub(crate) fn is_alerts(&self, name: &str, server: &ISupport) -> bool {
         self.find(name, server).is_some_and(|channel| channel.name == self.alerts)
     }
 
-    /// Returns true if this is the control channel, where a command needs no mark.
+    /// Returns true if `name` is the control channel, where a command needs no `!`.
     pub(crate) fn is_control(&self, name: &str, server: &ISupport) -> bool {
         server.case.same(&self.control, name)
     }
 
-    /// Returns true if this is one of the fleet's own channels, where talk is not addressed to one agent.
+    /// Returns true if `name` is one of the fleet's own channels, where a line is not addressed to one agent.
     pub(crate) fn is_fleet(&self, name: &str, server: &ISupport) -> bool {
         [&self.alerts, &self.work, &self.control].into_iter().any(|own| server.case.same(own, name))
     }
 
-    /// Returns true if every channel is live or has refused us.
+    /// Returns true if every wanted channel is joined and live, or has refused herder.
     pub(crate) fn settled(&self) -> bool {
         self.list.iter().all(|channel| match channel.state {
             State::In { live, .. } => live == Live::Yes,
@@ -203,12 +204,12 @@ impl Channels {
         })
     }
 
-    /// Returns JOINs and topics that are due.
+    /// Returns the JOIN and TOPIC commands that are due.
     pub(crate) fn due(&mut self, server: &ISupport, now: Instant) -> Vec<Outgoing> {
         self.joins_due(server.known, now).into_iter().chain(self.topic_due(now)).collect()
     }
 
-    /// Returns the time at which [`Channels::due`] has to be called.
+    /// Returns the time at which a JOIN or a topic is due, so that [`Channels::due`] has to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.joins_deadline().into_iter().chain(self.topics_deadline()).min()
     }

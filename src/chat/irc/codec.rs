@@ -15,12 +15,12 @@ use super::wire::Received;
 /// Maximum length of a line, in bytes: 8191 of tags, 512 of message, and a reserve for servers that allow more.
 const READ_MAX: usize = 16 * 1024;
 
-/// Decoder of the server's side of a link.
+/// Splits the bytes from an IRC server into parsed lines.
 #[derive(Debug, Default)]
 pub(crate) struct LineCodec {
     /// Number of bytes at the front of the buffer that contain no line end.
     scanned: usize,
-    /// True inside a line that is too long: bytes up to its end are discarded.
+    /// True while the bytes of a line that is too long are being discarded, up to its end.
     discarding: bool,
 }
 
@@ -52,7 +52,7 @@ impl Decoder for LineCodec {
         }
     }
 
-    /// Discards an incomplete last line when the link ends.
+    /// Discards an incomplete last line when the connection ends.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Received>> {
         let received = self.decode(buffer)?;
         if received.is_none() {

@@ -19,27 +19,28 @@ use super::tls;
 use crate::config::{IrcNetwork, Tls};
 use crate::core::detail::{Detail, LinkReason};
 
-/// Timeout from the DNS lookup to the end of the TLS handshake: a frozen server accepts a connection and then stays silent.
+/// Maximum time to connect to a server, from the DNS lookup to the end of the TLS handshake: a frozen server accepts a
+/// connection and then stays silent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Any bidirectional byte stream.
+/// Any bidirectional byte stream to an IRC server.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A future that opens a stream.
+/// A future that opens a stream to an IRC server.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
-/// The source of streams.
+/// The way in which an IRC adapter opens its connection.
 #[derive(Clone)]
 pub enum Connector {
-    /// Connects to the network's server over TCP and, if configured, TLS.
+    /// The adapter connects to the network's server over TCP and, if configured, TLS.
     Network,
-    /// Calls a factory, e.g. of in-memory streams to the embedded server.
+    /// The adapter calls a function that opens a stream, e.g. in memory to the embedded server.
     Factory(Arc<dyn Fn() -> Connecting + Send + Sync>),
 }
 
 impl Connector {
-    /// Wraps a function that opens a stream without waiting.
+    /// Makes a connector of a function that opens a stream at once.
     pub fn factory<S: Stream + 'static>(make: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
         Self::Factory(Arc::new(move || {
             let made = make().map(|stream| Box::new(stream) as Box<dyn Stream>);

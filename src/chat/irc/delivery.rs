@@ -12,45 +12,45 @@ use tokio::time::Instant;
 use super::isupport::ISupport;
 use crate::outbox::{Line, Target, Window};
 
-/// Number of lines per window. More is not faster and repeats more after a break; with one, a backlog takes three
-/// times as long on servers that throttle.
+/// Maximum number of lines in one window (lines that are sent together and then confirmed). More is not faster and
+/// repeats more after a break; with one, a backlog takes three times as long on servers that throttle.
 pub(crate) const WINDOW: usize = 4;
 
-/// The server's refusal of a line.
+/// The server's refusal of a line that herder has sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The numeric; 0 for a `FAIL`.
+    /// Number of the error reply; 0 for a `FAIL`.
     pub(crate) code: u16,
-    /// The server's words.
+    /// The server's reason, as text.
     pub(crate) reason: String,
 }
 
-/// The state of a line.
+/// The state of a line in a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
-    /// Sent, without an answer so far.
+    /// The line was sent and the server has not answered.
     Sent,
-    /// Accepted, according to the server.
+    /// The server has accepted the line.
     Accepted,
-    /// Refused by the server.
+    /// The server has refused the line.
     Refused(Refusal),
-    /// Not sent; it has to be sent again.
+    /// The line was not sent, and has to be sent again.
     Unsent,
-    /// Not sent, and done with.
+    /// The line was not sent, and will not be.
     Dropped,
 }
 
 #[derive(Debug)]
 struct Sent {
     line: Line,
-    /// The channel or nick it was sent to.
+    /// Name of the channel, or nick, to which the line was sent.
     to: String,
-    /// Labels without an answer: one for each piece of the line.
+    /// Labels that the server has not answered yet: one for each piece of the line.
     labels: Vec<String>,
     fate: Fate,
 }
 
-/// The window in flight.
+/// The window of lines that was sent and is not confirmed yet.
 #[derive(Debug)]
 pub(crate) struct Flight {
     fence: u64,
@@ -59,54 +59,56 @@ pub(crate) struct Flight {
     deadline: Instant,
 }
 
-/// The result of a window.
+/// The result of a window: which lines the server has accepted, and which have to be sent again.
 #[derive(Debug, Default)]
 pub(crate) struct Landed {
     /// Lines that the server has accepted.
     pub(crate) confirmed: Vec<Line>,
-    /// Lines to send again.
+    /// Lines that have to be sent again.
     pub(crate) again: Vec<Line>,
     /// Channels that accepted a line.
     pub(crate) accepted_by: Vec<String>,
-    /// Channels that refused a line: each once, for the first of `again` that was refused there.
+    /// Channels that refused a line, each once, for the first refused line in `again`.
     pub(crate) refused_by: Vec<RefusedBy>,
 }
 
-/// A channel that refused a line.
+/// A channel or nick for which the server has refused a line, with the refusal.
 #[derive(Debug)]
 pub(crate) struct RefusedBy {
-    /// The channel or nick it was sent to.
+    /// Name of the channel, or nick, to which the line was sent.
     pub(crate) to: String,
-    /// The server's code and words.
+    /// The server's refusal.
     pub(crate) refusal: Refusal,
-    /// Index of the line in [`Landed::again`].
+    /// Index of the refused line in [`Landed::again`].
     pub(crate) index: usize,
 }
 
 impl Landed {
-    /// Converts the result into the two windows for the outbox queue: confirmed and to be repeated.
+    /// Converts the result into two windows for the outbox queue: the lines to confirm, and those to send again.
     pub(crate) fn windows(self) -> (Window, Window) {
         (Window { lines: self.confirmed }, Window { lines: self.again })
     }
 }
 
 impl Flight {
-    /// Starts a window, followed by the fence of this number, which has to be answered before `deadline`.
+    /// Begins a window that is followed by the fence of this number: a PING that the server has to answer before
+    /// `deadline`, which proves that it has processed the lines.
     pub(crate) fn new(fence: u64, labelled: bool, deadline: Instant) -> Self {
         Self { fence, lines: Vec::new(), labelled, deadline }
     }
 
-    /// Creates a window of lines that are sent without a fence.
+    /// Begins a window of lines that count as delivered once they are sent, without a fence.
     pub(crate) fn sent_only() -> Self {
         Self::new(0, false, Instant::now())
     }
 
-    /// Records a sent line, in as many pieces as there are labels.
+    /// Records that a line was sent to `to`, in as many pieces as there are labels.
     pub(crate) fn sent(&mut self, line: Line, to: String, labels: Vec<String>) {
         self.lines.push(Sent { line, to, labels, fate: Fate::Sent });
     }
 
-    /// Records a line that could not be sent because its channel was lost after the line was taken from the queue.
+    /// Records that a line could not be sent, because its channel became unavailable after the line was taken from the
+    /// queue.
     pub(crate) fn unsendable(&mut self, line: Line) {
         self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Unsent });
     }
@@ -116,22 +118,22 @@ impl Flight {
         self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Dropped });
     }
 
-    /// Number of the fence behind the window.
+    /// Returns the number of the fence (PING) that follows the window.
     pub(crate) fn fence(&self) -> u64 {
         self.fence
     }
 
-    /// Returns the time at which the link is given up.
+    /// Returns the time at which the link is given up if the window's fence is not answered.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Returns true if this is the window's fence.
+    /// Returns true if the window is followed by the fence of this number.
     pub(crate) fn is_fence(&self, fence: u64) -> bool {
         self.fence == fence
     }
 
-    /// Records the answer to the line with this label. Returns true if no answer is missing any more.
+    /// Records the server's answer to the line with this label. Returns true if all labels of the window are answered.
     pub(crate) fn labelled(&mut self, label: &str, refusal: Option<&Refusal>) -> bool {
         for sent in &mut self.lines {
             let Some(index) = sent.labels.iter().position(|due| due == label) else { continue };
@@ -145,19 +147,19 @@ impl Flight {
         self.labelled && self.lines.iter().all(|sent| sent.fate != Fate::Sent)
     }
 
-    /// Records an error without a label: all lines in flight to that target count as refused.
+    /// Records an error reply without a label: all lines of the window to that target count as refused.
     pub(crate) fn refused(&mut self, target: &str, refusal: &Refusal, server: &ISupport) {
         for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, target)) {
             sent.fate = Fate::Refused(refusal.clone());
         }
     }
 
-    /// Ends the window after the fence or all labels were answered.
+    /// Ends the window after its fence or all of its labels were answered, and returns the result.
     pub(crate) fn land(self, server: &ISupport) -> Landed {
         self.split(true, server)
     }
 
-    /// Ends the window after the link broke.
+    /// Ends the window after the link broke, and returns the result.
     pub(crate) fn lost(self, server: &ISupport) -> Landed {
         self.split(false, server)
     }

@@ -21,18 +21,19 @@ use super::replay::parse_time;
 use super::wire::{Outgoing, Received, Said};
 use crate::core::time::Timestamp;
 
-/// Number of lines requested per page; the server may allow fewer.
+/// Number of lines of a channel's history that are requested at once; the server may allow fewer.
 const PAGE: usize = 100;
 /// Maximum number of pages per channel. Older lines are not fetched, and people are told so.
 const PAGES_MAX: u32 = 50;
-/// Maximum number of channels requested at once: servers that throttle count lines.
+/// Maximum number of channels whose history is requested at once: servers that throttle count lines.
 const AT_ONCE: usize = 4;
-/// Timeout of a page. Meanwhile posts are sent, but live lines of this channel wait.
+/// Maximum time for the server to answer a request for a page. Meanwhile posts are sent, but live lines of the channel
+/// wait.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum number of live lines of one channel that wait. Lines beyond it are fetched from history.
+/// Maximum number of live lines of one channel that wait for its history. Lines beyond it are fetched from history.
 const HELD_MAX: usize = 64;
 
-/// A live line that waits for the history before it.
+/// A live line that waits until the earlier lines of its channel are fetched.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) heard: Heard,
@@ -59,60 +60,62 @@ enum State {
 
 #[derive(Debug)]
 struct Fetch {
-    /// The server's name of the channel.
+    /// Name of the channel as the server has it.
     actual: String,
     after: Reference,
-    /// Time of the request's start, in ms by the server's clock; older lines are ignored.
+    /// Time from which lines are wanted, in milliseconds by the server's clock; older ones are ignored.
     from: i64,
     pages: u32,
-    /// Time and id of the last line that was passed on.
+    /// Time, in milliseconds, and id of the last line that was passed on; `None` before the first.
     last: Option<(i64, Option<String>)>,
     held: Vec<Held>,
-    /// Ids of lines of earlier pages that are handled or in progress: a waiting live line may be one of them.
+    /// Ids of lines of earlier pages that were handled or are in progress: a waiting live line may be one of them.
     worked_on: HashSet<String>,
-    /// True if live lines were left out since the page was requested, so that one more page is needed.
+    /// True if a live line was left out since the page was requested, because too many wait: one more page is then
+    /// needed.
     left_out: bool,
     since: Option<Timestamp>,
     state: State,
 }
 
-/// The result of a request.
+/// A page of a channel's history, or the end of the requests for it.
 #[derive(Debug)]
 pub(crate) struct Told {
-    /// The channel's configured name.
+    /// Configured name of the channel.
     pub(crate) channel: String,
-    /// Lines of a page, in order, with their times in ms.
+    /// Lines of the page in order, each with its time in milliseconds by the server's clock.
     pub(crate) lines: Vec<(i64, Received)>,
-    /// Set if this was the last request for this channel.
+    /// Set if no further page of the channel is requested.
     pub(crate) end: Option<End>,
 }
 
-/// The end of a channel's history.
+/// The end of the requests for a channel's history.
 #[derive(Debug)]
 pub(crate) struct End {
-    /// Live lines that waited meanwhile.
+    /// Live lines that waited for the history and are handled now.
     pub(crate) held: Vec<Held>,
-    /// Ids of lines of the pages that are handled or in progress.
+    /// Ids of lines of the history that were handled or are in progress.
     pub(crate) worked_on: HashSet<String>,
-    /// Start of the time whose speech is unknown, in ms by the server's clock; `None` if the history is complete.
+    /// Beginning of the time whose lines are unknown, in milliseconds by the server's clock; `None` if all missed lines
+    /// were fetched.
     pub(crate) unknown_since: Option<i64>,
-    /// The time at which our absence began, if known.
+    /// Time at which herder's absence from the channel began; `None` if it is unknown.
     pub(crate) since: Option<Timestamp>,
 }
 
-/// All history requests of one link.
+/// The requests for the history of channels on one link, by which missed lines are fetched.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     fetches: BTreeMap<String, Fetch>,
-    /// True if the server does not support such requests: it said so, or has never answered one.
+    /// True if the server does not support requests for history, as it said or as its silence shows.
     unknown: bool,
-    /// True if the server has answered a request.
+    /// True if the server has answered a request for history.
     answers: bool,
 }
 
 impl History {
-    /// Requests the speech of a channel since `from`, in ms by the server's clock. `last` is the id of the last known
-    /// line, `since` the time at which our absence began.
+    /// Requests the lines of a channel since `from`, in milliseconds by the server's clock. `last` is the id of the
+    /// last known line, `since` the time at which herder's absence began.
     pub(crate) fn ask(
         &mut self,
         channel: &str,
@@ -142,17 +145,17 @@ impl History {
         self.fetches.insert(channel.to_owned(), fetch);
     }
 
-    /// Returns true if the server may answer such requests, as far as is known.
+    /// Returns true unless the server is known not to support requests for history.
     pub(crate) fn is_known(&self) -> bool {
         !self.unknown
     }
 
-    /// Returns true if a request for the channel is open.
+    /// Returns true if the history of a channel is being requested.
     pub(crate) fn covers(&self, channel: &str) -> bool {
         self.fetches.contains_key(channel)
     }
 
-    /// Holds a live line back until the channel's history is complete.
+    /// Makes a live line wait until the channel's history is fetched.
     pub(crate) fn hold(&mut self, channel: &str, held: Held) {
         let Some(fetch) = self.fetches.get_mut(channel) else { return };
         if fetch.held.len() < HELD_MAX {
@@ -169,12 +172,12 @@ impl History {
         }
     }
 
-    /// Drops the requests for all channels for which `stays` is false.
+    /// Ends the requests for all channels for which `stays` returns false.
     pub(crate) fn keep(&mut self, stays: impl Fn(&str) -> bool) {
         self.fetches.retain(|channel, _| stays(channel));
     }
 
-    /// Extends the timeouts while the link does not read the socket.
+    /// Extends the timeouts of all requests while herder does not read from the server.
     pub(crate) fn not_listening(&mut self, now: Instant) {
         for fetch in self.fetches.values_mut() {
             if let State::Asked { until, .. } = &mut fetch.state {
@@ -183,12 +186,12 @@ impl History {
         }
     }
 
-    /// Drops the request for a channel that we left: after the next JOIN all since then is requested.
+    /// Ends the request for a channel that herder has left: after the next JOIN all lines since then are requested.
     pub(crate) fn left(&mut self, channel: &str) {
         self.fetches.remove(channel);
     }
 
-    /// Returns the next request if fewer than the maximum are open. `label` returns a label if the server supports
+    /// Returns the next request to send, if fewer than `AT_ONCE` are open. `label` makes a label if the server supports
     /// labelled responses.
     pub(crate) fn next(
         &mut self,
@@ -231,7 +234,8 @@ impl History {
         self.fetches.values().filter_map(until).min()
     }
 
-    /// Returns the results of requests that timed out. A server that has never answered gets no more requests.
+    /// Ends the requests that the server has not answered in time, and returns their results. A server that has never
+    /// answered gets no more requests.
     pub(crate) fn expired(&mut self, now: Instant) -> Vec<Told> {
         let is_over = |fetch: &Fetch| matches!(fetch.state, State::Asked { until, .. } if until <= now);
         self.unknown |= !self.answers && self.fetches.values().any(is_over);
@@ -239,7 +243,7 @@ impl History {
         self.fail(|_, fetch| all || is_over(fetch))
     }
 
-    /// Handles a line; returns `None` if it does not answer a request of ours.
+    /// Handles a line from the server that may answer a request; `None` if it does not.
     pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Option<Vec<Told>> {
         let told = self.told(line, server);
         self.answers |= told.is_some();
@@ -341,7 +345,7 @@ impl History {
         false
     }
 
-    /// Handles the end of a page.
+    /// Handles the end of a page of a channel's history.
     fn page(&mut self, name: &str, server: &ISupport) -> Option<Told> {
         let fetch = self.fetches.get_mut(name)?;
         let State::Asked { lines, .. } = std::mem::replace(&mut fetch.state, State::Waiting) else {
@@ -385,8 +389,8 @@ impl Fetch {
         End { held: self.held, worked_on: self.worked_on, unknown_since, since: self.since }
     }
 
-    /// Returns the position from which the next page begins. A time stands for all lines of its millisecond, so that
-    /// this millisecond is requested once more unless that makes no progress.
+    /// Returns the position after which the next page is requested. A time stands for all lines of its millisecond, so
+    /// that this millisecond is requested once more unless that makes no progress.
     fn next_after(&self, time: i64, id: Option<&str>, server: &ISupport) -> Reference {
         match id {
             Some(id) if server.past_by.id => Reference::Id(id.to_owned()),
@@ -396,7 +400,7 @@ impl Fetch {
     }
 }
 
-/// Formats a time as `server-time` does.
+/// Formats a time in milliseconds as the `server-time` tag does.
 fn time(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()

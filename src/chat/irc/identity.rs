@@ -18,18 +18,21 @@ use super::wire::{Outgoing, Received, Said, Source};
 use crate::chat::Place;
 use crate::core::time::Timestamp;
 
-/// Timeout of a line that waits for its author's account; then it counts as said by nobody.
+/// Maximum time for which a line waits for its author's services account; then it counts as a line of somebody without
+/// an account.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
-/// Time after the fence during which an answer is still accepted: bouncers answer PING themselves and forward the
-/// rest to the server.
+/// Time after the answer to the fence (PING) in which the answer to a WHO before it is still accepted: bouncers answer
+/// PING themselves and forward the rest.
 pub(super) const FENCE_GRACE: Duration = Duration::from_secs(3);
-/// Maximum time of a request, whatever the server does.
+/// Maximum time for the answer to a WHO request, whatever the server does.
 const QUERY_MAX: Duration = Duration::from_secs(60);
-/// The wait before a busy server is asked again. Timeouts of waiting lines are not extended by it.
+/// Wait before a server that was too busy for a WHO request is asked again. The timeouts of waiting lines are not
+/// extended by it.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// Number of distinct WHOX tokens. Servers accept three digits, and 999 is the census's token.
+/// Number of distinct tokens of WHOX requests. Servers accept three digits, and 999 is the census's token.
 const TOKENS: u16 = 998;
-/// Maximum number of waiting lines. Lines beyond it count as said by nobody.
+/// Maximum number of lines that wait for their author's account. Lines beyond it count as lines of somebody without
+/// one.
 const WAITING_MAX: usize = 64;
 /// Maximum number of waiting lines of one nick that probably may give commands: a pasted page.
 const EXPECTED_MAX: usize = 32;
@@ -38,47 +41,47 @@ const STRANGER_MAX: usize = 4;
 /// Maximum number of waiting lines of strangers from one host; a gateway has many users.
 const HOST_MAX: usize = 16;
 
-/// A live line whose author is not known yet.
+/// A live line whose author's services account is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// The sender, as in the line's prefix.
+    /// Sender of the line, as in its prefix.
     pub(crate) source: Source,
-    /// The channel or private conversation.
+    /// The channel or private conversation in which the line was said.
     pub(crate) place: Place,
-    /// The text.
+    /// Text of the line.
     pub(crate) text: String,
-    /// The time at which it was received.
+    /// Time at which the line was received.
     pub(crate) at: Timestamp,
-    /// The server's id of the line, if its channel has history.
+    /// The server's id of the line; `None` if its channel has no history.
     pub(crate) id: Option<LineId>,
 }
 
-/// The server's id of a line.
+/// The server's id and time of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LineId {
-    /// The message id.
+    /// The server's message id of the line.
     pub(crate) id: String,
-    /// The time of the line in ms, by the server's clock.
+    /// Time of the line, in milliseconds by the server's clock.
     pub(crate) time: i64,
 }
 
-/// The result of a request.
+/// The server's answer about the author of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answer {
-    /// The services account.
+    /// Services account of the author; `None` without one.
     pub(crate) account: Option<String>,
-    /// True if the user is marked as a bot.
+    /// True if the author is marked as a bot.
     pub(crate) bot: bool,
 }
 
-/// The turn of a line's author, lowest first.
+/// The priority of an author among those whose lines wait for their account, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// Nothing is known of them.
+    /// Nothing is known about the author.
     Stranger,
-    /// They are in one of herder's channels.
+    /// The author is in one of herder's channels.
     Present,
-    /// They probably may give commands.
+    /// The author probably has a role that permits commands.
     Expected,
 }
 
@@ -86,9 +89,9 @@ pub(crate) enum Rank {
 struct Waiting {
     heard: Heard,
     deadline: Instant,
-    /// Lines of a higher one come first.
+    /// Priority of the line's author; lines of authors with a higher one come first.
     rank: Rank,
-    /// True if the server's answer came after this line, so that it refers to its author.
+    /// True if the server's answer arrived after the line, so that it is about the line's author.
     covered: bool,
 }
 
@@ -100,27 +103,27 @@ struct Query {
     host: String,
     answer: Answer,
     answered: bool,
-    /// True if the nick changed hands since: the answer is about somebody else.
+    /// True if the nick may belong to somebody else since the request: the answer is then about another person.
     void: bool,
-    /// Number of the fence behind the request.
+    /// Number of the fence (PING) that was sent after the request.
     fence: u64,
     /// The time at which the request is given up.
     until: Instant,
 }
 
-/// All identity requests of one link.
+/// The lines of one link that wait for their author's services account, and the WHO request for it.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     query: Option<Query>,
     waiting: VecDeque<Waiting>,
     tokens: u16,
-    /// Set if the server was too busy: no request is sent before this time.
+    /// Time before which no request is sent, because the server was too busy; `None` if it was not.
     not_before: Option<Instant>,
 }
 
 impl Lookups {
-    /// Queues a line until its author's account is known. Lines of a lower rank never displace those of a higher one.
-    /// Returns a line that cannot wait any longer, to be treated as said by nobody.
+    /// Makes a line wait until its author's account is known. Lines of a lower rank never displace those of a higher
+    /// one. Returns a line that cannot wait any longer, to be treated as a line of somebody without an account.
     pub(crate) fn ask(&mut self, heard: Heard, rank: Rank, server: &ISupport, now: Instant) -> Option<Heard> {
         let of_nick = |waiting: &&Waiting| server.case.same(&waiting.heard.source.name, &heard.source.name);
         let of_host = |waiting: &&Waiting| {
@@ -145,12 +148,12 @@ impl Lookups {
         self.waiting.remove(last).map(|waiting| waiting.heard)
     }
 
-    /// Returns true if a line of this nick waits: its next line must not overtake it.
+    /// Returns true if a line of this nick waits, so that the nick's next line must not overtake it.
     pub(crate) fn holds(&self, nick: &str, server: &ISupport) -> bool {
         self.waiting.iter().any(|waiting| server.case.same(&waiting.heard.source.name, nick))
     }
 
-    /// Returns the next request if none is open, with the number of the fence to send after it.
+    /// Returns the next WHO request to send if none is open, and the number of the fence (PING) to send after it.
     pub(crate) fn next_query(
         &mut self,
         server: &ISupport,
@@ -186,7 +189,8 @@ impl Lookups {
         Some((line, fence))
     }
 
-    /// Handles a line of the server. Returns the waiting lines that it decides, with their answers.
+    /// Handles a line from the server that may be about a waiting line's author. Returns the waiting lines whose author
+    /// is known now, with the answers.
     pub(crate) fn receive(
         &mut self,
         line: &Received,
@@ -228,14 +232,14 @@ impl Lookups {
         }
     }
 
-    /// Handles the answer to the fence of this number.
+    /// Handles the answer to the fence (PING) of this number: the answer to the request before it comes soon or never.
     pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
         if let Some(query) = self.query.as_mut().filter(|query| query.fence == number) {
             query.until = query.until.min(now + FENCE_GRACE);
         }
     }
 
-    /// Handles a busy server: the line keeps waiting, and the request is repeated later.
+    /// Handles that the server is too busy for the request: the lines keep waiting, and the request is repeated later.
     fn too_busy(&mut self, params: &[String], now: Instant) {
         let Some(query) = &self.query else { return };
         let command = if query.token.is_some() { "WHO" } else { "WHOIS" };
@@ -283,7 +287,7 @@ impl Lookups {
         }
     }
 
-    /// Handles the first line of an answer: it refers to every line of that nick that came before it.
+    /// Handles the first line of an answer: it is about every waiting line of that nick that came before it.
     fn answered(&mut self, server: &ISupport) {
         let Some(query) = &mut self.query else { return };
         query.answered = true;
@@ -294,7 +298,7 @@ impl Lookups {
         }
     }
 
-    /// Handles the end of an answer.
+    /// Handles the end of an answer; returns the lines whose author is known now.
     fn ended(&mut self, server: &ISupport) -> Vec<(Heard, Answer)> {
         let Some(query) = self.query.take() else { return Vec::new() };
         if query.void {
@@ -314,7 +318,8 @@ impl Lookups {
         decided.into_iter().map(answer_for).collect()
     }
 
-    /// Handles a nick that belongs, or may belong, to somebody else now: its waiting lines count as said by nobody.
+    /// Handles that a nick belongs, or may belong, to somebody else now: its waiting lines count as lines of somebody
+    /// without an account.
     fn changed_hands(&mut self, nick: &str, server: &ISupport) -> Vec<(Heard, Answer)> {
         if let Some(query) = &mut self.query
             && server.case.same(&query.nick, nick)
@@ -325,8 +330,8 @@ impl Lookups {
         lost.into_iter().map(|heard| (heard, Answer::default())).collect()
     }
 
-    /// Returns lines whose timeout has passed. The request stays open for now, so that its late answer is not taken
-    /// for the next one's.
+    /// Returns the waiting lines whose timeout has passed. The request stays open for now, so that its late answer is
+    /// not taken for the next one's.
     pub(crate) fn expired(&mut self, now: Instant, server: &ISupport) -> Vec<(Heard, Answer)> {
         let late = self.remove(|waiting| waiting.deadline <= now);
         // A timeout of other nicks' lines does not concern the nick of the present request.
@@ -342,7 +347,7 @@ impl Lookups {
         decided
     }
 
-    /// Returns the time of the next timeout.
+    /// Returns the time at which the next timeout passes.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let waiting = self.waiting.front()?.deadline;
         let asked = self.query.as_ref().map(|query| query.until);
@@ -380,7 +385,7 @@ mod tests {
         decided.iter().map(|(heard, answer)| (heard.text.as_str(), answer.account.as_deref())).collect()
     }
 
-    /// Sends the next request; its fence is always number 7.
+    /// For a test: sends the next request, whose fence always has number 7.
     fn ask(lookups: &mut Lookups, now: Instant) -> Option<String> {
         lookups.next_query(&server(), now, || 7).map(|(line, _)| line.to_line())
     }

@@ -1,14 +1,14 @@
 //! The server's properties from numeric 005, with defaults for servers that send none.
 
-/// The rule by which a server folds the case of nicks and channels.
+/// The rule by which a server compares nicks and channel names without case (`CASEMAPPING`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CaseMapping {
-    /// Folds `A`-`Z`.
+    /// `ascii`: the letters `A`-`Z` are folded to `a`-`z`.
     Ascii,
-    /// Folds `A`-`Z` and `[]\~` to `{}|^`.
+    /// `rfc1459`: `A`-`Z` are folded to `a`-`z`, and `[]\~` to `{}|^`.
     #[default]
     Rfc1459,
-    /// Folds `A`-`Z` and `[]\` to `{}|`.
+    /// `rfc1459-strict`: `A`-`Z` are folded to `a`-`z`, and `[]\` to `{}|`.
     Rfc1459Strict,
 }
 
@@ -21,26 +21,26 @@ impl CaseMapping {
         }
     }
 
-    /// Returns true if the server considers both names equal.
+    /// Returns true if the server takes both names for the same.
     pub(crate) fn same(self, a: &str, b: &str) -> bool {
         a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| self.fold(a) == self.fold(b))
     }
 }
 
-/// The properties of a server.
+/// The properties of an IRC server, as it states them in reply 005 (ISUPPORT).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ISupport {
-    /// True if a 005 came. Servers without it take a list of channels for the name of one.
+    /// True if the server has sent reply 005. Servers without it take a list of channels for the name of one.
     pub(crate) known: bool,
-    /// The rule by which names are compared.
+    /// The rule by which names are compared without case.
     pub(crate) case: CaseMapping,
-    /// Maximum length of a nick.
+    /// Maximum length of a nick on the server.
     pub(crate) nick_max: usize,
-    /// Maximum length of a topic, in bytes.
+    /// Maximum length of a channel's topic on the server, in bytes.
     pub(crate) topic_max: usize,
-    /// True if `WHO` takes fields (WHOX), so that it can return an account.
+    /// True if the server supports WHOX, by which a WHO request can return accounts.
     pub(crate) whox: bool,
-    /// The user mode that marks a bot.
+    /// The user mode that marks a bot; `None` if the server has none.
     pub(crate) bot_mode: Option<char>,
     /// Maximum number of history lines per request; `None` if the server sets no limit or does not say.
     pub(crate) past_max: Option<usize>,
@@ -48,12 +48,12 @@ pub(crate) struct ISupport {
     pub(crate) past_by: References,
 }
 
-/// The content of `MSGREFTYPES`; a server that does not send it supports both.
+/// The kinds of position in a channel's history, from `MSGREFTYPES`; both if the server does not send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct References {
-    /// A time.
+    /// True if a position can be a time.
     pub(crate) time: bool,
-    /// A message id.
+    /// True if a position can be a message id.
     pub(crate) id: bool,
 }
 
@@ -74,7 +74,7 @@ impl Default for ISupport {
 }
 
 impl ISupport {
-    /// Reads the parameters of one 005: our nick, tokens, and a sentence.
+    /// Reads the parameters of one reply 005: herder's nick, tokens such as `NETWORK=…`, and a sentence.
     pub(crate) fn take(&mut self, params: &[String]) {
         self.known = true;
         for token in params.iter().skip(1) {

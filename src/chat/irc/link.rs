@@ -31,14 +31,14 @@ use crate::core::detail::LinkReason;
 use crate::core::time::Timestamp;
 use crate::outbox::{NetworkQueue, Window};
 
-/// Maximum size of the write buffer, in bytes: many times a window, its fence and a burst of JOINs.
+/// Maximum number of bytes that wait to be written to the server: many times a window of lines and a burst of JOINs.
 const UNWRITTEN_MAX: usize = 256 * 1024;
-/// Maximum number of inbound lines that wait for the command task; at this bound the link stops reading the socket.
+/// Maximum number of people's lines that wait for the dispatcher; at this bound herder stops reading from the server.
 const UNHEARD_MAX: usize = 64;
 /// Maximum time a link stays open after shutdown was requested, to deliver pending posts.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// The channels and shared state that a link uses.
+/// The settings, channels and shared state that a link (one connection to a server) uses.
 pub(crate) struct Ports<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) lasting: &'a mut Lasting,
@@ -49,7 +49,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) shutdown: &'a CancellationToken,
 }
 
-/// The reason of a link's end, and the time since which it was up.
+/// The reason why a link ended, and the time since which it was up.
 pub(crate) struct Ended {
     pub(crate) closing: Closing,
     pub(crate) up_since: Option<Instant>,
@@ -74,7 +74,7 @@ impl Wire {
         lines.iter().for_each(|line| self.put(line));
     }
 
-    /// Writes the buffered bytes, then flushes. Pending while there is nothing to write.
+    /// Writes the waiting bytes to the server, then flushes. Never resolves if there are none.
     async fn write(
         writer: &mut WriteHalf<Box<dyn Stream>>,
         unwritten: &mut BytesMut,
@@ -100,7 +100,7 @@ fn now() -> Now {
     Now { wall: clock::now(), mono: Instant::now() }
 }
 
-/// Runs a link over a stream until it ends.
+/// Runs a link over a stream, from the registration until it ends.
 pub(crate) async fn run(stream: Box<dyn Stream>, ports: &mut Ports<'_>) -> Ended {
     let (reader, writer) = tokio::io::split(stream);
     let lines = FramedRead::new(reader, LineCodec::default());
@@ -174,10 +174,11 @@ struct Link<'a> {
     queue: &'a Arc<NetworkQueue>,
     inbound: &'a mpsc::Sender<Inbound>,
     unheard: VecDeque<Inbound>,
-    /// The write that records the last window as delivered; the next window waits for it.
+    /// The recording of the last window as delivered; the next window waits for it. `None` if nothing is being
+    /// recorded.
     settling: Option<Settling>,
     up_since: Option<Instant>,
-    /// The wall-clock time at which the link came up, for people.
+    /// Wall-clock time at which the link came up, for people; `None` before.
     up_at: Option<Timestamp>,
     farewell: Option<Instant>,
     reports: &'a mpsc::Sender<LinkReport>,
@@ -228,7 +229,7 @@ impl Link<'_> {
         }
     }
 
-    /// Waits for the first of all events.
+    /// Waits for the next event of the link: a line from the server, a window to send, a timeout and others.
     async fn next(
         &mut self,
         channels: &mut watch::Receiver<Vec<ChannelWanted>>,
@@ -329,7 +330,7 @@ impl Link<'_> {
         delivered && self.wire.unwritten.is_empty() && !self.wire.unflushed
     }
 
-    /// Handles a failed write: reads the server's last lines for up to 1 s, since its ERROR gives the reason.
+    /// Handles a failed write: reads for up to 1 s, because the server's ERROR gives the reason.
     async fn last_words(&mut self, error: io::Error) -> Closing {
         let closing = lost(error);
         let listen = async {
@@ -344,7 +345,7 @@ impl Link<'_> {
         heard.ok().flatten().unwrap_or(closing)
     }
 
-    /// Ends the link: records what was proven delivered, and returns the rest to the queue.
+    /// Ends the link: confirms the lines that the server has accepted, and returns the others to the queue.
     async fn end(&mut self, closing: &Closing) {
         self.session.lost(now());
         self.session.keep_unheard(std::mem::take(&mut self.unheard));

@@ -20,13 +20,14 @@ use crate::journal::{Heard, Memo};
 
 /// Maximum difference between the clocks of a network's servers, and between the times of lines out of order, in ms.
 const SLACK: i64 = 10_000;
-/// Maximum number of handled lines after the mark that are kept by id. With more of them within [`SLACK`] the mark
-/// follows more closely.
+/// Maximum number of handled lines after the mark whose id is kept. With more of them within [`SLACK`] the mark follows
+/// more closely.
 const DONE_MAX: usize = 40;
-/// Maximum number of memos in one commit, unless one channel has more.
+/// Maximum number of memos that are stored in one commit, unless one channel has more.
 const BATCH: usize = 200;
 
-/// The marks of one network's channels, see the module. Clones share the same state.
+/// The read marks of an IRC network's channels: times up to which lines are handled. See the module. Clones share the
+/// same state.
 #[derive(Debug, Clone)]
 pub struct Marks(Arc<Shared>);
 
@@ -34,20 +35,21 @@ pub struct Marks(Arc<Shared>);
 struct Shared {
     network: NetworkName,
     channels: Mutex<Channels>,
-    /// Signals that changes have to be stored.
+    /// Signals that marks have changed and have to be stored within some seconds.
     moved: Notify,
-    /// Signals that changes have to be stored at once.
+    /// Signals that changes have to be stored at once, because a channel is new.
     begun: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Channels {
     known: BTreeMap<String, Channel>,
-    /// Keys of memos to delete: of channels that are no longer tracked, and of lines that need not be remembered.
+    /// Keys of the memos that are to be deleted: of channels that are not tracked any more, and of lines that need not
+    /// be remembered.
     forgotten: Vec<String>,
 }
 
-/// The state of a channel as stored on disk.
+/// The read mark of a channel as it is stored in the journal.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Noted {
     at: i64,
@@ -60,11 +62,12 @@ struct Channel {
     noted: Noted,
     /// True if the mark was set from a clock, not from a line: the first line may be older by the server's clock.
     guessed: bool,
-    /// Lines that are being handled, in the order in which they were handed over.
+    /// Time and id of the lines that are being handled, in the order in which they were passed on.
     taken: VecDeque<(i64, String)>,
-    /// Lines that an earlier process decided without storing the mark. Kept until the channel's history was read once.
+    /// Ids of lines about which an earlier process has decided without storing the mark. Kept until the channel's
+    /// history was read once.
     decided: HashSet<String>,
-    /// Ids whose memos can be deleted as soon as the mark is stored.
+    /// Ids of lines whose memo can be deleted once the mark is stored.
     over: Vec<String>,
     dirty: bool,
 }
@@ -75,7 +78,8 @@ impl Channel {
         self.decided.contains(id) || among(&self.noted.done) || among(&self.taken)
     }
 
-    /// Advances the mark after a line of `time` was handled, but not past lines still in progress.
+    /// Moves the mark after a line of `time` (in milliseconds) was handled, but not past lines that are still being
+    /// handled.
     fn follow(&mut self, time: i64) {
         let waiting = self.taken.iter().map(|(time, _)| *time).min().unwrap_or(i64::MAX);
         self.noted.at = self.noted.at.max(time.saturating_sub(SLACK).min(waiting));
@@ -95,13 +99,14 @@ fn seen(network: &NetworkName) -> String {
 }
 
 impl Marks {
-    /// Returns the key prefixes of a network's marks and decisions, as needed for [`Marks::load`].
+    /// Returns the prefixes of the journal's keys for a network's marks and for its decisions, as needed for
+    /// [`Marks::load`].
     #[must_use]
     pub fn keys(network: &NetworkName) -> (String, String) {
         (seen(network), Heard::prefix(network))
     }
 
-    /// Restores the marks from the memos under both of [`Marks::keys`].
+    /// Restores the marks from the journal's memos under both prefixes of [`Marks::keys`].
     #[must_use]
     pub fn load(network: NetworkName, noted: Vec<(String, String)>, heard: Vec<(String, String)>) -> Self {
         let (seen, decided) = Self::keys(&network);
@@ -151,14 +156,14 @@ impl Marks {
         Some((noted.at, noted.done.back().map(|(_, id)| id.clone())))
     }
 
-    /// Starts to track a channel after our first JOIN, from the server's time `at`. This is stored at once, so that a
-    /// herder that is killed now knows that it was there.
+    /// Starts to track a channel when herder has joined it for the first time, from the server's time `at`. This is
+    /// stored at once, so that a herder that is killed now knows that it was there.
     pub(crate) fn came_in(&self, channel: &str, at: i64) {
         self.begin_at(channel, at, false);
         self.0.begun.notify_one();
     }
 
-    /// Tracks a channel from `at` on: earlier lines are never handled.
+    /// Tracks a channel from the time `at` on (in milliseconds): earlier lines are never handled.
     pub(crate) fn begin(&self, channel: &str, at: i64) {
         self.begin_at(channel, at, true);
     }
@@ -176,7 +181,8 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// Handles a line that history returns again. Returns true if it is handled or in progress.
+    /// Handles a line that a request for history has returned. Returns true if the line was handled before or is in
+    /// progress.
     pub(crate) fn meets(&self, channel: &str, id: &str, time: i64) -> bool {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return false };
@@ -192,12 +198,13 @@ impl Marks {
         true
     }
 
-    /// Returns true if a line is handled or in progress.
+    /// Returns true if a line was handled before or is in progress.
     pub(crate) fn knows(&self, channel: &str, id: &str) -> bool {
         self.channels().known.get(channel).is_some_and(|channel| channel.knows(id))
     }
 
-    /// Records that a line is being handled. Returns true if its channel is tracked; then [`Marks::done`] has to be called.
+    /// Records that the handling of a line begins. Returns true if its channel is tracked; then [`Marks::done`] has to
+    /// be called.
     pub(crate) fn took(&self, channel: &str, id: &str, time: i64) -> bool {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return false };
@@ -208,7 +215,7 @@ impl Marks {
         true
     }
 
-    /// Records that a line was handled.
+    /// Records that the handling of a line has ended, so that the mark can move.
     pub fn done(&self, channel: &str, id: &str) {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return };
@@ -221,7 +228,7 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// Advances the mark after a live line that needs no handling, e.g. herder's own.
+    /// Moves the mark of a channel after a live line that needs no handling, e.g. herder's own.
     pub(crate) fn passed(&self, channel: &str, time: i64) {
         let mut channels = self.channels();
         let Some(state) = channels.known.get_mut(channel) else { return };
@@ -263,17 +270,17 @@ impl Marks {
         self.0.moved.notify_one();
     }
 
-    /// Waits until changes have to be stored.
+    /// Waits until marks have changed and have to be stored.
     pub async fn moved(&self) {
         self.0.moved.notified().await;
     }
 
-    /// Waits until changes have to be stored at once.
+    /// Waits until changes have to be stored at once, because a channel is new.
     pub async fn begun(&self) {
         self.0.begun.notified().await;
     }
 
-    /// Returns the changes to store, as commits; each holds whole channels.
+    /// Takes the changed marks as memos, grouped into commits; each holds whole channels.
     #[must_use]
     pub fn note(&self) -> Vec<Vec<Memo>> {
         let network = &self.0.network;

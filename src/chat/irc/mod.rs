@@ -70,29 +70,29 @@ use crate::tools::Rooms;
 use link::Ports;
 use session::Lasting;
 
-/// Settings and shared state of one network.
+/// Settings and shared state of the adapter of one IRC network.
 #[derive(Clone)]
 pub struct Settings {
-    /// The network's section of the configuration.
+    /// The section of the configuration for this network.
     pub network: IrcNetwork,
-    /// The bot's display name: its real name on IRC, and the word after `HEARTBEAT`.
+    /// The bot's display name: its real name on IRC, and the word after `HEARTBEAT` in lines for programs.
     pub name: String,
     /// Returns true if access on this network depends on services accounts now; otherwise no server is asked for accounts.
     pub needs_account: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// Returns true if this person may give commands: alerts that they missed in a netsplit are repeated.
+    /// Returns true if a person has the role of an operator: alerts that they missed in a netsplit are repeated.
     pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
-    /// Timeouts and retry intervals.
+    /// Timeouts and waits of the adapter.
     pub patience: Patience,
-    /// State that outlives one [`run`].
+    /// State of the network that outlives one call of [`run`].
     pub memory: Memory,
-    /// Registry of which nick is in which channel.
+    /// Recent lines, members and topics of the channels, which agents may read with their tools.
     pub rooms: Rooms,
-    /// Positions in the channels up to which lines are handled.
+    /// Read marks of the channels: times up to which lines are handled.
     pub marks: Marks,
 }
 
-/// State of a network that survives a restart of its adapter: the time since which it is away, seen message ids, the
-/// reconnect backoff. Clones share the same state.
+/// State of a network that survives a restart of its adapter: the time since which herder is away, seen message ids,
+/// the backoff. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Lasting>>);
 
@@ -129,32 +129,32 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// The reason why a link ended.
+/// The reason why a link to a server ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// The link broke or did not work; another attempt may help.
     Lost(Detail),
     /// The server says that herder connects too often.
     Throttled(Detail),
-    /// The server has banned herder; `after` is the duration of the ban if the server states it.
+    /// The server has banned herder; `after` is the duration of the ban, `None` if the server does not state it.
     Barred {
-        /// The server's words.
+        /// The server's reason for the ban, as text.
         said: String,
         after: Option<Duration>,
     },
     /// Another attempt cannot help, e.g. after a wrong password.
     Refused(Detail),
-    /// herder shuts down.
+    /// herder shuts down, so that the link is closed.
     Shutdown,
 }
 
 impl Closing {
-    /// Builds [`Closing::Barred`] from the server's words.
+    /// Builds [`Closing::Barred`] from the words with which the server refuses herder.
     pub(crate) fn barred(said: &str) -> Self {
         Self::Barred { said: said.to_owned(), after: ban::stated(said) }
     }
 
-    /// Derives the reason from the text of the server's ERROR.
+    /// Returns the reason of a link's end that follows from the text of the server's ERROR.
     pub(crate) fn from_error(reason: &str) -> Self {
         let lower = reason.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -180,7 +180,7 @@ impl Closing {
     }
 }
 
-/// Maintains one network until `shutdown`, or until the server refuses herder for good.
+/// Runs the adapter of one IRC network until `shutdown`, or until the server refuses herder for good.
 ///
 /// Each failed attempt is reported with its number and reason. The root supervisor decides when there were too many,
 /// says so elsewhere and starts this task again.
@@ -259,8 +259,8 @@ pub async fn run(
     }
 }
 
-/// Returns the failed attempts since the adapter started or the link was last good. `failures` counts all failures in
-/// a row, `before` those that are not attempts of this adapter; the loss of a good link is not an attempt.
+/// Returns the number of failed attempts since the adapter started or the link was last good. `failures` counts all
+/// failures in a row, `before` those that are not attempts of this adapter; the loss of a good link is not an attempt.
 fn in_vain(failures: u32, was_up: bool, before: &mut u32) -> u32 {
     if failures == 1 {
         *before = u32::from(was_up);
@@ -268,7 +268,7 @@ fn in_vain(failures: u32, was_up: bool, before: &mut u32) -> u32 {
     failures.saturating_sub(*before)
 }
 
-/// Waits until `due`; returns false if herder shuts down meanwhile.
+/// Waits until the time `due`, if it is set; returns false if herder shuts down meanwhile.
 async fn until(due: Option<Instant>, shutdown: &CancellationToken) -> bool {
     let Some(due) = due else { return true };
     tokio::select! {

@@ -14,18 +14,18 @@ use super::wire::Source;
 
 /// Maximum number of operators remembered per network; far more than a fleet has.
 const PEOPLE_MAX: usize = 200;
-/// Maximum number of alerts that are repeated: a screenful. All alerts are in the history.
+/// Maximum number of missed alerts that are repeated to an operator: a screenful. All alerts are in the history.
 const ALERTS_MAX: usize = 20;
 
-/// The QUIT reason that a server gives for people on the other side of a split: the names of two servers.
+/// Pattern of the QUIT reason for people on the other side of a netsplit: the names of two servers.
 static SERVERS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[^\s:]+\.[^\s:]+ [^\s:]+\.[^\s:]+$").expect("a constant expression"));
 
-/// Operators that are present or lost in a split, and recent alerts.
+/// The operators seen on a network, those lost in a netsplit, and recent alerts, which are repeated when they return.
 #[derive(Debug, Default)]
 pub(crate) struct Netsplits {
     operators: VecDeque<Source>,
-    /// Operators lost in a split, with the number of the first alert that they missed.
+    /// Operators that were lost in a netsplit, with the number of the first alert that each has missed.
     lost: VecDeque<(Source, u64)>,
     alerts: VecDeque<(u64, String)>,
     next_alert: u64,
@@ -46,26 +46,26 @@ impl Netsplits {
         self.operators.contains(source)
     }
 
-    /// Removes a person who is not, or no longer, an operator.
+    /// Forgets a person who turned out to be no operator.
     pub(crate) fn no_operator(&mut self, source: &Source) {
         self.operators.retain(|known| known != source);
     }
 
-    /// Updates the user and host of a known operator.
+    /// Records the new user and host of a known operator.
     pub(crate) fn moved(&mut self, source: &Source, user: &str, host: &str) {
         for known in self.operators.iter_mut().filter(|known| *known == source) {
             (known.user, known.host) = (user.to_owned(), host.to_owned());
         }
     }
 
-    /// Updates the nick of a known operator.
+    /// Records the new nick of a known operator.
     pub(crate) fn renamed(&mut self, source: &Source, to: &str) {
         for known in self.operators.iter_mut().filter(|known| *known == source) {
             to.clone_into(&mut known.name);
         }
     }
 
-    /// Records an alert that was sent.
+    /// Records an alert that was sent, to be repeated for those who miss it.
     pub(crate) fn alerted(&mut self, text: &str) {
         self.alerts.push_back((self.next_alert, text.to_owned()));
         self.next_alert += 1;
@@ -74,7 +74,7 @@ impl Netsplits {
         }
     }
 
-    /// Records that somebody left; a known operator counts as lost if the QUIT belongs to a netsplit.
+    /// Records that somebody left the network; a known operator counts as lost if the QUIT belongs to a netsplit.
     pub(crate) fn left(&mut self, source: &Source, reason: &str, in_batch: bool) {
         let is_back = self.lost.iter().any(|(lost, _)| lost == source);
         let known = is_back || self.operators.iter().any(|known| known == source);
@@ -88,20 +88,22 @@ impl Netsplits {
         }
     }
 
-    /// Removes a person from the lost ones because they are on this side. They may have returned unseen.
+    /// Records that a lost operator is on herder's side of the netsplit, perhaps returned unseen.
     pub(crate) fn found(&mut self, source: &Source) {
         self.lost.retain(|(lost, _)| lost != source);
     }
 
-    /// Handles a JOIN in the alerts channel. Returns the missed alerts if the person was lost in a split.
+    /// Handles that somebody joined the alerts channel. Returns the alerts that they missed if they are an operator who
+    /// was lost in a netsplit.
     pub(crate) fn back(&mut self, source: &Source, server: &ISupport) -> Option<Vec<String>> {
         self.take(|lost| {
             server.case.same(&lost.name, &source.name) && lost.user == source.user && lost.host == source.host
         })
     }
 
-    /// Handles an entry of the alerts channel's list of names, for people who returned unseen; `name` is the nick, or
-    /// `nick!user@host` where the server sends that. Returns the missed alerts if the person was lost in a split.
+    /// Handles a name in the alerts channel's list of names, because people may have returned unseen; `name` is the
+    /// nick, or `nick!user@host` where the server sends that. Returns the alerts that they missed if they are an
+    /// operator who was lost in a netsplit.
     pub(crate) fn listed(&mut self, name: &str, server: &ISupport) -> Option<Vec<String>> {
         let (nick, mask) = name.split_once('!').map_or((name, None), |(nick, mask)| (nick, Some(mask)));
         self.take(|lost| {

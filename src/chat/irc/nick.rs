@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Number of nicks to try before the link is given up.
+/// Maximum number of nicks that are tried at registration before the link is given up.
 const TRIES: u32 = 12;
-/// Length of a nick that every server accepts; the oldest ones accept no more.
+/// Length of a nick that every server accepts, in characters.
 const SHORT: usize = 9;
-/// Interval at which the configured nick is requested while we have another one.
+/// Interval at which herder requests its configured nick while it has another one.
 const REGAIN_EVERY: Duration = Duration::from_secs(120);
 
-/// The nick requested at registration, and the alternatives if it is refused.
+/// The nick that herder requests at registration, and the alternatives if it is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NickChoice {
     base: String,
@@ -23,7 +23,7 @@ pub(crate) struct NickChoice {
 }
 
 impl NickChoice {
-    /// Starts with the configured nick.
+    /// Starts with the configured nick `wanted`.
     pub(crate) fn new(wanted: &str) -> Self {
         Self {
             base: wanted.to_owned(),
@@ -35,13 +35,13 @@ impl NickChoice {
         }
     }
 
-    /// Returns the nick to request.
+    /// Returns the nick that is to be requested now.
     pub(crate) fn current(&self) -> &str {
         &self.current
     }
 
-    /// Returns the next alternative after a nick in use: `herder_`, `herder__`, then `herder2` and so on. `None`
-    /// after too many tries.
+    /// Returns the next nick to try after one that is in use: `herder_`, `herder__`, then `herder2` and so on. `None`
+    /// after `TRIES`.
     pub(crate) fn taken(mut self) -> Option<Self> {
         self.tries += 1;
         if self.tries > TRIES {
@@ -58,8 +58,8 @@ impl NickChoice {
         Some(self)
     }
 
-    /// Returns the next alternative after a nick that the server rejects: some servers want their own name before it,
-    /// some allow nine characters only.
+    /// Returns the next nick to try after one that the server rejects with `text`: some servers want their own name
+    /// before it, some allow nine characters only.
     pub(crate) fn refused(mut self, server: &str, text: &str) -> Option<Self> {
         self.tries += 1;
         if self.tries > TRIES {
@@ -94,7 +94,7 @@ fn clip(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// Our own nick on a link: the first parameter of 001, then of every NICK from us.
+/// herder's nick on a link, and the attempts to get the configured one back.
 #[derive(Debug)]
 pub(crate) struct OwnNick {
     wanted: String,
@@ -103,46 +103,46 @@ pub(crate) struct OwnNick {
 }
 
 impl OwnNick {
-    /// Creates the state after 001.
+    /// Creates the state after the registration, with the nick that the server gave.
     pub(crate) fn new(wanted: &str, current: String, now: Instant) -> Self {
         Self { wanted: wanted.to_owned(), current, ask_at: now + REGAIN_EVERY }
     }
 
-    /// Returns our present nick.
+    /// Returns herder's present nick.
     pub(crate) fn current(&self) -> &str {
         &self.current
     }
 
-    /// Returns the configured nick.
+    /// Returns the configured nick, which herder wants.
     pub(crate) fn wanted(&self) -> &str {
         &self.wanted
     }
 
-    /// Returns true if our nick is not the configured one. A server's own `<server>-nick` counts as ours, and so does
-    /// the name cut to nine characters.
+    /// Returns true if herder's present nick is not the configured one. A server's own `<server>-nick` counts as the
+    /// configured one, and so does the name cut to nine characters.
     pub(crate) fn is_foreign(&self) -> bool {
         let (current, wanted) = (self.current.to_ascii_lowercase(), self.wanted.to_ascii_lowercase());
         let clipped = current.len() == SHORT && wanted.starts_with(&current);
         !(clipped || current == wanted || current.ends_with(&format!("-{wanted}")))
     }
 
-    /// Records that we were renamed, by ourselves or by services.
+    /// Records that herder was renamed, by itself or by services.
     pub(crate) fn renamed(&mut self, to: &str, now: Instant) {
         to.clone_into(&mut self.current);
         self.ask_at = now + REGAIN_EVERY;
     }
 
-    /// Records that the holder of our nick left: it is requested at once.
+    /// Records that the holder of the configured nick has left, so that it is requested at once.
     pub(crate) fn freed(&mut self, now: Instant) {
         self.ask_at = now;
     }
 
-    /// Returns the time of the next request.
+    /// Returns the time at which the configured nick is requested next; `None` while herder has it.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.is_foreign().then_some(self.ask_at)
     }
 
-    /// Returns the nick to request, if it is time.
+    /// Returns the configured nick if it is to be requested now.
     pub(crate) fn due(&mut self, now: Instant) -> Option<&str> {
         if !self.is_foreign() || self.ask_at > now {
             return None;

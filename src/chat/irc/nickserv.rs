@@ -2,14 +2,14 @@
 //!
 //! Known are those of Anope, Atheme, Ergo, IRC Services and DALnet. Any other sentence, or another language, is ignored.
 
-/// The meaning of a sentence.
+/// The meaning of a sentence by NickServ (the service for registered nicks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// The login was accepted.
+    /// NickServ has accepted the login.
     Accepted,
-    /// The login was refused: wrong password, or an account that may not be used.
+    /// NickServ has refused the login: wrong password, or an account that may not be used.
     Refused,
-    /// The nick in question is not registered.
+    /// NickServ says that the nick is not registered.
     Unregistered,
 }
 
@@ -29,7 +29,7 @@ const UNREGISTERED: [&str; 5] =
 const REFUSED: [&str; 6] =
     ["authentication failed", "login failed", "access denied", "invalid credentials", "suspended", "frozen"];
 
-/// Interprets a sentence without colours and formatting; `None` if it is none of the known ones.
+/// Interprets a sentence by NickServ, without colours and formatting; `None` if it is none of the known ones.
 pub(crate) fn said(text: &str) -> Option<Said> {
     let text = text.to_lowercase().replace('’', "'");
     let has = |words: &[&str]| words.iter().any(|words| text.contains(words));

@@ -5,25 +5,26 @@ use std::time::Duration;
 use crate::chat::absence::ABSENCE;
 use crate::chat::reconnect::{BARRED, FIRST, MOST};
 
-/// Timeouts and retry intervals. The default is for production; tests use shorter ones.
+/// Timeouts and waits of an IRC adapter. The default is for production; tests use shorter ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Silence after which a PING is sent.
+    /// Time without a line from the server after which a PING is sent.
     pub quiet: Duration,
-    /// Silence after the PING after which the link is given up.
+    /// Time without an answer to the PING after which the link is given up.
     pub answer: Duration,
-    /// Timeout of a window of lines. Servers that throttle take 2 to 6 s; one that is thirty lines behind takes 20.
+    /// Maximum time for the server to confirm a window of lines. Servers that throttle take 2 to 6 s; one that is
+    /// thirty lines behind takes 20.
     pub flight: Duration,
-    /// The first wait between two connection attempts; it doubles.
+    /// First wait between two connection attempts; it doubles.
     pub retry: Duration,
-    /// The longest wait, as a multiple of the first.
+    /// Maximum wait between two connection attempts, as a multiple of the first.
     pub most: u32,
-    /// The first wait after a ban whose duration is unknown; it doubles up to an hour.
+    /// First wait after a ban whose duration is unknown; it doubles up to an hour.
     pub barred: Duration,
     /// Minimum absence after which backlogs are shortened.
     pub absence: Duration,
-    /// The wait before an adapter that failed too often, or died, is started again. The configured maximum between
-    /// attempts counts if it is shorter.
+    /// Wait before an adapter that failed too often, or died, is started again. The configured maximum between attempts
+    /// counts if it is shorter.
     pub anew: Duration,
 }
 

@@ -20,35 +20,37 @@ use super::identity::FENCE_GRACE;
 use super::isupport::ISupport;
 use super::wire::Source;
 
-/// The time for which a nick's holder is believed. If we share no channel with somebody, no server tells us that they left.
+/// Time for which herder believes that a nick has the same holder. If herder shares no channel with somebody, no server
+/// tells it that they left.
 const BELIEVED: Duration = Duration::from_secs(15);
-/// Maximum number of remembered nicks; a forgotten one is requested again.
+/// Maximum number of nicks whose holder is remembered; that of a forgotten one is requested again.
 const PERSONS_MAX: usize = 512;
 
 #[derive(Debug)]
 enum Standing {
-    /// A request is open; `fence` follows it, and `until` is its timeout after the fence was answered.
+    /// The server is asked for the holder; `fence` is the number of the PING after the request, and `until` the
+    /// request's timeout once that PING was answered.
     Asked { fence: u64, until: Option<Instant> },
-    /// User and host of the holder.
+    /// User and host of the nick's holder, believed until this time.
     Known { user: String, host: String, until: Instant },
-    /// The nick is unused.
+    /// The nick has no holder, as is believed until this time.
     Away { until: Instant },
 }
 
-/// The decision about a private message.
+/// The decision whether a private message may be sent to a nick.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict<'a> {
-    /// The holder of the nick is the recipient: send it.
+    /// The recipient has the nick: the message can be sent.
     Send,
-    /// Ask the server first for the holder of this nick.
+    /// The server has to be asked first who has this nick.
     Ask(&'a str),
-    /// Wait for the answer to the open request.
+    /// The server was asked who has the nick and has not answered yet.
     Wait,
-    /// The holder is somebody else, or nobody: drop it.
+    /// Somebody else has the nick, or nobody: the message is dropped.
     Drop,
 }
 
-/// Holders of nicks, as one link knows them.
+/// The holders of nicks on one link, so that a private message reaches only the person it is for.
 #[derive(Debug, Default)]
 pub(crate) struct Persons(Vec<(String, Standing)>);
 
@@ -58,20 +60,20 @@ pub(crate) fn nick_of(person: &str) -> &str {
 }
 
 impl Persons {
-    /// Records the holder of a nick who has written to us, live.
+    /// Records the holder of a nick, who has just written to herder.
     pub(crate) fn wrote(&mut self, source: &Source, server: &ISupport, now: Instant) {
         let (user, host) = (source.user.clone(), source.host.clone());
         self.stands(&source.name, Standing::Known { user, host, until: now + BELIEVED }, server);
     }
 
-    /// Forgets the holder of a nick after they left, changed nick, or changed user or host.
+    /// Forgets the holder of a nick, who has left or changed nick, user or host.
     pub(crate) fn left(&mut self, nick: &str, server: &ISupport) {
         self.0.retain(|(known, standing)| {
             matches!(standing, Standing::Asked { .. }) || !server.case.same(known, nick)
         });
     }
 
-    /// Handles 302: `nick*=+user@host`, several of them.
+    /// Handles reply 302 (USERHOST), which names holders of nicks: `nick*=+user@host`.
     pub(crate) fn told(&mut self, replies: &str, server: &ISupport, now: Instant) {
         for reply in replies.split_ascii_whitespace() {
             let Some((nick, rest)) = reply.split_once('=') else { continue };
@@ -84,7 +86,7 @@ impl Persons {
         }
     }
 
-    /// Handles the answer to a fence: the request before it is answered soon or never.
+    /// Handles the answer to the fence (PING) of this number: the answer to the request before it comes soon or never.
     pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
         for (_, standing) in &mut self.0 {
             if let Standing::Asked { fence, until } = standing
@@ -95,7 +97,7 @@ impl Persons {
         }
     }
 
-    /// Marks nicks as unused whose request was not answered in time.
+    /// Records that nobody has those nicks for which the server has not answered in time.
     pub(crate) fn expired(&mut self, now: Instant) {
         for (_, standing) in &mut self.0 {
             if matches!(standing, Standing::Asked { until: Some(until), .. } if *until <= now) {
@@ -113,7 +115,7 @@ impl Persons {
         self.0.iter().filter_map(until).min()
     }
 
-    /// Returns true if a request for the holder of the person's nick is open.
+    /// Returns true if the server is being asked for the holder of this person's nick.
     pub(crate) fn is_asked(&self, person: &str, server: &ISupport) -> bool {
         matches!(self.find(nick_of(person), server), Some(Standing::Asked { .. }))
     }
@@ -132,7 +134,8 @@ impl Persons {
         )
     }
 
-    /// Decides about a message for `person`. With [`Verdict::Ask`] the request counts as open, followed by `fence`.
+    /// Decides whether a message for `person`, given as `nick!user@host`, may be sent. With [`Verdict::Ask`] the
+    /// request counts as sent, followed by the PING numbered `fence`.
     pub(crate) fn verdict<'a>(
         &mut self,
         person: &'a str,

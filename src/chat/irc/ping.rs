@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::patience::Patience;
 
-/// The keepalive timer of one link.
+/// The timer of one link that notices a silent server.
 #[derive(Debug)]
 pub(crate) struct Idle {
     patience: Patience,
@@ -14,33 +14,33 @@ pub(crate) struct Idle {
     asked: Option<Instant>,
 }
 
-/// The action that silence requires.
+/// The action that a silent server requires.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// Send a PING.
+    /// Send a PING to the server, to find out whether it still answers.
     Ask,
-    /// The peer counts as dead.
+    /// Give the link up, because the server has not answered a PING.
     Dead,
 }
 
 impl Idle {
-    /// Starts the timer of a new link.
+    /// Starts the timer of a new link at `now`.
     pub(crate) fn new(patience: Patience, now: Instant) -> Self {
         Self { patience, heard: now, asked: None }
     }
 
-    /// Resets the timer after a line, or after a time in which we did not read.
+    /// Restarts the timer after a line, or after a time in which herder did not read.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.asked = None;
     }
 
-    /// Returns how long nothing was received.
+    /// Returns the time since the last line from the server.
     pub(crate) fn silent_for(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.heard)
     }
 
-    /// Records that another kind of PING was sent: its answer is awaited like a keepalive's.
+    /// Records that a PING was sent for another purpose: its answer is waited for as well.
     pub(crate) fn asked(&mut self, now: Instant) {
         self.asked.get_or_insert(now);
     }
@@ -54,7 +54,7 @@ impl Idle {
         }
     }
 
-    /// Returns the action that is due.
+    /// Returns the action that is due now; `None` if there is none.
     pub(crate) fn check(&mut self, now: Instant) -> Option<Silence> {
         if self.deadline() > now {
             return None;

@@ -13,7 +13,7 @@ use super::wire::Outgoing;
 use crate::config::IrcNetwork;
 use crate::core::detail::LinkReason;
 
-/// The result of a login.
+/// The result of a trial login to an IRC network, for `herder check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     /// The nick that the server gave: another one than configured if that is in use.
@@ -22,7 +22,8 @@ pub struct Login {
     pub logged_in: bool,
 }
 
-/// Connects, logs in and quits. No channel is joined, so that nobody is disturbed.
+/// Connects to an IRC network, logs in and quits, for `herder check`. No channel is joined, so that nobody is
+/// disturbed.
 ///
 /// # Errors
 /// A sentence for people with the reason why the network refuses herder.

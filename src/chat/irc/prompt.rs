@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A [`TcpStream`] with immediate acknowledgements, see the module.
+/// A [`TcpStream`] that sends data and acknowledgements without delay. See the module.
 #[derive(Debug)]
 pub(super) struct PromptStream(TcpStream);
 

@@ -25,16 +25,16 @@ use super::wire::{Cap, Outgoing, Received, Said};
 use crate::config::{IrcNetwork, Sasl};
 use crate::core::detail::LinkReason;
 
-/// Timeout of the whole registration; servers give up at 20 to 60 s.
+/// Maximum time for the whole registration with a server; servers give up at 20 to 60 s.
 const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
-/// Timeout of the login alone: frozen services do not answer at all.
+/// Maximum time for the SASL login: frozen services do not answer at all.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of one SASL line, in bytes; a payload that is an exact multiple is followed by an empty line.
 const SASL_CHUNK: usize = 400;
-/// Capability by which a server returns earlier messages on request.
+/// IRCv3 capability by which a server returns earlier messages on request.
 const CHATHISTORY: &str = "draft/chathistory";
-/// Capabilities that make speech safe to obey and delivery provable. Some servers deny a whole request because of one
-/// unknown name, so that only listed names are requested.
+/// IRCv3 capabilities that herder requests. They make lines safe to obey and delivery provable; only listed names are
+/// requested, because some servers deny a whole request because of one unknown name.
 const WANTED: [&str; 12] = [
     "batch",
     "server-time",
@@ -50,7 +50,7 @@ const WANTED: [&str; 12] = [
     CHATHISTORY,
 ];
 
-/// The capabilities that the server has granted.
+/// The IRCv3 capabilities that the server has granted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caps(BTreeSet<String>);
 
@@ -60,17 +60,17 @@ impl Caps {
         self.0.contains(name)
     }
 
-    /// Returns true if the server can be asked for earlier messages, and returns them with time and account.
+    /// Returns true if the server returns earlier messages on request, with their time and the author's account.
     pub(crate) fn tell_the_past(&self) -> bool {
         [CHATHISTORY, "batch", "server-time", "message-tags", "account-tag"].iter().all(|name| self.has(name))
     }
 
-    /// Returns the names of a `CAP NEW` list that herder wants.
+    /// Returns those capabilities of a `CAP NEW` list that herder requests.
     pub(crate) fn wanted_of(list: &str) -> Vec<String> {
         names(list).filter(|name| WANTED.contains(name)).map(str::to_owned).collect()
     }
 
-    /// Applies `CAP ACK` and `CAP DEL`.
+    /// Records capabilities that the server grants (`CAP ACK`) or withdraws (`CAP DEL`).
     pub(crate) fn take(&mut self, sub: Cap, list: &str) {
         for word in list.split_ascii_whitespace() {
             let name = word.strip_prefix('-').unwrap_or(word);
@@ -88,33 +88,33 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
     list.split_ascii_whitespace().map(|word| word.split('=').next().unwrap_or(word))
 }
 
-/// The result of a registration.
+/// The result of a registration with a server.
 #[derive(Debug)]
 pub(crate) struct Registered {
-    /// Our nick according to 001.
+    /// herder's nick, as the server states it in reply 001.
     pub(crate) nick: String,
-    /// The capabilities that were granted.
+    /// The IRCv3 capabilities that the server has granted.
     pub(crate) caps: Caps,
-    /// True if SASL has logged us in.
+    /// True if herder is logged in to its services account by SASL.
     pub(crate) logged_in: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// `CAP LS` was sent; holds the list so far.
+    /// `CAP LS` was sent; `offered` has the capabilities listed so far.
     Listing { offered: Vec<String> },
     /// `CAP REQ` was sent for `asked`; `due` answers are missing. `singly` is true if the names are requested one by
     /// one after a denial.
     Requesting { singly: bool, due: usize, asked: Vec<String> },
-    /// Waits for `CAP NEW`: the server does not list `sasl`, perhaps because its services are away.
+    /// herder waits for `CAP NEW`, because the server does not list `sasl`, perhaps as its services are away.
     AwaitingLogin,
-    /// `AUTHENTICATE` was sent.
+    /// `AUTHENTICATE` was sent, and the answer is pending.
     LoggingIn,
-    /// `CAP END` was sent.
+    /// `CAP END` was sent, and reply 001 is pending.
     Ending,
 }
 
-/// The state of one registration.
+/// The state of herder's registration with a server: capabilities, login and nick.
 #[derive(Debug)]
 pub(crate) struct Registration {
     sasl: Option<Sasl>,
@@ -128,14 +128,14 @@ pub(crate) struct Registration {
     login_deadline: Option<Instant>,
 }
 
-/// The result of a line.
+/// The step that follows from a line during the registration.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Send these lines and continue.
+    /// These lines are sent, and the registration continues.
     Send(Vec<Outgoing>),
-    /// Numeric 001 came: registration is complete.
+    /// Reply 001 came: the registration is complete.
     Done(Registered),
-    /// Registration has failed.
+    /// The registration has failed, and the link ends.
     End(Closing),
 }
 
@@ -171,7 +171,7 @@ impl Registration {
         self.login_deadline.map_or(self.deadline, |login| login.min(self.deadline))
     }
 
-    /// Returns the reason to end the link if a timeout has passed.
+    /// Returns the reason to end the link if the registration takes too long; else `None`.
     pub(crate) fn expired(&self, now: Instant) -> Option<Closing> {
         if self.login_deadline.is_some_and(|deadline| deadline <= now) {
             let reason = if self.state == State::AwaitingLogin {
@@ -185,7 +185,7 @@ impl Registration {
         (self.deadline <= now).then(|| Closing::Lost(late.into()))
     }
 
-    /// Handles one line of the server.
+    /// Handles one line from the server during the registration.
     pub(crate) fn receive(&mut self, line: &Received, now: Instant) -> Step {
         match &line.said {
             Said::Ping(params) => Step::Send(vec![pong(params)]),

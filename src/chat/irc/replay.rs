@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::wire::Received;
 use crate::core::time::Timestamp;
 
-/// Maximum age of live speech, in ms by the server's own clock.
+/// Maximum age of a line that counts as live, in milliseconds by the server's clock.
 const LIVE_FOR: i64 = 30_000;
 /// Maximum number of remembered message ids: more than any server replays for all channels of a fleet.
 const IDS_MAX: usize = 8192;
-/// Maximum number of open batches. A server has a handful; lines in any beyond it count as replay.
+/// Maximum number of open batches that are tracked. A server has a handful; lines in any further one count as replayed.
 const BATCHES_MAX: usize = 256;
 
-/// Message ids seen on all links of a network.
+/// Ids of messages that were seen on any link of a network, by which a repeated message is recognised.
 #[derive(Debug, Default)]
 pub(crate) struct SeenIds {
     known: HashSet<String>,
@@ -39,28 +39,29 @@ impl SeenIds {
     }
 }
 
-/// The open batches and the clock difference of one link.
+/// Tells live lines from replayed ones on one link, by the open batches and the server's clock.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
-    /// Kinds of the open batches, by reference.
+    /// The open batches: their kinds, by the reference that lines name.
     batches: HashMap<String, Kind>,
-    /// Our clock minus the server's, in ms, from the last line that was certainly live.
+    /// Difference between herder's clock and the server's, in milliseconds, from the last line that was certainly live;
+    /// `None` before the first.
     skew: Option<i64>,
 }
 
-/// The kind of a batch.
+/// The kind of an IRCv3 batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Replayed lines.
+    /// The batch has replayed lines.
     History,
-    /// QUITs of everybody on a server that was split off.
+    /// The batch has the QUITs of everybody on a server that was split off.
     Netsplit,
     /// Any other batch, e.g. the answer to a labelled command.
     Other,
 }
 
 impl Replay {
-    /// Handles the start of a batch, perhaps inside another.
+    /// Handles the start of a batch of lines, perhaps inside another one.
     pub(crate) fn start(&mut self, id: &str, kind: &str, line: &Received) {
         let inside = line.tag("batch").and_then(|outer| self.batches.get(outer)).copied();
         let told_again = ["history", "playback", "netjoin"].iter().any(|word| kind.contains(word));
@@ -76,7 +77,7 @@ impl Replay {
         }
     }
 
-    /// Handles the end of a batch.
+    /// Handles the end of a batch of lines.
     pub(crate) fn end(&mut self, id: &str) {
         self.batches.remove(id);
     }
@@ -86,8 +87,8 @@ impl Replay {
         line.tag("batch").map(|id| self.batches.get(id).copied().unwrap_or(Kind::History))
     }
 
-    /// Handles a line of our own. It can be a replay, whose time says nothing about the server's clock; only a line
-    /// with the label of one just sent is certainly its echo.
+    /// Handles a line by herder itself. It can be a replay, whose time says nothing about the server's clock; only a
+    /// line with the label of one just sent is certainly its echo.
     pub(crate) fn own(&mut self, line: &Received, now: Timestamp, seen: &mut SeenIds) {
         let first = line.tag("msgid").is_none_or(|id| seen.first(id));
         if first && line.tag("batch").is_none() && line.tag("label").is_some() {
@@ -95,24 +96,25 @@ impl Replay {
         }
     }
 
-    /// Measures the clock difference from a line that is certainly live: the answer to our own fence or label.
+    /// Measures the difference of the clocks from a line that is certainly live: the answer to a PING or label of
+    /// herder's.
     pub(crate) fn calibrate(&mut self, line: &Received, now: Timestamp) {
         if let Some(Some(time)) = line.tag("time").map(parse_time) {
             self.skew = Some(now.as_millis().saturating_sub(time));
         }
     }
 
-    /// Converts a time of our clock to the server's, in ms.
+    /// Converts a time of herder's clock to the server's, in milliseconds.
     pub(crate) fn by_server(&self, ours: Timestamp) -> i64 {
         ours.as_millis().saturating_sub(self.skew.unwrap_or(0))
     }
 
-    /// Converts a time of the server's clock, in ms, to ours.
+    /// Converts a time of the server's clock, in milliseconds, to herder's.
     pub(crate) fn by_us(&self, millis: i64) -> Timestamp {
         Timestamp::from_millis(millis.saturating_add(self.skew.unwrap_or(0)))
     }
 
-    /// Returns the reason why a line is not live speech; `None` if it is live.
+    /// Returns the reason why a line is not live (too old, replayed or repeated); `None` if it is live.
     pub(crate) fn stale(&self, line: &Received, now: Timestamp, seen: &mut SeenIds) -> Option<&'static str> {
         let first = line.tag("msgid").is_none_or(|id| seen.first(id));
         if self.batch_of(line) == Some(Kind::History) {
@@ -128,7 +130,7 @@ impl Replay {
     }
 }
 
-/// Parses a server's `time` tag into ms.
+/// Parses the server's tag `time` into milliseconds since the epoch.
 pub(super) fn parse_time(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }

@@ -41,44 +41,44 @@ use crate::outbox::{Body, Lane, Post, Target, Window};
 
 /// Maximum time to wait for the answers to the first JOINs before posts are sent anyway.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The first wait before NickServ is tried again if it was not there; it doubles.
+/// First wait before the login at NickServ is tried again if NickServ was absent; it doubles.
 const IDENTIFY_AGAIN: Duration = Duration::from_secs(15);
-/// The longest wait before NickServ is tried again, see [`IDENTIFY_AGAIN`].
+/// Maximum wait before the login at NickServ is tried again, see [`IDENTIFY_AGAIN`].
 const IDENTIFY_AGAIN_MAX: Duration = Duration::from_secs(600);
-/// Maximum number of agents' channels in which an absence is announced. With more agents only the control channel is
-/// told: one line for each agent of a large fleet would delay alerts for minutes on a server that throttles.
+/// Maximum number of agents' channels in which herder's absence is announced. With more agents only the control channel
+/// is told, because one line for each would delay alerts for minutes on a server that throttles.
 const AWAY_CHANNELS_MAX: usize = 20;
 
-/// Both clocks, read at one moment.
+/// The wall clock and the monotonic clock, read at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
-    /// Wall clock, for people and the journal.
+    /// Time by the wall clock, for people and the journal.
     pub(crate) wall: Timestamp,
-    /// Monotonic clock, for timeouts.
+    /// Time by the monotonic clock, for timeouts.
     pub(crate) mono: Instant,
 }
 
-/// The state that outlives a link.
+/// State of a network that outlives a link to it.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Message ids seen, to recognise repeats.
+    /// Ids of messages that were seen, by which repeated ones are recognised.
     pub(crate) seen: SeenIds,
-    /// The time at which the last link that was up was lost, until this was announced.
+    /// Time at which the last link was lost; `None` before that, or once the absence was announced.
     pub(crate) lost_at: Option<Timestamp>,
-    /// Counter for fences and labels. It continues across links, so that a late answer to an earlier link matches
-    /// none of this link's.
+    /// Last number of a fence (PING) or label. It continues across links, so that a late answer to an earlier link
+    /// matches none of this link's.
     pub(crate) numbers: u64,
-    /// The services' words when they refused our password, until they accept one.
+    /// The services' reason for refusing herder's password; `None` unless they have refused it.
     pub(crate) unidentified: Option<Detail>,
     /// True if people were told that topics cannot be set.
     pub(crate) topic_denial_told: bool,
-    /// People who may command, and the alerts that they missed; kept across links.
+    /// Operators seen on the network, and the alerts that they missed in a netsplit.
     pub(crate) netsplits: Netsplits,
-    /// Inbound lines that the command task has not taken yet.
+    /// Lines of people that the dispatcher has not taken yet.
     pub(crate) unheard: VecDeque<Inbound>,
     /// The time in which no line could be sent.
     pub(crate) silence: chat::Silence,
-    /// Reconnect backoff; a restarted adapter waits as long as one that continues.
+    /// The wait between connection attempts; a restarted adapter waits as long as one that continues.
     pub(crate) backoff: Backoff,
 }
 
@@ -89,54 +89,55 @@ impl Lasting {
     }
 }
 
-/// An action for the link to perform.
+/// An action that the session requests of its link.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Send a line.
+    /// Send this line to the server.
     Send(Outgoing),
-    /// Pass an inbound line to the command task.
+    /// Pass this line of a person to the dispatcher.
     Hear(Inbound),
-    /// Queue a post that is not in the journal.
+    /// Queue this post, which is not stored in the journal.
     Post(Post),
-    /// The channels are joined: queued posts can be sent.
+    /// Report that the link is up: the channels are joined, and queued posts can be sent.
     Up,
-    /// The services have answered our login.
+    /// Report the state of the login again, because the services have answered.
     Known,
     /// A window has ended: the first part is confirmed by the server, the second has to be sent again.
     Landed(Window, Window),
-    /// End the link.
+    /// End the link, for this reason.
     Close(Closing),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The burst of lines after 001. JOINs follow when it ends or the first fence is answered.
+    /// The server sends its greeting after reply 001. Channels are joined when it ends, or when the PING numbered
+    /// `fence` is answered.
     Greeting { fence: u64 },
-    /// The first JOINs were sent and are not all answered.
+    /// Channels are being joined, at most until this time.
     Joining { until: Instant },
-    /// Posts can be sent.
+    /// The channels are joined, so that posts can be sent.
     Up,
 }
 
-/// The state of one registered link.
+/// The state machine of one link after the registration. It does no I/O: effects tell the link what to do.
 pub(crate) struct Session<'a> {
     settings: &'a Settings,
     lasting: &'a mut Lasting,
     wanted: Vec<ChannelWanted>,
     caps: Caps,
     logged_in: bool,
-    /// The time of the next login at NickServ, and below it the number of times that NickServ was not there.
+    /// Time of the next login at NickServ; `None` if none is due.
     identify_at: Option<Instant>,
     nickserv_missed: u32,
-    /// NickServ is told nothing as `NickServ@server` any more: nothing came of that.
+    /// True if NickServ is addressed only by its nick from now on, because `NickServ@server` did not work.
     nickserv_only_by_nick: bool,
     told: services::Told,
     server: ISupport,
     nick: OwnNick,
-    /// Our own user and host as others see them, once known.
+    /// herder's own user and host, as others see them; `None` while they are unknown.
     own: Option<(String, String)>,
     phase: Phase,
-    /// True if the first fence was answered: private messages are live from then on.
+    /// True once the first fence (PING) was answered: private messages are live, not replayed, from then on.
     live: bool,
     channels: Channels,
     lookups: Lookups,
@@ -154,7 +155,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts a session after 001.
+    /// Starts a session after the registration.
     pub(crate) fn new(
         settings: &'a Settings,
         lasting: &'a mut Lasting,
@@ -208,17 +209,17 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// Takes the effects since the last call.
+    /// Takes the effects that were requested since the last call.
     pub(crate) fn effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Returns true if the next window can be sent.
+    /// Returns true if the next window of lines can be sent.
     pub(crate) fn wants_window(&self) -> bool {
         self.phase == Phase::Up && self.flight.is_none()
     }
 
-    /// Returns true if a window is in flight.
+    /// Returns true if a window of lines was sent and is not confirmed yet.
     pub(crate) fn in_flight(&self) -> bool {
         self.flight.is_some()
     }
@@ -252,7 +253,7 @@ impl<'a> Session<'a> {
             .fold(self.idle.deadline(), Instant::min)
     }
 
-    /// Handles timeouts.
+    /// Handles the timeouts that have passed.
     pub(crate) fn tick(&mut self, now: Now) {
         if self.flight.as_ref().is_some_and(|flight| flight.deadline() <= now.mono) {
             let waited = self.settings.patience.flight;
@@ -283,7 +284,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records the start of the silence as the time of the loss, not the end of the timeout.
+    /// Takes the beginning of the server's silence, not the end of the timeout, as the time at which the link was lost.
     fn away_since_silent(&mut self, now: Now) {
         if self.phase == Phase::Up {
             let since = now.wall.before(self.idle.silent_for(now.mono));
@@ -298,18 +299,18 @@ impl<'a> Session<'a> {
         self.lasting.silence.ends(now)
     }
 
-    /// Keeps inbound lines that the command task has not taken, for the next link.
+    /// Keeps people's lines that the dispatcher has not taken yet, for the next link.
     pub(crate) fn keep_unheard(&mut self, unheard: VecDeque<Inbound>) {
         self.lasting.unheard = unheard;
     }
 
-    /// Resets the timeouts while the link does not read the socket.
+    /// Extends the timeouts while the link does not read from the server.
     pub(crate) fn not_listening(&mut self, now: Now) {
         self.idle.heard(now.mono);
         self.history.not_listening(now.mono);
     }
 
-    /// Replaces the list of wanted channels.
+    /// Replaces the list of channels that herder wants to be in.
     pub(crate) fn want(&mut self, wanted: Vec<ChannelWanted>, now: Now) {
         if matches!(self.phase, Phase::Greeting { .. }) {
             self.channels = Channels::new(&self.settings.network, &wanted, &self.server, now.mono);
@@ -322,7 +323,7 @@ impl<'a> Session<'a> {
         self.go_on(now);
     }
 
-    /// Sends JOINs, topics and fences that are due; does nothing during the greeting.
+    /// Sends the JOINs, topics and requests that are due; does nothing during the server's greeting.
     fn go_on(&mut self, now: Now) {
         if matches!(self.phase, Phase::Greeting { .. }) {
             return;
@@ -350,7 +351,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the greeting and starts to join.
+    /// Handles the end of the server's greeting: joins the channels.
     fn greeted(&mut self, now: Now) {
         if !matches!(self.phase, Phase::Greeting { .. }) {
             return;
@@ -366,8 +367,8 @@ impl<'a> Session<'a> {
         self.go_on(now);
     }
 
-    /// Announces our return before the queued posts: a `HEARTBEAT` line for machines, and the time of our absence in
-    /// channels whose missed lines cannot be fetched.
+    /// Announces herder's return before the queued posts: a `HEARTBEAT` line for programs, and the time of the absence
+    /// in channels whose missed lines cannot be fetched.
     fn say_we_are_back(&mut self, now: Now) {
         let Some(from) = self.lasting.lost_at.take() else { return };
         let beat = Notice::WorkLine { line: format!("HEARTBEAT {}", self.settings.name) };
@@ -380,7 +381,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the targets that are told of an absence: the control channel and, if there are few, the agents' channels.
+    /// Returns the targets to which herder's absence is announced: the control channel and, if there are few, the
+    /// agents' channels.
     fn told_of_absences(&self) -> Vec<Target> {
         let agents = self.wanted.iter().map(|wish| wish.target.clone());
         let mut agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
@@ -391,7 +393,7 @@ impl<'a> Session<'a> {
         agents
     }
 
-    /// Queues a post that the journal does not hold, in the urgent lane, so that it precedes the queued posts it explains.
+    /// Queues an urgent post that is not stored in the journal, so that it precedes the queued posts that it explains.
     fn post(&mut self, to: Target, body: Body, now: Now) {
         self.effects.push(Effect::Post(Post {
             id: PostId(0),
@@ -410,12 +412,12 @@ impl<'a> Session<'a> {
         self.effects.push(Effect::Close(closing));
     }
 
-    /// Returns true if this is our own nick.
+    /// Returns true if a nick is herder's own.
     fn is_us(&self, nick: &str) -> bool {
         self.server.case.same(nick, self.nick.current())
     }
 
-    /// Handles 482, which of our commands only TOPIC can cause. It is announced once, not for every channel and link.
+    /// Handles reply 482: herder may not set a channel's topic. That is announced once, not for every channel and link.
     fn topic_denied(&mut self, name: &str, now: Now) {
         let denied = self.channels.topic_denied(name, &self.server);
         if let Some(channel) =
@@ -426,7 +428,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Announces that a channel has become unavailable.
+    /// Announces that a channel has become unavailable; `None` announces nothing.
     fn tell(&mut self, trouble: Option<Trouble>, now: Now) {
         let Some(Trouble { channel, reason }) = trouble else { return };
         let network = self.settings.network.name.clone();

@@ -20,7 +20,7 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     Some(trimmed.to_owned())
 }
 
-/// Skips a foreground colour of at most `digits` and, after a comma followed by a digit, a background.
+/// Skips a foreground colour of at most `digits` digits and, after a comma followed by a digit, a background colour.
 fn skip_colours(
     rest: &mut std::iter::Peekable<std::str::Chars<'_>>,
     digits: usize,

@@ -17,30 +17,31 @@ use tokio_rustls::rustls::{
 use crate::config::{Sasl, Tls};
 use crate::core::detail::Distrust;
 
-/// The reason why a server's certificate was rejected, and its SHA-256 in hexadecimal digits.
+/// The reason why a server's certificate was rejected, and its SHA-256 in hexadecimal digits; `None` until one was
+/// rejected.
 pub(crate) type Distrusted = Arc<Mutex<Option<(Distrust, String)>>>;
 
-/// The reason why TLS cannot be set up.
+/// The reason why TLS cannot be set up for a network.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// A PEM file cannot be read.
+    /// A certificate file in PEM format cannot be read: its path and the reason.
     #[error("cannot read certificates from {0}: {1}")]
     Pem(PathBuf, String),
-    /// No certificate authority is available.
+    /// The system has no certificate authorities, and none is configured.
     #[error(
         "this system has no certificate authorities; name a file with `tls_ca` or a certificate with its fingerprint"
     )]
     NoRoots,
-    /// An error of rustls.
+    /// rustls rejects the configuration.
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
-    /// The certificate verifier cannot be built.
+    /// The verifier of the server's certificate cannot be built, for this reason.
     #[error("cannot build the certificate check: {0}")]
     Verifier(String),
 }
 
-/// Builds the TLS client configuration of one network. It reads files, and runs once per attempt outside the async
-/// threads; the second value receives the reason if a certificate is rejected.
+/// Builds the TLS configuration of one network. It reads files, and runs once per attempt outside the async threads;
+/// the second value receives the reason if a certificate is rejected.
 pub(crate) fn client_config(tls: &Tls, sasl: Option<&Sasl>) -> Result<(ClientConfig, Distrusted), TlsError> {
     let provider = Arc::new(ring::default_provider());
     let trust = match tls {
@@ -99,12 +100,13 @@ fn authorities(
         .map_err(|error| TlsError::Verifier(error.to_string()))
 }
 
-/// The trust anchors of a pinned check.
+/// The certificates that are trusted for a network with its own setting.
 #[derive(Debug)]
 enum Trust {
-    /// The certificate with this SHA-256, with any issuer and content.
+    /// The certificate with this SHA-256 is trusted, with any issuer and content.
     Fingerprint([u8; 32]),
-    /// The certificates of a file themselves, and all that the file's or the system's authorities vouch for.
+    /// The certificates of a file themselves are trusted, and all that the file's or the system's authorities vouch
+    /// for.
     ///
     /// The first half is for the usual home server: a self-signed certificate is its own authority, and no authority
     /// may stand at the end of a chain.
@@ -146,7 +148,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> ::ring::digest::Digest {
     ::ring::digest::digest(&::ring::digest::SHA256, certificate)
 }
 
-/// Maps an error to a reason that a person can act on.
+/// Returns the reason of a rejected certificate, in a form that a person can act on.
 fn distrust(error: &rustls::Error) -> Distrust {
     use CertificateError as E;
     let rustls::Error::InvalidCertificate(why) = error else { return Distrust::Invalid };

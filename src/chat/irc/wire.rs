@@ -1,4 +1,4 @@
-//! IRC lines in herder's own types.
+//! IRC lines as herder's own types: parsed ones from a server, and ones to be sent.
 //!
 //! The parser is `irc::proto`'s; [`Received`] keeps only the few message types that herder uses, so that no other
 //! file depends on how that crate tells a `Raw` command from a known one. Only an [`Outgoing`] can be sent, and its
@@ -8,172 +8,172 @@ use std::fmt;
 
 use ::irc::proto::{BatchSubCommand, CapSubCommand, Command, Message, Prefix};
 
-/// Maximum length of a line, in bytes, without tags and with its line end.
+/// Maximum length of an IRC line, in bytes, without tags and with its line end.
 pub(crate) const LINE_MAX: usize = 512;
 
-/// One line from the server.
+/// One parsed line from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Message tags, with keys exactly as the server wrote them: `account` and `+account` are different.
+    /// Message tags of the line, with keys exactly as the server wrote them: `account` and `+account` are different.
     pub(crate) tags: Vec<(String, String)>,
-    /// The sender.
+    /// The sender of the line.
     pub(crate) source: Source,
-    /// The command and its parameters.
+    /// The command of the line, with its parameters.
     pub(crate) said: Said,
 }
 
 /// The sender of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Source {
-    /// A nick, or a server's name.
+    /// Nick of a person, or name of a server.
     pub(crate) name: String,
-    /// The user part; empty for servers.
+    /// User part of `nick!user@host`; empty for servers.
     pub(crate) user: String,
-    /// The host part; empty for servers.
+    /// Host part of `nick!user@host`; empty for servers.
     pub(crate) host: String,
 }
 
 impl Source {
-    /// Returns `nick!user@host`, if the server gave all three.
+    /// Returns the sender as `nick!user@host`; `None` if the server did not give all three.
     pub(crate) fn mask(&self) -> Option<String> {
         let whole = !self.name.is_empty() && !self.user.is_empty() && !self.host.is_empty();
         whole.then(|| format!("{}!{}@{}", self.name, self.user, self.host))
     }
 }
 
-/// The command of a line, as far as herder uses it.
+/// The command of a line from the server, as far as herder uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// A numeric with all its parameters.
+    /// A numeric reply with all its parameters.
     Numeric(u16, Vec<String>),
-    /// The server's PING, with its parameters.
+    /// `PING`: the server checks the connection; herder answers with the same parameters.
     Ping(Vec<String>),
-    /// The answer to a PING of ours, with its token.
+    /// The answer to a PING by herder, with the token of that PING.
     Pong(String),
-    /// The server ends the link.
+    /// `ERROR`: the server ends the connection, for this reason.
     Error(String),
-    /// A `CAP` line.
+    /// `CAP`: the negotiation of capabilities.
     Cap {
-        /// The subcommand.
+        /// The subcommand, e.g. `ACK`.
         sub: Cap,
         /// True if more lines of the same list follow.
         more: bool,
-        /// The capabilities, as written by the server.
+        /// The capabilities, as the server wrote them.
         list: String,
     },
-    /// A step of SASL.
+    /// `AUTHENTICATE`: a step of the SASL login.
     Authenticate(String),
-    /// `PRIVMSG`.
+    /// `PRIVMSG`: a message to a channel or to herder.
     Message {
-        /// The channel or nick that it is sent to.
+        /// The channel or nick to which the message is sent.
         to: String,
-        /// The text.
+        /// Text of the message.
         text: String,
     },
-    /// `NOTICE`.
+    /// `NOTICE`: a message that must not be answered.
     Notice {
-        /// The text.
+        /// Text of the notice.
         text: String,
     },
-    /// Somebody joined a channel.
+    /// `JOIN`: the sender has joined a channel.
     Join {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
-        /// The services account, where the server sends it.
+        /// The sender's services account; `None` if the server does not send it.
         account: Option<String>,
     },
-    /// Somebody left a channel.
+    /// `PART`: the sender has left a channel.
     Part {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
     },
-    /// Somebody was kicked.
+    /// `KICK`: somebody was removed from a channel.
     Kick {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
-        /// The nick that was kicked.
+        /// Nick of the person who was removed.
         nick: String,
-        /// The reason.
+        /// Reason of the kick, as text.
         reason: String,
     },
-    /// The sender has this new nick.
+    /// `NICK`: the sender has this new nick.
     Nick(String),
-    /// The sender left the network, with this reason.
+    /// `QUIT`: the sender has left the network, for this reason.
     Quit(String),
-    /// The sender logged in to this services account, or out (`None`).
+    /// `ACCOUNT`: the sender has logged in to this services account, or out (`None`).
     Account(Option<String>),
-    /// The sender's user and host changed.
+    /// `CHGHOST`: the sender's user and host have changed.
     ChangeHost {
-        /// The new user part.
+        /// The sender's new user part.
         user: String,
-        /// The new host part.
+        /// The sender's new host part.
         host: String,
     },
-    /// A channel's topic changed.
+    /// `TOPIC`: the topic of a channel has changed.
     Topic {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
-        /// The new topic.
+        /// The channel's new topic.
         topic: String,
     },
-    /// The modes of a channel, or of its members, changed.
+    /// `MODE`: the modes of a channel, or of its members, have changed.
     Mode {
-        /// The channel.
+        /// Name of the channel.
         channel: String,
     },
-    /// An invitation.
+    /// `INVITE`: somebody was invited to a channel.
     Invite {
-        /// The invited nick.
+        /// Nick of the person who was invited.
         nick: String,
-        /// The channel.
+        /// Name of the channel.
         channel: String,
     },
-    /// The start of a batch.
+    /// `BATCH +`: the start of a batch of lines.
     BatchStart {
-        /// Its reference.
+        /// Reference by which lines name the batch.
         id: String,
-        /// Its type, in lower case.
+        /// Type of the batch, in lower case.
         kind: String,
-        /// Its first parameter, e.g. a channel.
+        /// First parameter of the batch, e.g. a channel; `None` without one.
         about: Option<String>,
     },
-    /// The end of a batch.
+    /// `BATCH -`: the end of a batch of lines.
     BatchEnd {
-        /// Its reference.
+        /// Reference of the batch.
         id: String,
     },
-    /// `ACK`: a labelled command of ours without another answer was carried out.
+    /// `ACK`: a labelled command by herder was carried out, and has no other answer.
     Acknowledged,
-    /// `FAIL`: a command of ours was refused.
+    /// `FAIL`: a command by herder was refused.
     Failed {
-        /// The name of the command.
+        /// Name of the refused command.
         command: String,
-        /// The code, and its context parameters.
+        /// The code of the failure, and its context parameters.
         about: Vec<String>,
-        /// The reason, as text.
+        /// Reason of the failure, as text.
         reason: String,
     },
-    /// Any other command.
+    /// Any other command, which herder ignores.
     Other,
 }
 
-/// The subcommand of a server's `CAP` line.
+/// The subcommand of a `CAP` line from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cap {
-    /// `LS`: the available capabilities.
+    /// `LS`: the capabilities that the server offers.
     List,
-    /// `ACK`: granted.
+    /// `ACK`: capabilities that are granted.
     Granted,
-    /// `NAK`: denied.
+    /// `NAK`: capabilities that are denied.
     Denied,
-    /// `NEW`: newly offered.
+    /// `NEW`: capabilities that the server offers from now on.
     New,
-    /// `DEL`: withdrawn.
+    /// `DEL`: capabilities that the server withdraws.
     Gone,
 }
 
 impl Received {
-    /// Returns the value of the tag whose key is exactly `key`; of several the last.
+    /// Returns the value of the message tag with exactly this key; of several the last, `None` without one.
     pub(crate) fn tag(&self, key: &str) -> Option<&str> {
         self.tags.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
@@ -225,12 +225,12 @@ fn said(command: Command) -> Said {
     }
 }
 
-/// Returns the account, unless it is empty or `*`.
+/// Returns the account; `None` if it is empty or `*`, which stand for nobody.
 fn named(account: Option<String>) -> Option<String> {
     account.filter(|account| !account.is_empty() && account != "*")
 }
 
-/// Converts commands and numerics that the parser does not know. Numerics among them are ordinary numerics.
+/// Converts a command or numeric reply that the parser does not know.
 fn raw(verb: &str, mut params: Vec<String>) -> Said {
     if verb.len() == 3
         && let Ok(code) = verb.parse()
@@ -276,7 +276,7 @@ fn batch(reference: &str, kind: Option<&BatchSubCommand>, about: Option<String>)
     }
 }
 
-/// One line to the server.
+/// One line to the server, which is built part by part.
 ///
 /// Whatever its parts contain, the result is one line: control characters are removed, a parameter cannot become two,
 /// and the line is at most [`LINE_MAX`] bytes long.
@@ -289,24 +289,24 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Creates a command without parameters.
+    /// Begins a line with a command.
     pub(crate) fn new(verb: &'static str) -> Self {
         Self { verb, middle: Vec::new(), trailing: None, label: None }
     }
 
-    /// Adds a parameter without spaces.
+    /// Adds a parameter, from which spaces are removed.
     pub(crate) fn word(mut self, word: impl Into<String>) -> Self {
         self.middle.push(word.into());
         self
     }
 
-    /// Sets the last parameter: any text.
+    /// Sets the last parameter of the line, which can be any text.
     pub(crate) fn text(mut self, text: impl Into<String>) -> Self {
         self.trailing = Some(text.into());
         self
     }
 
-    /// Adds a label, which the server repeats in its answer (labeled-response).
+    /// Adds a label, which the server repeats in its answer (IRCv3 labeled-response).
     pub(crate) fn label(mut self, label: String) -> Self {
         self.label = Some(label);
         self
@@ -348,7 +348,8 @@ fn push_word(line: &mut String, word: &str) {
     }
 }
 
-/// True for every character except control characters; of those, the formatting codes that IRC clients show are allowed.
+/// Returns true for characters that may be sent: all but control characters, of which only formatting codes are allowed
+/// that IRC clients show.
 ///
 /// `\x01` is not allowed: it would make a line a CTCP request.
 fn may_be_sent(c: char) -> bool {

@@ -46,7 +46,8 @@ pub(super) fn over(agent: &mut Agent, id: AskId, end: AskEnd, at: Timestamp) {
     settle(&mut agent.settled, Settled { ask, end, at, due });
 }
 
-/// Records a permission request that was decided without a person.
+/// Applies a permission request that was decided without a person: records whether, and why, the unfinished work was
+/// last denied permission.
 pub(super) fn decided(agent: &mut Agent, session: SessionId, allowed: bool, by: DecidedBy) {
     if agent.session() == Some(session)
         && let Some(unfinished) = &mut agent.unfinished

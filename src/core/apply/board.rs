@@ -7,7 +7,7 @@ use crate::id::WorkId;
 use crate::time::Timestamp;
 use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
-/// Inserts work into the queue by priority, but never before work that a session has started.
+/// Inserts work into the agent's queue by priority, but never before work that a session has started.
 pub(super) fn enqueue(agent: &mut Agent, work: Work) {
     let begun = usize::from(agent.held().is_some());
     let urgent = work.card().priority;
@@ -18,7 +18,7 @@ pub(super) fn enqueue(agent: &mut Agent, work: Work) {
     }
 }
 
-/// Queues a task that the board has handed over.
+/// Queues a task that the board has handed over to the agent.
 pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) {
     agent.board.taken = agent.board.taken.max(number);
     let mut work = work.clone();
@@ -42,7 +42,7 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
     }
 }
 
-/// Tells the board that a task ended, if it is a part of another task.
+/// Adds a message to the board that a task ended, if it is a part of another task.
 pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd) {
     if let Some(parent) = work.card().parent {
         agent.board.tell(News::PartOver { part: work.id, parent, end });

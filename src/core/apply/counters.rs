@@ -10,7 +10,8 @@ use crate::time::Timestamp;
 use crate::turn::Step;
 use crate::usage::PROVISIONAL;
 
-/// Books the usage of the session so far. A smaller reading than before comes from another meter and is ignored.
+/// Sets the session's meter to `usage`, its total so far, and adds the difference to the sums of the agent and the
+/// paying account. A smaller total than before comes from another meter and is ignored.
 pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
@@ -28,8 +29,8 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     }
 }
 
-/// Books the usage of a model that was asked about the agent (evaluator, splitter) to the agent's account, so that
-/// one cap holds for both.
+/// Adds the usage of a model that was asked about the agent (evaluator, splitter) to the sums of the agent and its
+/// account, so that the same caps cover it.
 pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage != Usage::default() {
@@ -39,7 +40,7 @@ pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     }
 }
 
-/// Adds to the sums of an agent and of the account that pays.
+/// Adds `step` to the usage totals of the agent and of the account that pays.
 fn pay(agent: &mut Agent, account: &AccountName, step: Usage) {
     // A state from before there were sums by account: its account of now has paid.
     if agent.paid_by.is_empty() && !agent.totals.usage.is_none() {
@@ -50,7 +51,7 @@ fn pay(agent: &mut Agent, account: &AccountName, step: Usage) {
     agent.paid_by.entry(account.clone()).or_default().add(step);
 }
 
-/// Updates the counters after a session ended.
+/// Updates the counters of successes, failures and crashes after a session ended.
 pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     if outcome.unknown {
         agent.totals.unknown = agent.totals.unknown.saturating_add(1);
@@ -89,7 +90,8 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     }
 }
 
-/// Number of consecutive sessions without progress that are tolerated; each one after them counts for the breaker.
+/// Number of consecutive sessions that may end at their turn limit without progress; each one after them counts as a
+/// failure for the breaker.
 pub(crate) const STALLS_BELIEVED: u32 = 5;
 
 /// Counts a session that reached its limit of turns. It is a failure only after [`STALLS_BELIEVED`] sessions without
@@ -137,8 +139,8 @@ pub(super) fn count_crash(agent: &mut Agent, at: Timestamp) {
     remember(&mut agent.crash_times, at);
 }
 
-/// Number of consecutive limits with a reset in the past that are tolerated; from the next one on the schedule is
-/// used.
+/// Number of consecutive rate limits whose reported reset is already past that are retried at once; from the next one
+/// on each is a failure, and the backoff schedule applies.
 pub(crate) const PAST_RESETS_BELIEVED: u32 = 2;
 
 fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
@@ -155,7 +157,7 @@ fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     }
 }
 
-/// True if a session that ended with `category` tried its work and failed.
+/// Returns true if a session that ended with `category` counts as a failed attempt at its work.
 pub(super) fn failed(category: Category) -> bool {
     match category {
         Category::Transient

@@ -22,8 +22,8 @@ pub(super) fn stood_in(agent: &mut Agent) {
     agent.watch.found(heard);
 }
 
-/// Returns whether the agent receives a finding now. `untold`: an earlier whisper had not reached it when the
-/// evaluation began.
+/// Returns whether a finding of the evaluator reaches the agent now. `untold`: an earlier whisper had not reached it
+/// when the evaluation began.
 fn heard(agent: &Agent, untold: bool) -> Heard {
     match (agent.is_at_work(), agent.is_untold()) {
         (false, _) => Heard::Nobody,
@@ -33,7 +33,7 @@ fn heard(agent: &Agent, untold: bool) -> Heard {
     }
 }
 
-/// Records a person's words that reached the agent at its work.
+/// Keeps a person's message that reached the agent during its work, for the evaluator to read.
 pub(super) fn said(agent: &mut Agent, text: &str, at: Timestamp) {
     let work = agent.current.as_ref().and_then(subject);
     agent.watch.hear_people(Said { work, at, text: bounded(text, SAID_TEXT_MAX) });

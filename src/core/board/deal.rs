@@ -13,28 +13,30 @@ use crate::spec::Permissions;
 use crate::time::Timestamp;
 use crate::work::{Actor, TaskEnd, Work};
 
-/// Availability of an agent for hand-overs, as far as the agent's own state does not say.
+/// Whether an agent can be handed tasks, by what its own state does not say: whether its account is open, and whether a
+/// supervisor takes its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// It can be handed tasks.
+    /// The agent can be handed tasks.
     Open,
-    /// Its account is closed, so that it could not start. Tasks assigned to it by name are still handed to it, others
-    /// are not.
+    /// The agent's account is closed, so that it could not start. Tasks assigned to it by name are still handed to it,
+    /// others are not.
     Closed,
-    /// No supervisor takes input for it. Tasks assigned to it by name stay on the board, where they can be assigned
-    /// to others.
+    /// No supervisor takes input for the agent. Tasks assigned to it by name stay on the board, where they can be
+    /// assigned to others.
     Deserted,
 }
 
 impl Board {
-    /// Returns the events that follow from an agent's state on disk: hand-overs that it has recorded, and its news.
+    /// Returns the board's events that follow from an agent's state on disk: hand-overs that it has recorded, and
+    /// messages from it.
     #[must_use]
     pub fn look(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
         self.take_in(name, agent, agent.phase == Phase::Removed, now)
     }
 
-    /// Does the same as [`Board::look`] for an agent without a supervisor. Tasks that were offered to it and are not
-    /// recorded come back to the board.
+    /// Does the same as [`Board::look`] for an agent without a supervisor. Tasks that are being handed to the agent and
+    /// that it has not recorded come back to the board.
     #[must_use]
     pub fn take_back(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
         self.take_in(name, agent, true, now)
@@ -86,9 +88,9 @@ impl Board {
         draft.events
     }
 
-    /// Hands tasks to agents, one task per agent at a time. Tasks assigned by name go to that agent; the others, most
-    /// urgent first, to an idle agent that meets their needs: before all one that has not tried the task, then the
-    /// one that has been idle for longest.
+    /// Returns the events that hand tasks to agents, one task per agent at a time. Tasks assigned by name go to that
+    /// agent; the others, most urgent first, to an idle agent that meets their needs: before all one that has not tried
+    /// the task, then the one that has been idle for longest.
     #[must_use]
     pub fn deal(
         &self,
@@ -225,7 +227,7 @@ fn has_tried(name: &AgentName, work: &Work) -> bool {
     work.card().attempts.iter().any(|attempt| attempt.agent == *name)
 }
 
-/// Records one piece of news from an agent.
+/// Records one message from an agent: a task handed back, or the end of a part.
 fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
     let agent = agent.clone();
     match news {

@@ -7,7 +7,7 @@ use crate::work::TaskEnd;
 use crate::{Owed, OwedBody};
 
 impl Board {
-    /// Returns the posts that an event causes.
+    /// Returns the chat posts that an event of the board causes.
     #[must_use]
     pub fn posts(&self, event: &BoardEvent) -> Vec<Owed> {
         match event {
@@ -41,8 +41,8 @@ impl Board {
         }
     }
 
-    /// Returns the posts about a part that failed. Only the first failed part of a task is posted, as it blocks the
-    /// task already.
+    /// Returns the posts about a part of `parent` that failed. Only the first failed part of a task is posted, as it
+    /// blocks the task already.
     fn blocked(&self, parent: WorkId, part: WorkId, end: TaskEnd) -> Vec<Owed> {
         let wrong = self.parts(parent).iter().filter(|part| part.end.is_some_and(|end| end != TaskEnd::Done));
         let first = wrong.count() == 1;

@@ -17,36 +17,36 @@ use crate::work::{Actor, TaskEnd, Work, WorkKind};
 pub enum Wish {
     /// Adds a task for the next idle agent that meets its needs.
     Add {
-        /// The number drawn for it.
+        /// Number for the new task, drawn by the caller.
         id: WorkId,
-        /// The task's text.
+        /// Text of the task.
         text: String,
-        /// Its priority, needs and parts.
+        /// Priority and needs of the task, if they are not the default.
         card: Option<Box<Card>>,
-        /// True if any agent, idle or not, meets its needs; the reply says so.
+        /// True if any agent, idle or not, meets the task's needs; the reply says so.
         fits: bool,
     },
-    /// Assigns a task of the board to an agent; `None`: to the next idle one that meets its needs.
+    /// Assigns a task of the board to an agent; `None`: to the next idle agent that meets the task's needs.
     Assign {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The agent.
+        /// The agent that gets it.
         to: Option<AgentName>,
     },
     /// Replaces the text of a task that is not handed over yet.
     Reword {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The new text.
+        /// New text of the task.
         text: String,
     },
     /// Cancels a task of the board and its parts.
     Cancel(WorkId),
     /// Splits a task of the board.
     Split {
-        /// The task.
+        /// Number of the task.
         task: WorkId,
-        /// The parts.
+        /// The parts to split it into.
         cuts: Vec<Cut>,
     },
 }

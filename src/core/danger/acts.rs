@@ -1,4 +1,5 @@
-//! Programs, grouped by what they do with their arguments.
+//! Checks calls of programs, each by what it does with its arguments: `sudo`, `rm`, git, `find`, shells, interpreters
+//! and others.
 
 use super::expand::says;
 use super::names::ARGUMENTS;
@@ -42,7 +43,7 @@ fn removes_folders(arguments: &[Word]) -> bool {
 }
 
 impl Reader {
-    /// Reads a simple command with its surroundings.
+    /// Checks a simple command: what it writes, files and functions of the text that it runs, then the program itself.
     pub(super) fn simple(&mut self, words: &[Word], around: &Around) -> Asked {
         let Some((first, arguments)) = words.split_first() else { return Ok(()) };
         self.step(1 + cost(words) / 8)?;
@@ -98,7 +99,8 @@ impl Reader {
         self.program(words, around)
     }
 
-    /// Reads a file that the text wrote before and now runs.
+    /// Checks the content of a file that the text wrote before and now runs; `None`: output that is only known at run
+    /// time.
     fn file(&mut self, text: Option<String>) -> Asked {
         match text {
             Some(text) => self.nested(&text, &Around::default(), false),
@@ -106,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Reads a program with its arguments.
+    /// Checks a call of a program, by its name: `sudo`, `rm`, a wrapper such as `env`, or any other.
     pub(super) fn program(&mut self, words: &[Word], around: &Around) -> Asked {
         let Some((first, arguments)) = words.split_first() else { return Ok(()) };
         let name = basename(&first.text);
@@ -222,7 +224,7 @@ impl Reader {
         around.given.is_none() && (around.piped || self.stdin)
     }
 
-    /// Reads a program whose name is only known when it runs.
+    /// Checks a call of a program whose name is only known when it runs; it is always asked about.
     fn unknown(&mut self, program: &Word, arguments: &[Word], around: &Around) -> Asked {
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -344,7 +346,7 @@ impl Reader {
         found.map_or(Ok(()), Err)
     }
 
-    /// Reads the commands that `find` runs, and its own deletions.
+    /// Checks the commands that `find` runs, and its own deletions.
     fn find(&mut self, arguments: &[Word]) -> Asked {
         const EXECUTES: [&str; 8] =
             ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
@@ -383,7 +385,7 @@ impl Reader {
         found
     }
 
-    /// Reads the words from `from` on that are scripts themselves: the one after `-c`, and each that contains blanks.
+    /// Checks those words from index `from` on that are scripts: the one after `-c`, and each that contains blanks.
     pub(super) fn given(&mut self, words: &[Word], from: usize, around: &Around) -> Asked {
         let mut after_c = false;
         for (word, named) in only_named(words, from) {
@@ -453,7 +455,7 @@ impl Reader {
         }
     }
 
-    /// Reads a git alias: a git command or a shell command.
+    /// Checks the definition of a git alias: a git command, or with `!` a shell command.
     fn git_alias(&mut self, command: &str) -> Asked {
         match command.strip_prefix('!') {
             Some(shell) => self.nested(shell, &Around::default(), true),
@@ -462,7 +464,7 @@ impl Reader {
         }
     }
 
-    /// Reads programs that are no wrappers, but run some of their arguments.
+    /// Checks programs that are no wrappers, but run some of their arguments, such as editors.
     fn other(&mut self, name: &str, arguments: &[Word], around: &Around) -> Asked {
         if matches!(name, "make" | "gmake") {
             let reads = arguments

@@ -4,8 +4,8 @@ use serde_json::{Deserializer, Map, Value};
 
 use super::acts::quoted;
 
-/// Splits a text into the rest without JSON and each argument in the JSON. A list of words also yields the command
-/// that they form together.
+/// Splits the displayed text of a tool call into the text that is no JSON and each string in the JSON. A list of words
+/// also yields the command that they form together.
 pub(super) fn apart(text: &str) -> (String, Vec<String>) {
     let (mut rest, mut arguments) = (String::new(), Vec::new());
     let mut left = text;
@@ -54,7 +54,7 @@ fn gather(value: Value, arguments: &mut Vec<String>) {
     }
 }
 
-/// Returns the command of a call whose program and arguments are separate fields.
+/// Returns the command of a tool call whose program and arguments are separate JSON fields.
 fn call(fields: &Map<String, Value>) -> Option<String> {
     let field = |names: &[&str]| {
         fields

@@ -5,20 +5,20 @@ use std::rc::Rc;
 
 use super::words::DOCUMENT;
 
-/// Texts of here-documents, each with whether the shell leaves it unexpanded.
+/// Texts of the removed here-documents; the flag is true if the shell leaves the text unexpanded.
 pub(super) type Documents = Rc<[(String, bool)]>;
 
-/// A script without its here-documents.
+/// A script whose here-documents were taken out.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) text: String,
-    /// Texts of here-documents, each with whether the shell leaves it unexpanded.
+    /// Texts of the removed here-documents; the flag is true if the shell leaves the text unexpanded.
     pub(super) documents: Vec<(String, bool)>,
     /// Number of here-documents and here-strings that were removed.
     pub(super) taken: usize,
 }
 
-/// A construct that is open at the current position.
+/// A syntactic construct that is open at the current position, such as a quotation or `${`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Code,
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// Copies `length` bytes to the output.
+    /// Copies `length` bytes of the input to the output.
     fn copy(&mut self, length: usize) {
         let taken = self.take(length);
         self.script.text.push_str(taken);
@@ -190,7 +190,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Removes the bodies that start here.
+    /// Takes out the bodies of the pending here-documents, which start at the current position.
     fn bodies(&mut self) {
         let Some((_, pending)) = self.open.last_mut() else { return };
         for Pending { at, delimiter, indented } in std::mem::take(pending) {

@@ -1,4 +1,4 @@
-//! Word expansion as in a shell, with one of the values of each variable.
+//! Expands words as a shell does, with one of the possible values of each variable.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Asked, Reader, UNREADABLE};
 /// Maximum number of combinations of variables' values that are examined for one command.
 const WAYS_MAX: usize = 96;
 
-/// A script that is being read.
+/// The text of the script that is being checked, and its here-documents.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The characters of a word that is being expanded.
+/// The characters of a word that is being expanded, each with its origin.
 #[derive(Default)]
 struct Letters {
     letters: Vec<Letter>,
@@ -42,7 +42,7 @@ impl Letters {
         self.letters.extend(text.chars().map(|c| Letter { c, kind }));
     }
 
-    /// Appends unquoted text. Characters without a backslash before them get `kind`.
+    /// Appends unquoted text. Characters without a backslash before them get `kind`, others count as quoted.
     fn plain(&mut self, text: &str, kind: Kind) {
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -56,7 +56,7 @@ impl Letters {
         }
     }
 
-    /// Appends text in double quotes.
+    /// Appends text from within double quotes.
     fn double(&mut self, text: &str) {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
@@ -74,7 +74,8 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 impl Reader {
-    /// Returns each combination of values that the variables in these parts of a command can have.
+    /// Returns each combination of values that the variables in these parts of a command can have, as an index into
+    /// each variable's values.
     pub(super) fn ways(&mut self, source: Source<'_>, nodes: &[Node<'_>]) -> Vec<BTreeMap<String, usize>> {
         let mut counts = BTreeMap::new();
         for node in nodes {
@@ -135,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// Expands these parts of a command to words.
+    /// Expands these syntax nodes of a command to words, as a shell would.
     pub(super) fn words(
         &mut self,
         source: Source<'_>,
@@ -153,7 +154,7 @@ impl Reader {
         Ok(words)
     }
 
-    /// Expands one word that is not split.
+    /// Expands a syntax node to one text that the shell does not split into words, such as a file name.
     pub(super) fn text_of(&mut self, source: Source<'_>, node: Node<'_>) -> Result<String, &'static str> {
         let mut letters = Letters::default();
         self.letters(source, node, true, &mut letters)?;
@@ -162,7 +163,7 @@ impl Reader {
         Ok(letters.letters.iter().map(|letter| if glob(letter) { PLACE } else { letter.c }).collect())
     }
 
-    /// Expands a here-document whose text the shell expands.
+    /// Expands the variables and substitutions in the body of a here-document.
     pub(super) fn document(&mut self, body: &str) -> Result<String, &'static str> {
         self.step(1 + body.len() / 4)?;
         let mut text = format!("cat <<\u{fdd5}\n{body}\n\u{fdd5}\n");
@@ -308,7 +309,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the output of a substitution's commands; `None` if it is only known when they run.
+    /// Returns the text that a command substitution prints; `None` if it is only known at run time.
     fn printed(&mut self, source: Source<'_>, node: Node<'_>) -> Result<Option<String>, &'static str> {
         self.step(1)?;
         let mut printed = String::new();
@@ -356,7 +357,7 @@ impl Reader {
     }
 }
 
-/// Returns the output of a command, if it can be known.
+/// Returns the text that a command such as `echo` or `pwd` prints; `None` if it is only known at run time.
 pub(super) fn says(words: &[Word]) -> Option<String> {
     let (program, rest) = words.split_first()?;
     let name = basename(&program.text);
@@ -377,7 +378,7 @@ pub(super) fn says(words: &[Word]) -> Option<String> {
     }
 }
 
-/// Splits `${…}` into the name, the index and the rest; `None` if it does not begin with a name.
+/// Splits `${…}` into the variable's name, its array index and the rest; `None` if it does not begin with a name.
 fn parsed(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let inner = text.strip_prefix("${")?.strip_suffix('}')?;
     let length = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();

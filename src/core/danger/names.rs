@@ -10,16 +10,16 @@ const VALUES_MAX: usize = 12;
 /// Maximum length of a value, in bytes.
 const VALUE_MAX: usize = 16 * 1024;
 
-/// Variables that name a program unless the text sets them.
+/// Variables that hold the name of a program unless the text sets them, with that name.
 const KNOWN: [(&str, &str); 4] = [("SHELL", "sh"), ("BASH", "bash"), ("PYTHON", "python"), ("0", "bash")];
 
-/// Name under which the arguments of a function or script are stored.
+/// Variable name under which the arguments of a function or script are stored.
 pub(super) const ARGUMENTS: &str = "@";
 
-/// The elements of an array; a plain variable has one.
+/// The value of a variable: the elements of an array, or one element for a plain variable.
 pub(super) type Value = Vec<String>;
 
-/// The variables of one text.
+/// The variables of one script, each with all its possible values.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     values: BTreeMap<String, Vec<Value>>,
@@ -33,7 +33,7 @@ impl Names {
         Self { values: known.into(), ..Self::default() }
     }
 
-    /// Adds a possible value of a variable.
+    /// Adds a possible value of a variable; with too many of them it counts as only known at run time.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
         let values = self.values.entry(name.to_owned()).or_default();
         let long = value.iter().map(String::len).sum::<usize>() > VALUE_MAX || value.len() > VALUE_MAX / 16;
@@ -75,19 +75,19 @@ impl Names {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the number of values that are distinguished.
+    /// Returns the number of values of a variable that are tried separately; 1 if there are too many.
     pub(super) fn count(&self, name: &str) -> usize {
         let values = self.values(name);
         if values.len() >= VALUES_MAX { 1 } else { values.len() }
     }
 
     /// Selects each variable's current value by index and returns the old selection. An index past the values selects
-    /// the default.
+    /// the default in `${name:-default}`.
     pub(super) fn choose(&mut self, choice: BTreeMap<String, usize>) -> BTreeMap<String, usize> {
         std::mem::replace(&mut self.choice, choice)
     }
 
-    /// Returns true if the variable's current value is its default.
+    /// Returns true if the selection is the default in `${name:-default}`, and not a value of the variable.
     pub(super) fn is_spare(&self, name: &str) -> bool {
         let positional = name.bytes().all(|c| c.is_ascii_digit()) && name != "0";
         let key = if positional { ARGUMENTS } else { name };
@@ -141,7 +141,7 @@ impl Names {
         }
     }
 
-    /// Returns the mark for a part or a modified form of a variable.
+    /// Returns the run-time mark that stands for a part or a modified form of a variable, such as `${name%.txt}`.
     pub(super) fn changed(&self, name: &str, index: Option<&str>) -> char {
         match self.text(name, index, false) {
             None => PLACE,

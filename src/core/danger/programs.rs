@@ -1,4 +1,5 @@
-//! Programs, grouped by what they do with their arguments and their standard input.
+//! Tables of programs by what they do with their arguments and their standard input: wrappers, shells, interpreters,
+//! search programs.
 
 use super::targets;
 use super::words::Word;
@@ -27,24 +28,24 @@ const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"
 /// Programs that print a text or the location of a program.
 const SAYS: &[&str] = &["echo", "printf", "which"];
 
-/// Words that end a command given as words, to `find` or to a shell that reads it later.
+/// Words that end a command within the arguments of `find` or of a wrapper.
 pub(super) const ENDS: &[&str] = &[";", "+", "&&", "||", "|"];
 
-/// Other programs whose arguments are examined.
+/// Programs besides wrappers, shells and interpreters whose arguments are examined.
 const LOOKED_INTO: &str = "rm grm git jj find gfind fd fdfind eval source . alias";
 
-/// Programs whose output is meant to set up a shell.
+/// Programs whose output is meant to set up a shell, and counts as empty.
 pub(super) const PRINTS_NOTHING: &str = "ssh-agent brew direnv pyenv rbenv nodenv fnm conda opam dircolors minikube luarocks mise starship \
     zoxide resize keychain cd set export";
 
-/// Programs that print a path or a name.
+/// Programs that print a path, a name or a number, which counts as no command.
 pub(super) const PRINTS_PLACES: &str =
     "pwd dirname basename mktemp realpath readlink nproc uname whoami hostname id date tty arch seq wc";
 
-/// Placeholders for an argument.
+/// Placeholders that wrappers such as `xargs` replace with an argument.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
-/// Returns true if a list of programs contains this one.
+/// Returns true if the program `name` is in a blank-separated list.
 pub(super) fn names(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
@@ -53,7 +54,7 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     names(WRAPPERS, name)
 }
 
-/// Returns true if a wrapper may read a script from a single word.
+/// Returns true if a wrapper may take a single word for a whole script, as `ssh` does.
 pub(super) fn is_script_reader(name: &str) -> bool {
     is_wrapper(name) && !names(WORD_BY_WORD, name)
 }
@@ -66,7 +67,7 @@ pub(super) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.split(' ').any(|known| is_version_of(name, known))
 }
 
-/// Returns true if a program's arguments are examined.
+/// Returns true if the arguments of a program are examined.
 pub(super) fn is_read(name: &str) -> bool {
     names(LOOKED_INTO, name) || is_wrapper(name) || is_shell(name) || is_interpreter(name)
 }
@@ -101,8 +102,8 @@ fn is_one_of(programs: &[&str], word: &Word) -> bool {
     program && programs.contains(&basename(&word.text).as_str())
 }
 
-/// Returns the words of a command without those that it only searches for. Arguments of git are mostly messages or
-/// search texts.
+/// Returns the words of a command without those that it only searches for; none at all for `git` and search programs,
+/// whose arguments are mostly messages or search texts.
 pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     let Some(first) = words.first() else { return Vec::new() };
     let program = words.iter().zip(targets::taken(words)).find(|(word, taken)| {
@@ -125,8 +126,8 @@ pub(super) fn is_word_by_word(name: &str) -> bool {
     names(WORD_BY_WORD, name)
 }
 
-/// Returns true if the file that an operand names holds another command's output; `piped` tells whether standard
-/// input does.
+/// Returns true if the file named by an operand, or standard input without one, holds another command's output.
+/// `piped`: standard input does.
 pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     match operand.map_or("-", |word| word.text.as_str()) {
         "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => piped,
@@ -134,7 +135,7 @@ pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     }
 }
 
-/// Returns the file that a program downloads to.
+/// Returns the file that `curl` or `wget` downloads to; `None` for other programs.
 pub(super) fn own_program(name: &str, arguments: &[Word]) -> Option<String> {
     let after = |option: &str| {
         let at = arguments.iter().position(|word| word.text == option)?;
@@ -156,7 +157,7 @@ pub(super) fn own_program(name: &str, arguments: &[Word]) -> Option<String> {
     }
 }
 
-/// Returns the command in an argument that makes an editor or a similar program run it.
+/// Returns the command that an argument makes an editor, a debugger, `sed`, `tar` or `rsync` run, if it does.
 pub(super) fn editor_commands<'a>(name: &str, argument: &'a str) -> Option<&'a str> {
     let after =
         |marks: &[&str]| marks.iter().find_map(|mark| argument.split_once(mark).map(|(_, command)| command));

@@ -1,13 +1,13 @@
-//! Wrappers whose first operand is the place to run in: a container or a host. The place's name and the wrapper's own
-//! options are no part of the command.
+//! Wrappers, such as `docker exec` and `ssh`, whose first operand is the container or host to run in. Its name and the
+//! wrapper's own options are no part of the command.
 
 use super::programs::{ENDS, basename, names};
 use super::words::Word;
 
-/// Wrappers with the same syntax.
+/// Wrappers with the same command-line syntax, such as `docker` and `kubectl`.
 struct Kind {
     programs: &'static str,
-    /// Subcommands after which the place follows; empty if it follows the program's name.
+    /// Subcommands after which the container follows; empty if the host follows the program's name.
     verbs: &'static str,
     /// Short options without a value.
     flags: &'static str,
@@ -27,19 +27,20 @@ const KINDS: &[Kind] = &[
 const FLAGS: &str = "build detach init interactive no-deps no-tty privileged quiet quiet-pull \
     read-only remove-orphans rm service-ports stdin tty use-aliases";
 
-/// The role of the next word of a command.
+/// The role of the next word of a command line, found from left to right.
 enum Next {
-    /// A word of the command that runs.
+    /// The next word belongs to the command that runs, not to a wrapper such as `docker exec`.
     Command,
-    /// A word before the subcommand.
+    /// A word before the subcommand (`exec`, `run`).
     Verb(&'static Kind),
-    /// The place, or an option before it.
+    /// The container or host, or an option before it.
     Place(&'static Kind),
     /// The value of an option.
     Value(&'static Kind),
 }
 
-/// Marks each word that belongs to such a wrapper and not to the command that runs there.
+/// Returns for each word whether it belongs to such a wrapper (options, container or host), and not to the command that
+/// runs there.
 pub(super) fn taken(words: &[Word]) -> Vec<bool> {
     let mut next = Next::Command;
     let taken = words.iter().map(|word| {
@@ -71,7 +72,7 @@ fn next_after(next: &Next, word: &str) -> Next {
     }
 }
 
-/// Returns true if the next word is the option's value.
+/// Returns true if an option takes the next word as its value.
 fn has_value(option: &str, flags: &str) -> bool {
     match option.strip_prefix('-') {
         Some(long) => !long.contains('=') && !names(FLAGS, long),

@@ -1,4 +1,4 @@
-//! Text in languages other than a shell's.
+//! Searches text in other languages than a shell's, such as SQL and Python, for dangerous commands.
 
 use super::{DROP, PUSH, REMOVE, SUDO, TRUNCATE};
 
@@ -92,7 +92,7 @@ pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
     None
 }
 
-/// Returns the rest after the next argument, in a command or in a list of its words.
+/// Returns the text after the next argument, in a command or in a list of quoted words.
 fn after_argument(text: &str) -> &str {
     let is_between = |c: char| c.is_whitespace() || "'\"`,".contains(c);
     let argument = text.trim_start_matches(is_between);

@@ -1,4 +1,4 @@
-//! The statements of a script, in the order in which a shell runs them.
+//! Checks the statements of a script, in the order in which a shell runs them.
 
 use tree_sitter::Node;
 
@@ -9,23 +9,24 @@ use super::texts::sql;
 use super::words::{ARGUMENT, DOCUMENT, HOLE, PLACE, Word};
 use super::{Asked, Function, PIPE, Reader, UNREADABLE};
 
-/// Maximum depth of syntax nodes.
+/// Maximum depth of syntax nodes in a script; a deeper one is asked about.
 const NESTING_MAX: usize = 150;
 
-/// The surroundings of a command.
+/// The pipes and redirections around a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Around {
-    /// True if its standard input is another command's output.
+    /// True if the command's standard input is another command's output.
     pub(super) piped: bool,
-    /// The text given as standard input instead.
+    /// Text that the command reads from standard input through a here-document or a file; `None` if there is none or it
+    /// is unknown.
     pub(super) given: Option<String>,
-    /// The file that its output goes to, and nowhere else.
+    /// The file that the command's output goes to, and nowhere else.
     pub(super) written: Option<String>,
-    /// True if another command reads its output.
+    /// True if another command reads the command's output.
     pub(super) feeds: bool,
 }
 
-/// The parts of a command.
+/// The syntax nodes of a simple command, by their role.
 #[derive(Default)]
 struct Parts<'t> {
     words: Vec<Node<'t>>,
@@ -182,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// Reads the commands of substitutions anywhere below a node.
+    /// Checks the commands in substitutions anywhere below a syntax node.
     pub(super) fn substitutions(&mut self, source: Source<'_>, node: Node<'_>, piped: bool) -> Asked {
         let mut cursor = node.walk();
         let mut depth = 0_usize;
@@ -250,7 +251,7 @@ impl Reader {
         }
     }
 
-    /// Returns the surroundings that redirections make.
+    /// Returns the pipes and redirections of a command, given its redirection nodes and those around it.
     fn redirects(
         &mut self,
         source: Source<'_>,
@@ -291,7 +292,7 @@ impl Reader {
         Ok(inner)
     }
 
-    /// Returns the text of the here-documents and here-strings among redirections.
+    /// Returns the text of the last here-document or here-string among redirections; `None` if there is none.
     pub(super) fn given_by(
         &mut self,
         source: Source<'_>,
@@ -409,7 +410,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Records the assignments of `export`, `local` and similar builtins.
+    /// Records the variables that `export`, `local` and similar builtins set.
     fn declared(&mut self, source: Source<'_>, node: Node<'_>, around: &Around) -> Asked {
         self.substitutions(source, node, around.piped)?;
         let refers = source.of(node).contains(" -n");
@@ -436,7 +437,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Records words of the form `name=value`.
+    /// Records the variables that words of the form `name=value` set.
     pub(super) fn declares(&mut self, words: &[Word]) {
         for word in words {
             if let Some(assigned) = assignment(&word.text) {
@@ -475,7 +476,7 @@ impl Reader {
         self.statement(source, body, around)
     }
 
-    /// Reads the functions that were not called.
+    /// Checks the bodies of functions that the script defines and never calls.
     pub(super) fn uncalled(&mut self) -> Asked {
         let names: Vec<String> = self.functions.keys().cloned().collect();
         for name in names {
@@ -486,7 +487,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a function's body with these arguments.
+    /// Checks the body of a function that is called with these arguments.
     pub(super) fn call(&mut self, name: &str, arguments: Vec<String>, around: &Around) -> Asked {
         let Some(function) = self.functions.get_mut(name) else { return Ok(()) };
         function.called = true;

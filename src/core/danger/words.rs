@@ -1,37 +1,37 @@
 //! Words of a command, and marks for parts of them that are only known at run time. The marks are noncharacters of
 //! Unicode, which no text contains.
 
-/// A part that comes from another command, a file or a person.
+/// Mark for a part of a word that comes from another command, a file or a person, and so may be anything.
 pub(super) const HOLE: char = '\u{fdd0}';
 
-/// A part that comes from the environment: a folder, a file name, a number.
+/// Mark for a part of a word that comes from the environment: a folder, a file name, a number.
 pub(super) const PLACE: char = '\u{fdd1}';
 
-/// An argument of a function that is not called.
+/// Mark for an argument of a function that is never called.
 pub(super) const ARGUMENT: char = '\u{fdd2}';
 
-/// The boundary between two words of a value.
+/// Mark for the boundary between two words in a variable's value.
 pub(super) const BOUNDARY: char = '\u{fdd3}';
 
-/// The mark left by a here-document or here-string.
+/// Mark that a here-document or here-string leaves in the script.
 pub(super) const DOCUMENT: char = '\u{fdd4}';
 
-/// A file that holds another command's output, as a shell names it.
+/// Path that a shell gives to a file that holds another command's output.
 pub(super) const PRINTED_FILE: &str = "/dev/fd/63";
 
-/// Returns true if a text contains one of the marks itself.
+/// Returns true if a text from outside contains one of these marks.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains([HOLE, PLACE, ARGUMENT, BOUNDARY, DOCUMENT])
 }
 
-/// One word of a command.
+/// A word of a command after expansion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    /// The word without its quotes.
+    /// Text of the word without its quotes.
     pub(super) text: String,
-    /// True if a part of it was quoted.
+    /// True if a part of the word was quoted.
     pub(super) quoted: bool,
-    /// True if it is a file pattern.
+    /// True if the word is a file pattern.
     pub(super) glob: bool,
 }
 
@@ -46,20 +46,20 @@ impl Word {
     }
 }
 
-/// One character of a word before it is split.
+/// A character of a word before the word is split.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Letter {
     pub(super) c: char,
     pub(super) kind: Kind,
 }
 
-/// The origin of a character.
+/// The origin of a character, which decides whether the shell splits or matches there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Unquoted text.
+    /// The character is unquoted text of the command.
     Plain,
     Quoted,
-    /// A value, which the shell splits.
+    /// The value of a variable or substitution, which the shell splits into words.
     Value,
 }
 
@@ -104,7 +104,7 @@ fn fields(letters: &[Letter], quoted: bool, separators: &str, done: &mut Vec<Wor
     }
 }
 
-/// Expands the first list in braces; `None` if there is none.
+/// Returns the words that the first list in braces (`{a,b}`) expands to; `None` if there is none.
 fn braces(letters: &[Letter]) -> Option<Vec<Vec<Letter>>> {
     let plain = |letter: &Letter, c| letter.kind == Kind::Plain && letter.c == c;
     let mut begins: Vec<(usize, Vec<usize>)> = Vec::new();

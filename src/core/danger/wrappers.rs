@@ -1,4 +1,5 @@
-//! Programs that run a command: word by word, as a script, or from their input.
+//! Checks calls of wrappers, such as `env` and `ssh`: programs that run a command, given word by word, as a script, or
+//! on their input.
 
 use super::acts::quoted;
 use super::programs::{
@@ -73,7 +74,7 @@ impl Reader {
         self.wrapped("parallel", &words, &Around { piped: around.piped, ..Around::default() })
     }
 
-    /// Reads a wrapper and its arguments.
+    /// Checks a call of a wrapper (`env`, `timeout`, `ssh`, …): the command and the scripts among its arguments.
     pub(super) fn wrapped(&mut self, name: &str, words: &[Word], around: &Around) -> Asked {
         self.deeper(|reader| {
             if name == "env" {
@@ -95,7 +96,7 @@ impl Reader {
         })
     }
 
-    /// Reads the script in `env -S 'git push'`.
+    /// Checks the script in `env -S 'git push'`.
     fn split_string(&mut self, words: &[Word], around: &Around) -> Asked {
         for (at, word) in words.iter().enumerate().skip(1) {
             let text = word.text.as_str();
@@ -119,7 +120,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the command of a wrapper at each of its words but the first, since it may begin at any of them.
+    /// Checks the command of a wrapper at each of its words but the first, since the command may begin at any of them.
     pub(super) fn suffixes(&mut self, words: &[Word], candidate: Option<usize>, around: &Around) -> Asked {
         for (at, (word, named)) in only_named(words, 1).enumerate() {
             // A wrapper within a wrapper examines the words after it itself, as does every later one.
@@ -133,7 +134,7 @@ impl Reader {
     }
 }
 
-/// Returns the index of the program that a word-by-word wrapper runs.
+/// Returns the index of the program that a word-by-word wrapper runs; `None` if it is not known.
 fn candidate(name: &str, words: &[Word]) -> Option<usize> {
     if !is_word_by_word(name) && name != "parallel" {
         return None;

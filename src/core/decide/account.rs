@@ -1,5 +1,4 @@
-//! The account's gate: billing, auth and budget failures pause every agent of the account until a person opens it
-//! again.
+//! Closed accounts: billing, auth and budget failures pause every agent of the account until a person opens it again.
 
 use super::Draft;
 use super::session::give_up_stopped_work;
@@ -9,7 +8,7 @@ use crate::id::AccountName;
 use crate::outcome::Category;
 use crate::work::Actor;
 
-/// Pauses the agent because another agent of its account failed.
+/// Pauses the agent, or stops its session, because another agent's failure closed their account.
 pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
     if draft.agent().spec.is_none() {
         return;
@@ -50,8 +49,8 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
     }
 }
 
-/// Stops a session that started on an account that the agent has left, when that account closes. Its work continues
-/// at once on the agent's present account.
+/// Stops the running session if it started on an account that the agent has left since and that closes now. Its work
+/// continues at once on the agent's present account.
 pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
     let began_there = draft.agent().session_account() == *account;
     match draft.agent().phase {
@@ -73,7 +72,7 @@ pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
     }
 }
 
-/// Resumes the agent if it was paused because of the account, after a person opened it.
+/// Resumes the agent if it was paused because of its account, after a person opened the account.
 pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
     let waits_for_account = match &draft.agent().phase {
         Phase::Paused { reason: PauseReason::Account(_) }

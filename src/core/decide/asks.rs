@@ -15,19 +15,19 @@ use crate::spec::Autonomy;
 use crate::unseen::hides;
 use crate::work::Actor;
 
-/// A permission request of a runtime.
+/// A permission request as a runtime's driver reports it.
 pub(super) struct Wish<'a> {
-    /// The driver's key of the question.
+    /// The driver's key of the request.
     pub(super) key: AskKey,
     pub(super) tool: &'a str,
     pub(super) command: &'a str,
-    /// The command with its secrets redacted; `None` if it holds none.
+    /// The command with its secrets redacted; `None` if it contains no secret.
     pub(super) redacted: Option<&'a str>,
     pub(super) shell: bool,
     pub(super) vague: bool,
 }
 
-/// Handles a permission request of the runtime.
+/// Handles a runtime's permission request: asks a person, unless a rule or the agent's autonomy decides it.
 pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<'_>) {
     // A session that is being stopped gets no answer, and one without work has nothing to ask for.
     let Some(work) = asking(draft) else { return };
@@ -62,7 +62,7 @@ pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<
     ask(draft, about, work, asker, None);
 }
 
-/// Handles a runtime's question for a person. Autonomy never answers it.
+/// Handles a question or plan that a runtime puts to a person. The agent's autonomy never answers it.
 pub(super) fn inquired(
     draft: &mut Draft<'_>,
     (session, key): (SessionId, AskKey),
@@ -82,7 +82,7 @@ pub(super) fn inquired(
     }
 }
 
-/// Returns as much of a command as can be shown to a person.
+/// Returns as much of a command as can be shown to a person: at most [`LINES_MAX`] lines and [`ABOUT_MAX`] bytes.
 fn shown(command: &str) -> &str {
     let lines = command.match_indices('\n').nth(LINES_MAX - 1).map_or(command.len(), |(end, _)| end);
     let mut end = lines.min(ABOUT_MAX);
@@ -92,14 +92,14 @@ fn shown(command: &str) -> &str {
     command.get(..end).unwrap_or(command)
 }
 
-/// Returns the work that questions belong to now.
+/// Returns the current work, to which a new question belongs; `None` if no session starts or runs.
 fn asking(draft: &Draft<'_>) -> Option<WorkId> {
     let works = matches!(draft.agent().phase, Phase::Starting { .. } | Phase::Running { .. });
     draft.agent().current.as_ref().filter(|_| works).map(|work| work.id)
 }
 
-/// Reuses the same question of an earlier session for the same work: one that is still open, or was answered while no
-/// session waited.
+/// Reuses an equal question of an earlier session for the same work, still open or answered while no session waited,
+/// and returns its number.
 fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Option<AskId> {
     let agent = draft.agent();
     let same = |ask: &Ask| ask.work == work && ask.about.is_same(about);
@@ -111,13 +111,14 @@ fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Op
     Some(id)
 }
 
-/// Returns true if an open question can be taken over by this asker. Two equal requests of one session stay two: each
-/// is answered.
+/// Returns true if an open question can be taken over by this asker, because no session waits for it. Two equal
+/// requests of one session stay two: each is answered.
 fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
     ask.asker.is_none_or(|before| before.key.is_none() && asker.key.is_none())
 }
 
-/// Decides a request without a person: by a rule, by the agent's autonomy, or because too many are open.
+/// Decides a permission request without a person: by a rule, by the agent's autonomy, or because too many are open.
+/// `None`: a person is asked.
 fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
     let About::Permission { tool, command, cut, vague, danger, .. } = about else { return None };
     let agent = draft.agent();
@@ -170,7 +171,7 @@ pub(super) fn remind(draft: &mut Draft<'_>) {
     }
 }
 
-/// Handles a question that the agent asks with its own tool.
+/// Handles a question that the agent asks with herder's own tool.
 pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inquiry) -> Result<(), Refusal> {
     let agent = draft.name()?;
     let work = asking(draft).filter(|_| draft.agent().session() == Some(session));
@@ -190,7 +191,8 @@ pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inqu
     Ok(())
 }
 
-/// Drops a question that the runtime withdraws. A session that is being stopped may ask the same again later.
+/// Drops the question for whose answer the runtime does not wait any more. While a session is being stopped it stays
+/// open, as the next one may ask the same.
 pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) {
     if asking(draft).is_none() {
         return;
@@ -201,7 +203,7 @@ pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) 
     }
 }
 
-/// Records a person's answer.
+/// Records a person's answer to a request, with the rule that it makes, or refuses it.
 pub(super) fn answer(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -241,7 +243,7 @@ pub(super) fn answer(
     Ok(answered(agent, id, &answer, by))
 }
 
-/// Returns the rule that an answer creates.
+/// Returns the always-allow rule that an answer creates; `None` if it creates none.
 fn rule(
     draft: &Draft<'_>,
     agent: &AgentName,
@@ -280,7 +282,8 @@ pub(crate) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer, by: &Ac
     }
 }
 
-/// Returns the only open question, which a message can answer.
+/// Returns the number of the agent's only open question, which a message then answers; `None` if there is none or more
+/// than one.
 pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
     let now = draft.context.now;
     let mut questions = draft.agent().asks.iter().filter(|ask| ask.about.is_question() && ask.until > now);
@@ -288,7 +291,7 @@ pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
     questions.next().is_none().then_some(only.id)
 }
 
-/// Returns the words of an answer without a leading `answer`, which was meant as the command.
+/// Returns the words of a message that answers a question, without a leading `answer`, which was meant as the command.
 pub(super) fn said(text: &str) -> &str {
     let text = text.trim();
     match text.split_once(char::is_whitespace) {
@@ -309,7 +312,7 @@ pub(super) fn remove_rule(
     Ok(Notice::RuleRemoved { agent, rule: id, command: super::excerpt(&command) })
 }
 
-/// Ends questions whose time is over.
+/// Ends requests to people whose deadline has passed.
 pub(super) fn expire(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let late: Vec<AskId> =
@@ -319,7 +322,7 @@ pub(super) fn expire(draft: &mut Draft<'_>) {
     }
 }
 
-/// Drops questions whose work has ended.
+/// Drops requests to people whose work the agent does not have any more.
 pub(super) fn drop_idle(draft: &mut Draft<'_>) {
     let agent = draft.agent();
     if agent.asks.is_empty() {

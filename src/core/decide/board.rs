@@ -15,7 +15,7 @@ use crate::usage;
 use crate::watch::Answer;
 use crate::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
-/// Takes a task that the board hands over. A known number was taken before.
+/// Takes a task that the board hands over, unless the agent is leaving or has taken this number before.
 pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {
     if draft.agent().leaves() || draft.agent().spec.is_none() || number <= draft.agent().board.taken {
         return;
@@ -27,14 +27,14 @@ pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {
     draft.begin();
 }
 
-/// Drops news that the board has recorded.
+/// Drops the agent's messages up to the number `up_to`, which the board has recorded.
 pub(super) fn heard(draft: &mut Draft<'_>, up_to: u64) {
     if draft.agent().board.news.front().is_some_and(|news| news.number <= up_to) {
         draft.record(Event::BoardHeard { up_to });
     }
 }
 
-/// Takes a task from the agent for a person: for another agent, or to be split.
+/// Takes a task away from the agent by a person's command: for another agent, or to be split.
 pub(super) fn hand_back(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -112,8 +112,8 @@ pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
 }
 
 impl Agent {
-    /// Returns the tasks that go to another agent if this one stays halted or held, with their times. `closed`: the
-    /// time since which its account has been closed.
+    /// Returns the tasks that go to another agent if this one stays halted or its account closed, each with the time
+    /// when. `closed`: the time since which its account has been closed.
     fn releases<'a>(
         &'a self,
         policy: &'a Policy,
@@ -151,33 +151,35 @@ impl Agent {
         })
     }
 
-    /// Returns the work whose last permission request a person denied. It must not get past that through another
+    /// Returns the work whose last permission request a person denied. It must not get that permission through another
     /// agent.
     fn refused(&self) -> Option<WorkId> {
         let unfinished = self.unfinished.as_ref()?;
         (unfinished.denied == Some(Denial::Kept)).then_some(unfinished.work)
     }
 
-    /// Returns the time of the next `Input::Tick` for a task that waits too long for an agent that cannot continue.
-    /// `closed`: the time since which its account has been closed.
+    /// Returns the time at which the first task has waited too long for an agent that cannot continue, and the next
+    /// `Input::Tick` is due. `closed`: the time since which its account has been closed.
     #[must_use]
     pub fn release_at(&self, policy: &Policy, closed: Option<Timestamp>) -> Option<Timestamp> {
         self.releases(policy, closed).map(|(_, at)| at).min()
     }
 
-    /// Returns true if it is removed, or will be when its session ends.
+    /// Returns true if the agent is removed, or will be when its session ends.
     #[must_use]
     pub fn leaves(&self) -> bool {
         matches!(self.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
     }
 
-    /// Returns true if it would start a task from the board at once.
+    /// Returns true if the agent has nothing to do and no reached cap, so that it would start a task from the board at
+    /// once.
     #[must_use]
     pub fn is_free(&self, now: Timestamp) -> bool {
         self.rests() && self.capped(now).is_none()
     }
 
-    /// Returns the time at which it can take tasks from the board again, if only a cap of its own prevents that.
+    /// Returns the time at which the agent can take tasks from the board again, if only a cap of its own prevents that;
+    /// else `None`.
     #[must_use]
     pub fn uncapped_at(&self, now: Timestamp) -> Option<Timestamp> {
         let capped = if self.rests() { self.capped(now) } else { None };

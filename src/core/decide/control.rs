@@ -92,7 +92,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
     }
 }
 
-/// Records the request to stop the session.
+/// Records a person's request to stop the session, which starts the stop ladder.
 pub(super) fn request_stop(draft: &mut Draft<'_>, session: SessionId, reason: StopReason, by: &Actor) {
     draft.record(Event::StopRequested { session, reason, by: Some(by.clone()) });
 }
@@ -134,7 +134,7 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
     }
 }
 
-/// Returns true if there is a halt that `resume` can end.
+/// Returns true if the agent is in a halt that `resume` can end, or about to enter one.
 fn halted(draft: &Draft<'_>) -> bool {
     match &draft.agent().phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
@@ -193,7 +193,8 @@ fn press(
     }
 }
 
-/// Gives up the current work. `knows`: the answered call of which this person has been told already.
+/// Handles `abort`: gives up the current work. `knows`: the answered call for a person of which this person has been
+/// told already.
 fn abort(
     draft: &mut Draft<'_>,
     agent: AgentName,
@@ -245,7 +246,7 @@ fn abort(
     }
 }
 
-/// Ends a call for a person whose work leaves the agent; the agent continues with its next work.
+/// Answers a call for a person whose work leaves the agent, and lets the agent continue with its next work.
 pub(super) fn answer_for_good(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     if draft.agent().watch.escalation.is_none() {
         return;
@@ -263,14 +264,15 @@ pub(super) fn answer_for_good(draft: &mut Draft<'_>, answer: Answer, by: &Actor)
     }
 }
 
-/// Does the same if there is no work to give up: a loop between two rounds, or a task that ended meanwhile.
+/// Answers a call for a person by `abort` if there is no work to give up: a loop between two rounds, or a task that
+/// ended meanwhile. `None` if no call is open.
 fn answer_alone(draft: &mut Draft<'_>, agent: &AgentName, by: &Actor) -> Option<Notice> {
     let id = draft.agent().watch.escalation.as_ref()?.id;
     answer_for_good(draft, Answer::Abort, by);
     Some(Notice::EscalationAnswered { agent: agent.clone(), id, answer: Answer::Abort, by: by.name.clone() })
 }
 
-/// Ends a countdown that was for work that is given up. The countdown for a rate limit stays.
+/// Ends a countdown (backoff or split) for work that is given up. The countdown for a rate limit stays.
 pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
     let waits_for_it = matches!(
         draft.agent().phase,
@@ -377,7 +379,8 @@ fn edit(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, spec: &AgentSpec) -
     Ok(Notice::AgentEdited { agent, anew })
 }
 
-/// Does the same as an edit, but restarts a session that runs by an outdated command.
+/// Applies an agent's changed entry in the configuration file: like an edit, but it also restarts a session whose
+/// command line or environment is now outdated.
 fn configure(
     draft: &mut Draft<'_>,
     agent: AgentName,

@@ -147,7 +147,8 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
     }
 }
 
-/// Corrects waits after the clock was set back while herder was down, so that none lasts longer than planned.
+/// Moves the agent's recorded times after the wall clock was set back while herder was down, so that no wait lasts
+/// longer than planned.
 fn clock_behind(draft: &mut Draft<'_>) {
     if let Some(by) = draft.agent().clock_behind(draft.context.now) {
         draft.clock_set(by);
@@ -166,7 +167,7 @@ fn tick(draft: &mut Draft<'_>) {
     board::overdue(draft);
 }
 
-/// A decision in the making: the events so far, and the state after them.
+/// A decision in the making: the events so far, and the agent's state after them.
 struct Draft<'a> {
     agent: Cow<'a, Agent>,
     context: &'a Context<'a>,
@@ -185,7 +186,7 @@ impl<'a> Draft<'a> {
         &self.agent
     }
 
-    /// Returns the agent's name; an agent that was never added can do nothing.
+    /// Returns the agent's name; a refusal if the agent was never added.
     fn name(&self) -> Result<AgentName, Refusal> {
         self.agent.name().cloned().ok_or(Refusal::NoSuchAgent { agent: String::new(), nearest: None })
     }

@@ -59,7 +59,7 @@ pub(super) fn give(
     })
 }
 
-/// Checks that a text can be work.
+/// Checks that a text can be work: it is not blank and not too long.
 fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::EmptyWork { agent: agent.clone() });
@@ -70,7 +70,7 @@ fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns work that still waits, or the refusal that says why it cannot be changed.
+/// Returns the work `id` if it still waits, or the refusal that says why it cannot be changed.
 fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a Work, Refusal> {
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });

@@ -30,11 +30,11 @@ use crate::time::Timestamp;
 use crate::verdict::Lapse;
 use crate::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
-/// Time after which no answer to a request to split is expected: twice the longest time that an evaluator can be
-/// given, and a margin.
+/// Time after which no answer to a request to split is expected: twice the longest time that an evaluator can be given,
+/// and a margin.
 const SPLIT_WITHIN: Duration = Duration::from_secs(25 * 60);
 
-/// Maximum length of the excerpt of a task in the text of each of its parts, in bytes.
+/// Maximum length of the excerpt of a split task that is quoted in the text of each part, in bytes.
 const WHOLE_MAX: usize = 120;
 
 /// Handles a full context window. Work that is no task cannot be split, and is tried again in a new conversation.
@@ -89,7 +89,7 @@ pub(super) fn started(draft: &mut Draft<'_>) {
     split(draft, &work);
 }
 
-/// Ends the request to split without an answer, and returns the task that it was about.
+/// Ends the running request to split without an answer, and returns the task that it was about.
 pub(super) fn given_up(draft: &mut Draft<'_>) -> Option<Work> {
     let split = draft.agent().splitting.clone()?;
     let work = draft.agent().queue.iter().find(|work| work.id == split.work).cloned();
@@ -120,7 +120,8 @@ fn not_split(draft: &mut Draft<'_>, why: Detail) {
     watch::gave_up(draft, Category::ContextOverflow, why);
 }
 
-/// Handles the splitter's answer. Its cost is booked in any case.
+/// Handles the answer to a request to split: the task goes to the board in parts, or a person is called. The cost is
+/// booked in any case.
 pub(super) fn divided(
     draft: &mut Draft<'_>,
     number: u32,
@@ -162,7 +163,7 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the reason why a task was not split.
+/// Translates the failure of the splitter into the reason why the task was not split.
 fn reason(lapse: &Lapse) -> Detail {
     match lapse {
         Lapse::Unparsable { .. } => Own::SplitNoList.into(),

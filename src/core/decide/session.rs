@@ -23,15 +23,15 @@ use crate::usage::Window;
 use crate::watch::Answer;
 use crate::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
-/// Maximum length of an outcome's reason and of a task's note, in bytes: one line for people.
+/// Maximum length of an outcome's reason and of the note on a finished task, in bytes: one line for people.
 const DETAIL_MAX: usize = 500;
 
-/// Maximum length of a reason that no row of the table knows, in bytes. It is shown whole, so that the table can be
-/// extended.
+/// Maximum length of the reason of a failure that matches no row of the runtime's classification table, in bytes. It is
+/// shown whole, so that the table can be extended.
 const UNKNOWN_MAX: usize = 4 * 1024;
 
-/// Maximum length of a session's final text and of a turn, in bytes. Drivers keep less; this bounds what the journal
-/// stores in pieces.
+/// Maximum length of the text of a turn and of a session's final text, in bytes. Drivers keep less; this bounds the
+/// journal's entries.
 const TEXT_MAX: usize = 320 * 1024;
 
 /// Ends a session that was open when the supervisor started: its process is gone.
@@ -172,14 +172,14 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
     }
 }
 
-/// Records that the conversation cannot be resumed and why; the next one starts with the last exchanges.
+/// Records that the agent's conversation cannot be resumed, and why. The next one starts with the last exchanges.
 fn lost(draft: &mut Draft<'_>, session: SessionId, why: Detail) {
     if draft.agent().conversation.is_some() {
         draft.record(Event::ConversationLost { session, why: why.bounded(DETAIL_MAX) });
     }
 }
 
-/// Stops a session whose driver sends no heartbeat; it is tried again clean.
+/// Stops a session whose driver sends no heartbeat; its work is tried again in a new process.
 pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: Duration) {
     match draft.agent().phase {
         Phase::Starting { session: current } | Phase::Running { session: current } if current == session => {
@@ -199,7 +199,7 @@ pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: D
     }
 }
 
-/// Records that the supervisor panicked and was rebuilt; its process is gone. It counts as a process crash.
+/// Records that the agent's supervisor panicked and was rebuilt, which ends its session and counts as a process crash.
 pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     if draft.agent().spec.is_none() || draft.agent().phase == Phase::Removed {
         return;
@@ -239,7 +239,7 @@ pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     }
 }
 
-/// The stop that was under way when the session ended, which decides what follows.
+/// The requested stop or pause that was under way when the session ended; it decides what follows.
 struct Stop {
     reason: Option<StopReason>,
     by: Actor,
@@ -314,7 +314,8 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     }
 }
 
-/// Returns true if an outcome concerns the work and not the agent.
+/// Returns true if an outcome is due to the work itself and not to the agent: too large, too long, or in need of more
+/// permissions.
 fn is_of_work(category: Category) -> bool {
     match category {
         Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
@@ -334,7 +335,8 @@ fn is_of_work(category: Category) -> bool {
     }
 }
 
-/// Returns the outcome as it is recorded: bounded, finite, and `Interrupted` if herder itself ended the session.
+/// Returns the outcome as it is recorded: texts within their bounds, and the category `Interrupted` or `Hung` if herder
+/// itself ended the session.
 fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     let mut outcome = outcome.clone();
     let finished = matches!(outcome.category, Category::Success | Category::MaxTurns);
@@ -355,9 +357,9 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
 
 /// The authority that decided how the work of a session ended.
 enum Settled {
-    /// The agent's own report on its task.
+    /// The agent decided, by its own report on its task.
     ByItsWord,
-    /// The session's end, or a person.
+    /// The way in which the session ended decided, or a person.
     ByHowItEnded,
 }
 
@@ -411,7 +413,7 @@ pub(super) fn give_up_stopped_work(draft: &mut Draft<'_>) {
     }
 }
 
-/// Ends work that a person gave up; a task is kept as finished.
+/// Ends work that a person gave up; a task is kept among the finished ones.
 pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
     match work.kind {
         WorkKind::Task => cancel(draft, work.id, by),
@@ -431,7 +433,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
     }
 }
 
-/// Returns true if the outcome was a failure that the breaker counts. Call it after the outcome was recorded.
+/// Returns true if the outcome counts as a failure for the breaker. Call it after the outcome was recorded.
 fn counts(agent: &Agent, category: Category) -> bool {
     match category {
         Category::Transient
@@ -477,7 +479,8 @@ fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
     }
 }
 
-/// Closes the account's gate, in whichever phase the agent ends.
+/// Pauses the agent if its account failed (billing, login or budget), which closes the account for its other agents
+/// too.
 fn report_account_failure(draft: &mut Draft<'_>, category: Category) {
     if category.is_of_account() {
         draft.pause(PauseReason::Failure(category));
@@ -538,7 +541,8 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     }
 }
 
-/// Applies the consequence of the outcome itself.
+/// Decides the next step by the category of the session's outcome: next work, another try after a wait, a pause, or a
+/// call for a person.
 fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, timed_out_again: bool) {
     match category {
         Category::Success | Category::Interrupted => draft.proceed(),
@@ -565,7 +569,7 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
     }
 }
 
-/// Tries the same work again after a wait.
+/// Lets the agent wait before it tries the same work again, the longer the more failures there were in a row.
 pub(super) fn back_off(draft: &mut Draft<'_>, category: Category) {
     let wait = session_backoff(draft.context.policy, draft.agent().failures);
     draft.back_off(wait, WaitReason::Backoff(category));

@@ -15,7 +15,7 @@ use crate::work::Actor;
 /// Maximum length of a model's name, in bytes.
 const MODEL_MAX: usize = 100;
 
-/// Handles a reading of the session's meter.
+/// Records the session's usage so far, as its runtime reports it, and compares it with the caps.
 pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading) {
     let usage = priced(draft, reading);
     if usage.tokens() < draft.agent().meter.tokens() || usage == draft.agent().meter {
@@ -45,8 +45,8 @@ pub(super) fn held_against_caps(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the cap that stops the session at once. Claude Code enforces a session's budget in dollars itself, between
-/// model calls and by its own prices, as it is told the budget at its start.
+/// Returns the reached cap for which herder stops the session. A session's budget in dollars with Claude Code is left
+/// out, as the program enforces that itself.
 fn caught(draft: &Draft<'_>) -> Option<Cap> {
     let claude = draft.agent().spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Claude);
     let minds_itself = |cap: Cap| claude && cap.window == Window::Session && cap.unit == Unit::Usd;
@@ -54,7 +54,7 @@ fn caught(draft: &Draft<'_>) -> Option<Cap> {
     reached.map(|standing| standing.cap).find(|cap| !minds_itself(*cap))
 }
 
-/// Returns the final usage of a session: the meter's, unless its last report is higher.
+/// Returns the final usage of a session: the metered one, unless the runtime's last report is higher.
 pub(super) fn settled(draft: &mut Draft<'_>, last: Usage) -> Usage {
     let (last, meter) = (last.sane(), draft.agent().meter);
     if last.tokens() <= meter.tokens() && last.cost_usd <= meter.cost_usd {
@@ -75,7 +75,7 @@ fn model_of(draft: &Draft<'_>, named: &str) -> String {
     bounded(&one_line(if named.is_empty() { own } else { named }), MODEL_MAX)
 }
 
-/// Returns the reading with estimated dollars for the tokens that the runtime did not price.
+/// Returns the reported usage with estimated dollars for the tokens that the runtime did not price.
 fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     let mut usage = Usage { estimated_usd: 0.0, ..reading.usage.sane() };
     let Some(spec) = draft.agent().spec.as_ref().filter(|_| reading.unpriced.tokens() > 0) else {
@@ -101,7 +101,7 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     usage
 }
 
-/// Warns, once per window and level, when part of a cap is used, and when an hour's usage is unusual.
+/// Records warnings: when part of a cap is used (once per window and level), and when an hour's usage is unusual.
 fn warn(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let session = draft.agent().last_session.0;
@@ -138,7 +138,7 @@ pub(super) fn waive(draft: &mut Draft<'_>, by: &Actor) {
     }
 }
 
-/// Returns true if a cap decides what follows a session, instead of its outcome.
+/// Decides the next step by a reached cap instead of the session's outcome; returns false if no cap applies.
 pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     if matches!(category, Category::Billing | Category::Auth | Category::DoNotRestart) {
         return false;
@@ -154,8 +154,8 @@ pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     of_a_window_that_is_over
 }
 
-/// Returns true if a runtime stopped at the rest of an hour's or a day's cap, and that window has ended since the
-/// session began. Any other limit would stop the next session just as soon.
+/// Returns true if the runtime stopped at what was left of an hour's or a day's cap, and that hour or day is over now,
+/// so that the next session may go on.
 fn was_told_less(draft: &Draft<'_>) -> bool {
     let (agent, now) = (draft.agent(), draft.context.now);
     let began = now.before(agent.last_outcome.as_ref().map(|outcome| outcome.duration).unwrap_or_default());

@@ -28,7 +28,7 @@ const LATE: Duration = Duration::from_secs(60 * 60);
 /// end work that started since.
 const CROSSED: Duration = Duration::from_secs(60);
 
-/// Turns that an agent is given to receive a whisper: one more than those after which it is reported as undelivered.
+/// Number of turns within which an agent should receive a whisper: one more than those after which it is overdue.
 const TOLD_WITHIN: u32 = OVERDUE_TURNS + 1;
 
 /// Minimum number of turns before a finding of the built-in detector brings an evaluation forward.
@@ -96,8 +96,8 @@ fn begin(draft: &mut Draft<'_>, finding: Option<Finding>) {
     }
 }
 
-/// Ends an evaluation. Its cost is booked in any case, and against the caps at once; its verdict counts unless
-/// something has overtaken it.
+/// Handles the result of an evaluation. Its cost is booked in any case, and compared with the caps at once; its verdict
+/// counts only if the evaluation was not overtaken.
 pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, usage: Option<Usage>) {
     let open = draft.agent().watch.open.clone().filter(|open| open.number == number);
     let unmetered = usage.is_none();
@@ -141,7 +141,8 @@ fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, open: Open) 
     }
 }
 
-/// Takes one step up the ladder. The finding has been counted already.
+/// Responds to a finding: with a first or second whisper, or by calling a person when whispers did not help. The
+/// finding has been counted already.
 fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_detector: bool) {
     let said = verdict.message().unwrap_or_default();
     let watch = &draft.agent().watch;
@@ -174,7 +175,7 @@ fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_
     whisper(draft, tone, text);
 }
 
-/// Ends `said` with a full stop if it has no end of its own.
+/// Returns `said` with a full stop, if it has no end of its own.
 fn sentence(said: &str) -> String {
     let said = said.trim_end();
     let ended = said.ends_with(['.', '!', '?', '…', ':', '。', '！', '？']);
@@ -260,7 +261,7 @@ pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, answer: Answer, by: &Act
     }
 }
 
-/// Answers the call for a person. The first answer wins, as there is no call afterwards.
+/// Records a person's answer to the open call, if there is one. The first answer wins, as there is no call afterwards.
 pub(super) fn answer(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     if let Some(call) = &draft.agent().watch.escalation {
         let id = call.id;
@@ -290,7 +291,7 @@ pub(super) fn ack(
     Ok(Notice::EscalationAcked { agent, id, by: by.name.clone() })
 }
 
-/// Returns the refusal for an answer without a call: it was answered by someone else, or there is none.
+/// Returns the refusal for an answer although no such call is open: another person has answered it, or there is none.
 pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Refusal {
     let answered = agent.watch.answered.as_ref();
     match answered.filter(|answered| id.is_none_or(|id| answered.escalation.id == id)) {

@@ -38,14 +38,14 @@ pub(super) fn whisper(
     Ok(Notice::Whispered { agent })
 }
 
-/// Records the delivery of whispers with the result of a tool call.
+/// Records that whispers were delivered along with the result of a tool call.
 pub(super) fn taken(draft: &mut Draft<'_>, session: SessionId, whispers: &[WorkId]) {
     let waiting = draft.agent().whispers.iter().map(|whisper| whisper.id);
     let taken: Vec<WorkId> = waiting.filter(|id| whispers.contains(id)).collect();
     delivered(draft, session, taken, Way::Tool);
 }
 
-/// Handles a message that reached the running turn; returns true if it was a whisper, whose delivery is recorded.
+/// Records that a message reached the running turn, if it is a whisper; returns true if it is one.
 pub(super) fn steered(draft: &mut Draft<'_>, session: SessionId, id: WorkId) -> bool {
     let is_one = draft.agent().whispers.iter().any(|whisper| whisper.id == id);
     if is_one {
@@ -59,7 +59,7 @@ pub(super) fn steered(draft: &mut Draft<'_>, session: SessionId, id: WorkId) -> 
     is_one
 }
 
-/// Records the delivery of the whispers in the session's prompt.
+/// Records that the whispers in the session's prompt were delivered.
 pub(super) fn prompted(draft: &mut Draft<'_>, session: SessionId) {
     let in_prompt = draft.agent().whispers.iter().filter(|whisper| whisper.prompted == Some(session));
     let in_prompt: Vec<WorkId> = in_prompt.map(|whisper| whisper.id).collect();

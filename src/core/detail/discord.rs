@@ -28,29 +28,29 @@ pub enum DiscordReason {
     IntentUnknown,
     /// Discord does not allow an intent (4014).
     IntentRefused,
-    /// No client can be created with this configuration.
+    /// No Discord client can be created with this configuration.
     Client,
 
     // ── for now ──
-    /// The intent for message content is off; herder does without it.
+    /// The intent for message content is switched off at Discord; herder works without it.
     NoContent,
-    /// All logins of this period are used up; `total` per `within`.
+    /// All logins that Discord allows per period are used up; `total` per `within`.
     Logins { total: u64, within: Duration },
     /// The bot is not a member of the guild, or not any more.
     Outside,
-    /// The library did not finish when a link ended.
+    /// The Discord library did not finish when a link ended.
     Stuck,
-    /// The library starts no new link.
+    /// The Discord library starts no new link.
     NotAgain,
-    /// The link was not ready in time.
+    /// The link to Discord was not ready within this time.
     NotLetIn { within: Duration },
-    /// Neither events nor heartbeats for `silent`.
+    /// The link to Discord brought neither events nor heartbeats for the time `silent`.
     Dead { silent: Duration },
-    /// The link broke.
+    /// The link to Discord broke.
     Broke,
-    /// The link's thread cannot be started.
+    /// The thread for the link to Discord cannot be started.
     Thread,
-    /// The link's thread died.
+    /// The thread for the link to Discord died.
     ThreadDied,
 
     // ── requests ──
@@ -64,18 +64,18 @@ pub enum DiscordReason {
     NotAnswered { request: String },
     /// Discord's answer to a request cannot be read.
     Unreadable { request: String },
-    /// The request cannot be sent.
+    /// The request cannot be sent to Discord.
     Unaskable { request: String },
 }
 
 impl DiscordReason {
-    /// Returns a detail of this reason and someone else's text.
+    /// Returns a detail with this reason, followed by text of another program.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Own::Discord(self).with(said)
     }
 
-    /// Returns the texts in it, which may be of any origin.
+    /// Returns the text fields of the reason, which may come from any program and so are bounded and redacted.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::Refused { request, .. }

@@ -34,7 +34,7 @@ pub enum LinkReason {
     TlsNotSetUp,
 
     // ── before it lets us in ──
-    /// Registration took too long.
+    /// The server did not let herder register within this time.
     NotLetIn { within: Duration },
     /// Services did not answer the login in time.
     LoginNotAnswered { within: Duration },
@@ -52,7 +52,7 @@ pub enum LinkReason {
     Banned,
     /// The server does not confirm that the user named NickServ is a service.
     NoServices,
-    /// herder is banned and tries again later.
+    /// The server bans herder, which tries again after this time.
     Barred { again: Duration },
     /// Every configured nick is taken or not allowed.
     NoNick,
@@ -64,13 +64,13 @@ pub enum LinkReason {
     EndedByServer,
     /// The connection broke, as reported by the operating system.
     Broke,
-    /// The server does not read what is sent.
+    /// The server does not read what herder sends.
     StoppedReading,
-    /// The server sends nothing.
+    /// The server has sent nothing for too long.
     FellSilent,
-    /// The server takes lines and does not answer them.
+    /// The server takes lines, but has not answered them for the time `waited`.
     LinesNotAnswered { waited: Duration },
-    /// herder was kicked from a channel.
+    /// The bot was kicked from a channel.
     Kicked,
 }
 
@@ -78,22 +78,22 @@ pub enum LinkReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distrust {
-    /// No trusted authority has signed it.
+    /// The certificate was not signed by a trusted authority.
     Issuer,
-    /// It has expired.
+    /// The certificate has expired.
     Expired,
-    /// It is not valid yet.
+    /// The certificate is not valid yet.
     Early,
-    /// It is for another server.
+    /// The certificate is for another server.
     Name,
-    /// Another certificate is pinned.
+    /// The certificate is not the one that the configuration pins.
     Other,
-    /// Any other reason.
+    /// The certificate is not trusted for another reason.
     Invalid,
 }
 
 impl Distrust {
-    /// Returns the key by which the locale messages select.
+    /// Returns the key by which the texts of the locales select a wording.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -108,13 +108,13 @@ impl Distrust {
 }
 
 impl LinkReason {
-    /// Returns a detail of this reason and someone else's text.
+    /// Returns a detail with this reason, followed by text of another program.
     #[must_use]
     pub fn with(self, said: impl Into<String>) -> Detail {
         Own::Link(self).with(said)
     }
 
-    /// Returns the texts in it, which may be of any origin.
+    /// Returns the text fields of the reason, which may come from any program and so are bounded and redacted.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::NotFound { server: text }

@@ -6,28 +6,28 @@ use super::shell::{self, Call, base};
 /// Effect of a command on the files that the agent works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
-    /// None: it looks at something.
+    /// No effect: the command only reads something.
     Looks,
-    /// None known: it builds, tests, asks.
+    /// No known effect: the command builds, tests or queries something.
     Runs,
-    /// A script or a build, with any effect.
+    /// A possible effect: a script or a build, which may do anything.
     Unknown,
-    /// It writes, moves, deletes, installs.
+    /// The command writes, moves, deletes or installs files.
     Changes,
 }
 
-/// A command in the form in which it is compared.
+/// A command line in the form in which two of them are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Command {
-    /// Hash of the run, whichever part of its output is looked at.
+    /// Hash of the calls that identify the run, whichever part of the output is displayed.
     pub(super) run: u64,
-    /// The strongest effect of its calls.
+    /// The strongest effect on files among its program calls.
     pub(super) effect: Effect,
-    /// True if a call before the last one changes files, whatever the last call returns.
+    /// True if a program call before the last one changes files, whatever the last one returns.
     pub(super) changes_first: bool,
-    /// True if it waits for something or asks for its progress.
+    /// True if the command waits for something or asks for the progress of something.
     pub(super) waits: bool,
-    /// True if it pauses before its actual calls.
+    /// True if the command contains a pause such as `sleep`.
     pub(super) pauses: bool,
 }
 
@@ -46,13 +46,13 @@ impl Command {
     }
 }
 
-/// Returns true if a call lets time pass.
+/// Returns true if a program call only lets time pass, such as `sleep`.
 fn pauses(call: &Call<'_>) -> bool {
     call.words.first().is_some_and(|word| matches!(*word, "sleep" | "until" | "while"))
 }
 
-/// Returns true if a line waits, or only asks for the state of something: at least one call does, and all others only
-/// look.
+/// Returns true if a command line waits, or only asks for the state of something: at least one program call does, and
+/// all others only read.
 fn is_waiting(calls: &[Call<'_>]) -> bool {
     let pausing = calls.iter().any(pauses);
     let asks = |call: &Call<'_>| {
@@ -62,7 +62,7 @@ fn is_waiting(calls: &[Call<'_>]) -> bool {
     calls.iter().any(asks) && calls.iter().all(|call| asks(call) || effect(call) == Effect::Looks)
 }
 
-/// Hashes the calls that identify a run: without those that only wait, print or shorten.
+/// Hashes the program calls that identify a run: without those that only wait, print or shorten the output.
 fn run(calls: &[Call<'_>], line: &str) -> u64 {
     let mut hash = Hash::new();
     let mut any = false;
@@ -84,7 +84,8 @@ fn run(calls: &[Call<'_>], line: &str) -> u64 {
     hash.end()
 }
 
-/// Returns a call without the programs that run it: `sudo`, `env A=b`, `timeout 60`, `npx`, `uv run`.
+/// Returns the words of a program call without programs that only run another: `sudo`, `env A=b`, `timeout 60`, `npx`,
+/// `uv run`.
 fn program<'c, 'a>(words: &'c [&'a str]) -> &'c [&'a str] {
     let mut words = words;
     while let [first, rest @ ..] = words {
@@ -112,7 +113,7 @@ fn program<'c, 'a>(words: &'c [&'a str]) -> &'c [&'a str] {
     words
 }
 
-/// Returns true if the call writes to a file that matters: neither a log nor temporary.
+/// Returns true if the program call redirects its output to a file that matters: neither a log nor temporary.
 fn writes(call: &Call<'_>) -> bool {
     call.into.is_some_and(matters)
 }
@@ -154,7 +155,7 @@ fn effect(call: &Call<'_>) -> Effect {
     }
 }
 
-/// Programs that only look.
+/// Programs that only read, whatever their arguments.
 const LOOKS: [&str; 58] = [
     "ls", "cat", "head", "tail", "pwd", "which", "type", "echo", "printf", "env", "printenv", "date",
     "whoami", "id", "uname", "file", "stat", "wc", "tree", "find", "grep", "egrep", "rg", "ag", "fd", "jq",
@@ -163,13 +164,13 @@ const LOOKS: [&str; 58] = [
     "wait", "man", "bat", "readlink", "tr",
 ];
 
-/// Returns true if a script is given in the call itself.
+/// Returns true if the text of a script is given in the program call itself.
 fn inline(call: &Call<'_>, arguments: &[&str]) -> bool {
     !call.fed.is_empty()
         || arguments.first().is_some_and(|word| matches!(*word, "-c" | "-e" | "-" | "-r" | "-p"))
 }
 
-/// Programs that write, whatever their arguments.
+/// Programs that write files, whatever their arguments.
 const WRITES: [&str; 26] = [
     "rm",
     "mv",
@@ -199,7 +200,7 @@ const WRITES: [&str; 26] = [
     "git-apply",
 ];
 
-/// Returns true if a program's arguments make it change something.
+/// Returns true if its arguments make the program `name` change files.
 fn changes(name: &str, arguments: &[&str]) -> bool {
     let first = arguments.iter().copied().find(|word| !word.starts_with(['-', '+'])).unwrap_or_default();
     let has = |wanted: &[&str]| arguments.iter().any(|word| wanted.contains(word));
@@ -325,7 +326,7 @@ fn changes(name: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Returns true if a script's text writes files.
+/// Returns true if the text of a script contains a call that writes files.
 fn writes_inside(script: &str) -> bool {
     [
         "write_text",
@@ -373,7 +374,7 @@ fn git(subcommand: &str) -> bool {
     )
 }
 
-/// Returns true if the call waits, or asks for the state of something elsewhere.
+/// Returns true if the program call waits, or asks for the state of something elsewhere.
 fn waits(call: &Call<'_>) -> bool {
     let words = program(&call.words);
     let [name, arguments @ ..] = words else { return false };
@@ -416,7 +417,7 @@ fn waits(call: &Call<'_>) -> bool {
     }
 }
 
-/// Returns true if a tool, by its name, changes something.
+/// Returns true if the name of a tool says that it changes something.
 pub(super) fn tool_writes(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [
@@ -427,7 +428,7 @@ pub(super) fn tool_writes(tool: &str) -> bool {
     .any(|sign| tool.contains(sign))
 }
 
-/// Returns true if a tool, by its name, waits or asks for the state of something.
+/// Returns true if the name of a tool says that it waits or asks for the state of something.
 pub(super) fn tool_waits(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     [

@@ -14,59 +14,59 @@ pub const EVIDENCE_MAX: usize = 120;
 pub enum Finding {
     /// One command many times with the same result, without a change in between.
     SameCommand {
-        /// The command as it was last written.
+        /// Text of the command as it was last written.
         command: String,
-        /// Number of turns.
+        /// Number of turns in which it came.
         times: u32,
-        /// True if it failed each time.
+        /// True if every attempt failed.
         failed: bool,
     },
     /// One call of another tool many times with the same result, without a change in between.
     SameCall {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The call's input.
+        /// Input of the call.
         what: String,
-        /// Number of turns.
+        /// Number of turns in which it came.
         times: u32,
     },
     /// One edit of a file many times: it fails each time, or is undone and made again.
     SameEdit {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Number of turns.
+        /// Number of turns in which it came.
         times: u32,
-        /// True if it failed each time.
+        /// True if every attempt failed.
         failed: bool,
     },
     /// One error many times, whichever command is run.
     SameError {
         /// Text of the error when it last came.
         error: String,
-        /// Number of turns.
+        /// Number of turns in which it came.
         times: u32,
-        /// True if files were changed in between, without success.
+        /// True if files were changed between the errors, without success.
         edited: bool,
     },
     /// The same words many times, without anything new done.
     SameWords {
         /// The words as they were last said.
         words: String,
-        /// Number of turns.
+        /// Number of turns in which it came.
         times: u32,
     },
     /// No file changed in many turns, most of which only repeated something or failed.
     NoChange {
-        /// Number of turns.
+        /// Number of turns since the last change of a file.
         turns: u32,
-        /// Number of turns without anything new.
+        /// Number of those turns that only repeated something or failed.
         idle: u32,
     },
     /// Long silences during work, and no file changed since.
     LongGaps {
-        /// Number of silences.
+        /// Number of long silences.
         times: u32,
-        /// The longest, in milliseconds.
+        /// Duration of the longest silence, in milliseconds.
         longest_ms: u64,
     },
 }
@@ -75,24 +75,24 @@ pub enum Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// [`Finding::SameCommand`].
+    /// Kind of [`Finding::SameCommand`].
     SameCommand,
-    /// [`Finding::SameCall`].
+    /// Kind of [`Finding::SameCall`].
     SameCall,
-    /// [`Finding::SameEdit`].
+    /// Kind of [`Finding::SameEdit`].
     SameEdit,
-    /// [`Finding::SameError`].
+    /// Kind of [`Finding::SameError`].
     SameError,
-    /// [`Finding::SameWords`].
+    /// Kind of [`Finding::SameWords`].
     SameWords,
-    /// [`Finding::NoChange`].
+    /// Kind of [`Finding::NoChange`].
     NoChange,
-    /// [`Finding::LongGaps`].
+    /// Kind of [`Finding::LongGaps`].
     LongGaps,
 }
 
 impl Pattern {
-    /// All kinds.
+    /// All kinds of findings.
     pub const ALL: [Self; 7] = [
         Self::SameCommand,
         Self::SameCall,
@@ -103,7 +103,7 @@ impl Pattern {
         Self::LongGaps,
     ];
 
-    /// Returns the kind's name, as it is stored.
+    /// Returns the kind's name, as it is stored and counted.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -209,7 +209,7 @@ impl Finding {
 }
 
 impl Pattern {
-    /// Returns advice for the agent.
+    /// Returns advice for the agent on how to get out of this kind of repetition.
     fn advice(self) -> &'static str {
         match self {
             Self::SameCommand => {

@@ -1,7 +1,7 @@
 //! Classifies lines of an output (error, detail, summary, count), and detects outputs about trouble that passes by
 //! itself.
 
-/// Words that mark an error, in lower case.
+/// Words that mark an output line as an error, in lower case.
 const ERRORS: &[&str] = &[
     "error",
     "errors",
@@ -32,7 +32,7 @@ const ERRORS: &[&str] = &[
     "unauthorized",
 ];
 
-/// Pairs of adjacent words that mark an error.
+/// Pairs of adjacent words that mark an output line as an error.
 const PAIRS: &[(&str, &str)] = &[
     ("not", "found"),
     ("not", "supported"),
@@ -48,10 +48,10 @@ const PAIRS: &[(&str, &str)] = &[
     ("not", "ok"),
 ];
 
-/// Prefixes of lines that report a failure.
+/// Prefixes that mark an output line as the report of a failure.
 const MARKS: &[&str] = &["-->", "E  ", "✗", "✕", "×", "✘", "--- FAIL", "FAIL", "ld:", "caused by"];
 
-/// Returns true if a line reports an error.
+/// Returns true if an output line reports an error.
 pub(super) fn is_error(line: &str) -> bool {
     let mut before = "";
     let says = words(line).any(|word| {
@@ -97,14 +97,15 @@ fn starts(line: &str, start: &str) -> bool {
     line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// Returns true if a line after an error belongs to it: its place, the expected and the actual value.
+/// Returns true if an output line right after an error belongs to the error: the place, the expected and the actual
+/// value.
 pub(super) fn is_detail(line: &str) -> bool {
     ["-->", "at ", "left:", "right:", "got", "actual", "received", "E  ", "in "]
         .iter()
         .any(|start| starts(line, start))
 }
 
-/// Returns true if a line only says that something failed, as it does for any error.
+/// Returns true if an output line only says that something failed, as it would for any error.
 pub(super) fn is_summary(line: &str) -> bool {
     const SUMMARIES: &[&str] = &[
         "could not compile",
@@ -145,8 +146,8 @@ pub(super) fn is_summary(line: &str) -> bool {
         || line.strip_suffix(':').is_some_and(|head| !head.contains([' ', '/']))
 }
 
-/// Returns true if a line counts results: `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7 passed`, `2 errors
-/// generated`.
+/// Returns true if an output line counts test results or errors: `3 failed, 12 passed in 0.4s`, `Tests: 1 failed, 7
+/// passed`, `2 errors generated`.
 pub(super) fn counts(line: &str) -> bool {
     const COUNTED: &[&str] = &[
         "failed",
@@ -174,7 +175,7 @@ pub(super) fn counts(line: &str) -> bool {
     })
 }
 
-/// Returns true if an output tells of trouble that passes by itself: networks, locks, limits.
+/// Returns true if an output reports trouble that passes by itself: networks, locks, limits.
 pub(super) fn passes(said: &str) -> bool {
     const SIGNS: &[&str] = &[
         "timed out",
@@ -239,12 +240,12 @@ pub(super) fn messages(said: &str) -> impl Iterator<Item = Message<'_>> {
     said.lines().map(|line| Message { line: line.trim(), text: message(line) })
 }
 
-/// A line of an output.
+/// A line of a program's output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// The whole line.
+    /// The whole line without outer blanks, including any prefix that a log added.
     pub(super) line: &'a str,
-    /// The line without a log's prefix.
+    /// The line without the prefix that a log adds.
     pub(super) text: &'a str,
 }
 

@@ -6,7 +6,7 @@
 //! file starts the count again. A finding counts only while it lasts: its last occurrence must not be longer ago than
 //! its usual interval.
 //!
-//! A program that tells of no turns has [`Rounds`] instead, where its output comes again.
+//! For a program that reports no turns, [`Rounds`] detects repeated output instead.
 //!
 //! Its precision and recall are measured in `tests/it/detector.rs` on labelled transcripts.
 

@@ -1,4 +1,4 @@
-//! The patterns, each searched for in one window of turns.
+//! The patterns of repetition, each searched for in one window of an agent's turns.
 
 use std::time::Duration;
 
@@ -9,49 +9,54 @@ use super::shape;
 use super::trouble::Trouble;
 use crate::turn::{Kind, Turn};
 
-/// Number of times that a failure must come back in consecutive turns.
+/// Minimum number of turns with the same failing call for a finding, if they follow each other.
 const FAILURES: usize = 3;
-/// The same with other turns in between: exploring can be a reason to look again.
+/// Minimum number of turns with the same failing call for a finding, if other turns are in between: exploring can be a
+/// reason to look again.
 const FAILURES_SPREAD: usize = 4;
-/// The same for trouble that passes by itself: a network or a lock is given a few tries.
+/// Minimum number of turns with the same failing call for a finding, if the trouble passes by itself: a network or a
+/// lock is given a few tries.
 const FAILURES_PASSING: usize = 5;
-/// Number of times that a success must come back: running a test a few times to see whether it is flaky is honest
-/// work.
+/// Minimum number of turns with the same succeeding command for a finding: running a test a few times to see whether it
+/// is flaky is honest work.
 const SUCCESSES: usize = 5;
-/// Number of times that the same file must be read, or the same search made.
+/// Minimum number of turns that read the same file, or make the same search, for a finding.
 const READS: usize = 4;
-/// Number of times that the same progress is asked for with the same answer: builds and deployments take their time.
+/// Minimum number of turns that ask for the same progress and get the same answer, for a finding: builds and
+/// deployments take their time.
 const POLLS: usize = 10;
-/// The same with pauses in between: nearly the whole window.
+/// Minimum number of such turns if the agent pauses in between, for a finding: nearly the whole window.
 const POLLS_PAUSING: usize = 18;
-/// Duration from which a question for progress counts as a pause.
+/// Minimum duration of a turn that asks for progress to count as a pause.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Number of times that another tool must give the same answer: many of them report on something under way.
+/// Minimum number of turns in which another tool gives the same answer, for a finding: many tools report on something
+/// under way.
 const ANSWERS: usize = 6;
-/// Number of times that the same edit must be made.
+/// Minimum number of turns that make the same edit, for a finding.
 const EDITS: usize = 3;
-/// Number of times that the same error must come, whichever command is run.
+/// Minimum number of turns with the same error, whichever command is run, for a finding.
 const ERRORS: usize = 5;
-/// The same with files changed in between: each change was a try of its own.
+/// Minimum number of turns with the same error if files were changed in between, for a finding: each change was a try
+/// of its own.
 const ERRORS_EDITED: usize = 5;
-/// Number of times that the same must be said.
+/// Minimum number of turns in which the agent says the same, for a finding.
 const SAYINGS: usize = 4;
-/// Minimum number of words that can be "the same": shorter texts ("Done.", "Next file.") are courtesies.
+/// Minimum number of words of a text that is compared with others: shorter ones ("Done.", "Next file.") are courtesies.
 const WORDS_MIN: usize = 8;
 /// Similarity from which two texts count as the same, in percent of their words.
 const LIKENESS: usize = 85;
-/// Minimum number of turns without a changed file.
+/// Minimum number of turns without a changed file, for a finding.
 const TURNS_UNCHANGED: usize = 12;
-/// Minimum share of them that brings nothing new, in percent.
+/// Minimum share of the turns without a changed file that only repeated something or failed, in percent.
 const IDLE: usize = 60;
-/// Minimum number of silences.
+/// Minimum number of silences for a finding.
 const GAPS: usize = 3;
 /// Minimum duration of a silence: no model thinks that long, and a person reading along would ask.
 const GAP: Duration = Duration::from_secs(180);
-/// Maximum age of the last silence, in turns.
+/// Maximum age of the last silence for a finding, in turns.
 const GAP_TURNS: usize = 5;
 
-/// The turns of a window, with their steps prepared for comparison.
+/// The turns in which patterns are searched for, with their steps prepared for comparison.
 pub(super) struct Window<'a> {
     turns: &'a [&'a Turn],
     seen: Vec<Seen<'a>>,
@@ -61,11 +66,11 @@ pub(super) struct Window<'a> {
     looks_anew: Vec<bool>,
     /// For each step: true if it changed files.
     changed: Vec<bool>,
-    /// Index of the first step after the last change.
+    /// Index of the first step after the last change of a file.
     since: usize,
 }
 
-/// The turns in which something came back.
+/// The turns in which the same step or words came again: the first, the last, and their number.
 struct Returns {
     first: usize,
     last: usize,
@@ -73,7 +78,8 @@ struct Returns {
 }
 
 impl Returns {
-    /// Counts the turns of steps, given in order.
+    /// Counts the turns in an ascending list of turn numbers, in which one turn may come several times; `None` if it is
+    /// empty.
     fn of(turns: impl Iterator<Item = usize>) -> Option<Self> {
         let mut returns: Option<Self> = None;
         for turn in turns {
@@ -94,12 +100,12 @@ impl Returns {
         self.last - self.first + 1
     }
 
-    /// Returns true if it came in every turn of its span.
+    /// Returns true if the repeated step came in every turn from the first to the last.
     fn each(&self) -> bool {
         self.span() == self.times
     }
 
-    /// Returns the usual interval between two occurrences, in turns.
+    /// Returns the usual interval between two repetitions, in turns.
     fn pace(&self) -> usize {
         (self.last - self.first).div_ceil(self.times.saturating_sub(1).max(1))
     }
@@ -144,7 +150,7 @@ impl<'a> Window<'a> {
             .or_else(|| self.long_gaps())
     }
 
-    /// Returns true if the repetition lasts: it is not overdue, or nothing new has come since.
+    /// Returns true if a repetition still lasts: the next one is not overdue, or nothing new was done since the last.
     fn goes_on(&self, returns: &Returns) -> bool {
         let ago = self.turns.len() - 1 - returns.last;
         let pace = returns.pace();
@@ -160,7 +166,7 @@ impl<'a> Window<'a> {
         self.since.checked_sub(1).and_then(|at| self.seen.get(at)).map_or(0, |seen| seen.turn + 1)
     }
 
-    /// Searches for the same edit.
+    /// Searches for one edit that is made many times.
     fn same_edit(&self) -> Option<Finding> {
         let edits = || self.seen.iter().filter(|seen| seen.step.kind == Kind::Edit);
         let last = edits().next_back()?;
@@ -177,7 +183,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Searches for one command or call with one result, since the last change.
+    /// Searches for one command or call that gives one result many times, since the last change of a file.
     fn same_run(&self) -> Option<Finding> {
         let mut best: Option<(Returns, &Seen<'_>)> = None;
         for (at, this) in self.seen.iter().enumerate().skip(self.since).rev() {
@@ -205,7 +211,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Searches for one error, whichever command was run and whatever was changed.
+    /// Searches for one error that comes many times, whichever command was run and whatever was changed.
     fn same_error(&self) -> Option<Finding> {
         // A failed search counts as looking around.
         let counts = |seen: &Seen<'_>| !seen.waits && seen.effect != Effect::Looks;
@@ -232,7 +238,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Searches for the same words, without anything new done.
+    /// Searches for the same words said many times, without anything new done.
     fn same_words(&self) -> Option<Finding> {
         let from = self.first_unchanged();
         let tail = self.turns.iter().enumerate().skip(from);
@@ -252,8 +258,8 @@ impl<'a> Window<'a> {
             .then(|| Finding::SameWords { words: evidence(&self.turns[*last].words), times: returns.count() })
     }
 
-    /// Returns true if a turn finds something new, searches, waits, or meets trouble that passes by itself or comes
-    /// and goes.
+    /// Returns true if a turn does something new, reads something new, waits, or meets trouble that passes by itself or
+    /// comes and goes.
     fn is_getting_on(&self, turn: usize) -> bool {
         let steps = self
             .seen
@@ -268,8 +274,8 @@ impl<'a> Window<'a> {
         steps.into_iter().any(|((seen, novel), anew)| *novel || *anew || seen.waits || passing(seen))
     }
 
-    /// Returns the equal steps up to `last`, back to `from` or to where one of them had the other result: then it was
-    /// solved, or comes and goes.
+    /// Returns the indices of the equal steps up to `last`, back to `from` or to where one of them had the other
+    /// result: then it was solved, or comes and goes.
     fn tries(&self, last: usize, from: usize, same: impl Fn(&Seen<'_>) -> bool) -> Vec<usize> {
         let failed = self.seen[last].failed;
         let mut tries: Vec<usize> = Vec::new();
@@ -290,7 +296,7 @@ impl<'a> Window<'a> {
         tries
     }
 
-    /// Returns true if in most cases something new is done before the next try.
+    /// Returns true if something new is mostly done between two repetitions of a step.
     fn brings_news(&self, of: &Seen<'_>, tries: &[usize]) -> bool {
         let is_news = |at: usize| {
             let seen = &self.seen[at];
@@ -305,8 +311,8 @@ impl<'a> Window<'a> {
         2 * between > tries.len().saturating_sub(1)
     }
 
-    /// Returns true if most of the failures show lines that earlier ones did not, beside their error: output of a
-    /// probe, another part of a long output.
+    /// Returns true if most of the repeated failures show lines, beside their error, that earlier ones did not: output
+    /// of a probe, another part of a long output.
     fn reads_on(&self, tries: &[usize]) -> bool {
         let mut known: Vec<u64> = Vec::new();
         let mut anew = 0;
@@ -327,14 +333,14 @@ impl<'a> Window<'a> {
         2 * anew.saturating_sub(1) > tries.len().saturating_sub(1)
     }
 
-    /// Returns true if something waits between most of the tries.
+    /// Returns true if something waits between most of the repetitions of a step.
     fn pauses(&self, tries: &[usize]) -> bool {
         let waits = |at: usize| self.seen[at].waits;
         let between = tries.windows(2).filter(|pair| (pair[0] + 1..pair[1]).any(waits)).count();
         tries.len() > 1 && 2 * between >= tries.len() - 1
     }
 
-    /// Returns true if something came back often and densely enough for a finding.
+    /// Returns true if a step was repeated often and densely enough for a finding.
     fn is_enough(&self, seen: &Seen<'_>, tries: &[usize], returns: &Returns) -> bool {
         let passing = seen.trouble.is_some_and(|trouble| trouble.passes());
         let long = |at: &usize| Duration::from_millis(self.turns[self.seen[*at].turn].took_ms) >= PAUSE;
@@ -355,7 +361,7 @@ impl<'a> Window<'a> {
         returns.times >= times && returns.span() <= returns.times * turns_each
     }
 
-    /// Yields the steps of a turn, each with whether it is novel.
+    /// Yields the steps of a turn, each with whether it succeeded with something not seen before.
     fn of_turn(&self, turn: usize) -> impl Iterator<Item = (&Seen<'a>, bool)> {
         self.seen
             .iter()
@@ -390,13 +396,13 @@ impl<'a> Window<'a> {
         tried
     }
 
-    /// Returns true if a failure is a new report: counted tests are a result.
+    /// Returns true if a failure shows test results for the first time, which is new information.
     fn reports(&self, seen: &Seen<'_>) -> bool {
         seen.trouble.is_some_and(|trouble| trouble.is_report())
             && self.seen.iter().filter(|other| other.repeats(seen)).count() == 1
     }
 
-    /// Searches for silences between a tool's result and the model's next answer.
+    /// Searches for long silences between a tool's result and the model's next answer.
     fn long_gaps(&self) -> Option<Finding> {
         let mut gaps = Vec::new();
         for (at, pair) in self.turns.windows(2).enumerate() {

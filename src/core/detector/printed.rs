@@ -1,7 +1,7 @@
-//! Rounds in the output of a program that tells of no turns: from a line to where it comes again.
+//! Rounds in the output of a program that reports no turns: the lines from one line to where the same line comes again.
 //!
-//! A program that does the same thing again and again prints the same lines again and again, so that its rounds begin at the
-//! same place each time. Those that tell of an error which does not pass by itself are compared as turns are.
+//! A program that does the same thing over and over prints the same lines over and over, so that its rounds begin at
+//! the same line each time. Rounds with an error that does not pass by itself are compared as turns are.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,37 +9,38 @@ use std::time::Duration;
 use super::line;
 use super::shape;
 
-/// The shortest round: what comes back sooner is part of one.
+/// Minimum duration of a round: a line that comes again sooner belongs to the same round.
 const ROUND_MIN: Duration = Duration::from_secs(3);
 
-/// Lines without one that comes again, after which a round begins anew: a build has thousands.
+/// Maximum number of different lines of a round; then it begins anew, since a build prints thousands.
 const LINES_MAX: usize = 1000;
 
-/// Bytes of a round that are kept: its turn keeps both ends of it.
+/// Maximum number of bytes of a round that are kept; later lines are dropped.
 const BYTES_MAX: usize = 64 * 1024;
 
-/// A round that is over.
+/// A round of a program's output that is over: from a line to where the same line comes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
-    /// When it began, by the clock that its lines were told with.
+    /// Start of the round, by the clock by which its lines were reported.
     pub began: Duration,
-    /// Printed text.
+    /// The text printed in the round.
     pub text: String,
 }
 
-/// The round that goes on.
+/// The round that goes on, in the output of a program that reports no turns.
 #[derive(Debug, Default)]
 pub struct Rounds {
     began: Duration,
-    /// The shapes of its lines.
+    /// Hashes of the lines of the round, without the parts that differ from run to run.
     known: HashSet<u64>,
     text: String,
-    /// A line tells of an error.
+    /// True if a line of the round reports an error.
     failed: bool,
 }
 
 impl Rounds {
-    /// Takes in a line that was printed at `at`. Gives the round that it ends, if that one met with an error.
+    /// Adds a line that was printed at `at`. Returns the round that it ends, if that one had an error which does not
+    /// pass by itself.
     pub fn line(&mut self, line: &str, at: Duration) -> Option<Round> {
         let shape = shape::of_output(line).hash;
         let says = line.chars().any(char::is_alphabetic);

@@ -6,7 +6,7 @@ use super::shape::{self, Hash};
 use super::trouble::Trouble;
 use crate::turn::{Kind, Step};
 
-/// Length in bytes below which a result only says "ok".
+/// Maximum length of a result that only says "ok", in bytes, exclusive.
 const TERSE: usize = 16;
 
 /// A step of a turn, prepared for comparison.
@@ -14,21 +14,21 @@ const TERSE: usize = 16;
 pub(super) struct Seen<'a> {
     /// Index of the turn in the window.
     pub(super) turn: usize,
-    /// The step itself.
+    /// The step itself, as it was recorded.
     pub(super) step: &'a Step,
-    /// Hash of the call.
+    /// Hash of the tool call, by which calls are compared.
     pub(super) call: u64,
-    /// Hash of the result.
+    /// Hash of the result, by which results are compared.
     pub(super) result: u64,
-    /// True if it failed, by the runtime's report or its own output.
+    /// True if the step failed, by the runtime's report or its own output.
     pub(super) failed: bool,
-    /// The error, if it failed and names one.
+    /// The error in the output, if the step failed and names one.
     pub(super) trouble: Option<Trouble<'a>>,
     /// Effect of the step on files.
     pub(super) effect: Effect,
-    /// True if it changed files and was not done in the same way before.
+    /// True if the step changed files, or may have.
     pub(super) changed: bool,
-    /// True if it waits or asks for the progress of something.
+    /// True if the step waits or asks for the progress of something.
     pub(super) waits: bool,
 }
 
@@ -77,18 +77,18 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns true if its result says hardly more than that something was done.
+    /// Returns true if the step's result says hardly more than that something was done.
     pub(super) fn is_terse(&self) -> bool {
         self.step.kind != Kind::Read && self.step.end.as_ref().is_none_or(|end| end.said.trim().len() < TERSE)
     }
 
-    /// Returns true if it is the same call with the same result as `other`.
+    /// Returns true if the step is the same call with the same result as `other`.
     pub(super) fn repeats(&self, other: &Seen<'_>) -> bool {
         self.step.kind == other.step.kind && self.call == other.call && self.result == other.result
     }
 }
 
-/// Hashes the call. A command that was too long to be kept whole is hashed by its digest.
+/// Hashes the tool call of a step. A command that was too long to be kept whole is hashed by its digest.
 fn call(step: &Step, command: Option<Command>) -> u64 {
     match command {
         Some(command) if !step.what.contains(" left out …]") => command.run,
@@ -102,7 +102,7 @@ fn call(step: &Step, command: Option<Command>) -> u64 {
     }
 }
 
-/// Hashes the result: the error of a failure, else the whole output.
+/// Hashes the result of a step: the error of a failure, else the whole output.
 fn result(step: &Step, failed: bool, trouble: Option<Trouble<'_>>) -> u64 {
     let mut hash = Hash::new();
     hash.push(&[u8::from(failed), u8::from(step.end.is_some())]);
@@ -118,12 +118,12 @@ fn result(step: &Step, failed: bool, trouble: Option<Trouble<'_>>) -> u64 {
     hash.end()
 }
 
-/// Hashes the exact output, so that a clock that advances in it shows progress.
+/// Hashes the exact output of a step, so that a clock that advances in it counts as progress.
 fn exactly(step: &Step) -> u64 {
     step.end.as_ref().map_or(0, |end| end.digest)
 }
 
-/// Returns true if a result says that something is still under way.
+/// Returns true if the result of a step says that something is still under way.
 fn is_under_way(step: &Step) -> bool {
     const SIGNS: &[&str] =
         &["pending", "queued", "in progress", "in_progress", "still ", "not finished", "not ready"];

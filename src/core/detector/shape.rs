@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-/// FNV-1a with 64 bits: the texts are short, and a collision costs an adversary's own agent one wrong whisper.
+/// A hash of texts, FNV-1a with 64 bits. Collisions do little harm: one causes at most a wrong whisper to the agent
+/// that made it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash(u64);
 
@@ -30,19 +31,19 @@ impl Hash {
     }
 }
 
-/// The comparable part of a text.
+/// The comparable part of a program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Hash of all that does not vary by itself.
+    /// Hash of the text without the parts that differ from run to run, such as times and ids.
     pub(super) hash: u64,
-    /// Line number of the first place in a file.
+    /// Number of the line in the first place (such as `a.rs:10:5`) that the text names.
     pub(super) line: Option<u32>,
 }
 
-/// Replacement for a part that varies.
+/// Byte that is hashed in place of a part that differs from run to run.
 const VARIES: &[u8] = b"\x01";
 
-/// Computes the shape of a program's output.
+/// Computes the comparable part of a program's output.
 pub(super) fn of_output(text: &str) -> Shape {
     let mut hash = Hash::new();
     let mut line = None;
@@ -80,7 +81,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Hashes a word of a command line: only values made up at the moment are left out.
+/// Hashes a word of a command line, without values that are made up for the moment.
 pub(super) fn of_argument(hash: &mut Hash, word: &str) {
     hash.push(b" ");
     if is_temporary(word) {
@@ -101,7 +102,7 @@ fn digits(word: &str) -> usize {
     word.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// True for numbers such as `12`, `1,234`, `0.35`, `45%`.
+/// Returns true for numbers such as `12`, `1,234`, `0.35`, `45%`.
 fn is_number(word: &str) -> bool {
     word.bytes().any(|b| b.is_ascii_digit())
         && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'_'))
@@ -115,7 +116,7 @@ fn is_long_unit(word: &str) -> bool {
     matches!(word, "second" | "seconds" | "milliseconds" | "minute" | "minutes" | "hour" | "hours")
 }
 
-/// True for durations such as `0.35s`, `1m23s`, `120ms`.
+/// Returns true for durations such as `0.35s`, `1m23s`, `120ms`.
 fn is_duration(word: &str) -> bool {
     if !word.starts_with(|c: char| c.is_ascii_digit()) {
         return false;
@@ -124,7 +125,7 @@ fn is_duration(word: &str) -> bool {
     units.clone().next().is_some() && units.all(is_unit)
 }
 
-/// True for points in time such as `12:30:05`, `2026-03-01`, `2026-03-01T12:30:05.123Z`.
+/// Returns true for points in time such as `12:30:05`, `2026-03-01`, `2026-03-01T12:30:05.123Z`.
 fn is_moment(word: &str) -> bool {
     let separators = word.bytes().filter(|b| matches!(b, b':' | b'-' | b'/')).count();
     separators >= 2
@@ -134,7 +135,7 @@ fn is_moment(word: &str) -> bool {
             .all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'/' | b'.' | b',' | b'T' | b'Z' | b'+'))
 }
 
-/// True for ids such as `0x7ffe…`, `3f9a2c1`, `550e8400-e29b-…`.
+/// Returns true for ids such as `0x7ffe…`, `3f9a2c1`, `550e8400-e29b-…`.
 fn is_id(word: &str) -> bool {
     let hex = word.strip_prefix("0x").unwrap_or(word);
     let marked = hex.len() < word.len() && hex.len() >= 4;
@@ -164,7 +165,8 @@ fn path(hash: &mut Hash, path: &str) {
     }
 }
 
-/// Hashes a word of an output that is no plain number.
+/// Hashes a word of an output, other than a plain number, without the parts that differ from run to run; `line` becomes
+/// the first line number found.
 fn one(hash: &mut Hash, line: &mut Option<u32>, word: &str) {
     if is_duration(word) || is_moment(word) || is_id(word) {
         hash.push(VARIES);
@@ -246,7 +248,7 @@ const fn fold(hash: u64) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// Returns the common share of two sorted lists, in percent of both.
+/// Returns how much two sorted lists have in common, in percent of the length of both.
 pub(super) fn likeness(a: &[u32], b: &[u32]) -> usize {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

@@ -1,20 +1,20 @@
 //! Splits a command line into program calls with their arguments. It is no shell: text that it cannot parse is taken
 //! as plain words.
 
-/// One program call of a command line.
+/// A program call of a command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Call<'a> {
     /// Program and arguments, without quotation marks around them.
     pub(super) words: Vec<&'a str>,
-    /// The file that its output goes to.
+    /// The file that its output is redirected to.
     pub(super) into: Option<&'a str>,
-    /// The text that is fed to its standard input.
+    /// The text that is given to its standard input.
     pub(super) fed: &'a str,
-    /// True if it reads the output of the call before it.
+    /// True if the call reads the output of the call before it.
     pub(super) piped: bool,
 }
 
-/// Returns the calls of a command line, at most [`CALLS_MAX`].
+/// Returns the program calls of a command line, at most [`CALLS_MAX`].
 pub(super) fn calls(line: &str) -> Vec<Call<'_>> {
     let mut rest = unwrapped(line);
     let mut calls = Vec::new();
@@ -41,14 +41,14 @@ pub(super) fn calls(line: &str) -> Vec<Call<'_>> {
     calls
 }
 
-/// Maximum number of calls of a line. A longer line is a script, and its beginning suffices.
+/// Maximum number of program calls that are taken from a line. A longer line is a script, and its beginning suffices.
 const CALLS_MAX: usize = 24;
 
 enum Token<'a> {
     Word(&'a str),
-    /// A redirection to a file.
+    /// A redirection of the output to a file.
     Into(&'a str),
-    /// A here-document.
+    /// The text of a here-document or here-string.
     Fed(&'a str),
     /// The end of one call and the start of another.
     Then {
@@ -107,8 +107,8 @@ fn into(text: &str) -> (Token<'_>, &str) {
     }
 }
 
-/// Parses a here-document or here-string. The text from the second line to the mark is fed to the call; the rest of
-/// the first line is rarely present and ignored.
+/// Parses a here-document or here-string. The text from the second line to the delimiter is given to the call's
+/// standard input; the rest of the first line is rarely present and ignored.
 fn fed(text: &str) -> (Token<'_>, &str) {
     if let Some(string) = text.strip_prefix('<') {
         return match word(string.trim_start()) {

@@ -3,22 +3,22 @@
 use super::line;
 use super::shape::{self, Hash};
 
-/// An error in an output.
+/// The error in a failed step's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trouble<'a> {
-    /// The whole output.
+    /// The whole output of the failed step that contains the error.
     said: &'a str,
-    /// The first line that states the error.
+    /// The first line that names the error.
     pub(super) words: &'a str,
-    /// Hash of the lines that state the error.
+    /// Hash of the lines that name the error.
     pub(super) hash: u64,
-    /// Line number in the file, if the error names a place.
+    /// Line number in the source file, if the error names a place.
     pub(super) line: Option<u32>,
-    /// True if a line reads like an error; else the last line is taken for it.
+    /// True if a line of the output reads like an error; else the last line is taken for one.
     pub(super) explicit: bool,
 }
 
-/// Maximum distance, in lines, by which an error may move within its file and still be the same.
+/// Maximum number of lines by which an error may move within its file and still count as the same.
 const LINES_SHIFTED: u32 = 8;
 
 /// Maximum number of lines that identify an error: its message, its place, its detail.
@@ -73,7 +73,7 @@ impl<'a> Trouble<'a> {
         Some(Self { said, words, hash: hash.end(), line: shape.line, explicit: false })
     }
 
-    /// Returns the error combined with the input that it is about.
+    /// Returns the error with the input `what` hashed into it, so that the same error for another input is another one.
     pub(super) fn about(mut self, what: &str) -> Self {
         let mut hash = Hash::new();
         hash.number(self.hash);
@@ -82,8 +82,7 @@ impl<'a> Trouble<'a> {
         self
     }
 
-    /// Returns true if it is the same error as `other`. Edits move places by a few lines; a larger distance is
-    /// another place.
+    /// Returns true if two errors are the same. Edits move places by a few lines; a larger distance is another place.
     pub(super) fn is(&self, other: &Trouble<'_>) -> bool {
         let near = match (self.line, other.line) {
             (Some(a), Some(b)) => a.abs_diff(b) <= LINES_SHIFTED,
@@ -93,12 +92,12 @@ impl<'a> Trouble<'a> {
         self.hash == other.hash && near
     }
 
-    /// Returns true if it is trouble that passes by itself.
+    /// Returns true if the output reports trouble that passes by itself, such as a network or a lock.
     pub(super) fn passes(&self) -> bool {
         line::passes(self.said)
     }
 
-    /// Yields hashes of the lines beside the errors, by their words.
+    /// Yields hashes of the output's lines that are not part of an error, by their words.
     pub(super) fn around(&self) -> impl Iterator<Item = u64> {
         let beside = |message: &line::Message<'_>| {
             !line::is_error(message.text) && !line::is_detail(message.text) && !line::is_summary(message.line)
@@ -117,7 +116,8 @@ impl<'a> Trouble<'a> {
     }
 }
 
-/// Adds the counts to the hash: fewer failures than before are progress, even if the first of them is the same.
+/// Adds the test results in the output to the hash: fewer failures than before are progress, even if the first of them
+/// is the same.
 fn push_counts(hash: &mut Hash, said: &str) {
     said.lines().filter(|line| line::counts(line)).for_each(|line| hash.number(shape::of_output(line).hash));
 }

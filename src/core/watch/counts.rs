@@ -4,27 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::Lapse;
 
-/// Sums over all evaluations.
+/// Numbers of an agent's evaluations, findings and calls for a person, since it was first added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Evaluations with a verdict.
+    /// Number of evaluations with a verdict.
     pub judged: u64,
-    /// Verdicts with a finding.
+    /// Number of verdicts with a finding.
     pub findings: u64,
-    /// Evaluations without a verdict, for any reason.
+    /// Number of evaluations without a verdict, for any reason.
     pub lapses: u64,
-    /// Lapses by kind; those counted before kinds were distinguished are in none of them.
+    /// Number of evaluations without a verdict, by reason; those counted before reasons were distinguished are in none
+    /// of them.
     #[serde(skip_serializing_if = "Lapses::is_empty")]
     pub kinds: Lapses,
-    /// Evaluations with an unknown cost.
+    /// Number of evaluations with an unknown cost.
     #[serde(skip_serializing_if = "is_zero")]
     pub unmetered: u64,
-    /// Calls for a person.
+    /// Number of calls for a person.
     pub escalations: u64,
-    /// Whispers that an operator called right.
+    /// Number of whispers that an operator marked as right.
     pub right: u64,
-    /// Whispers that an operator called wrong.
+    /// Number of whispers that an operator marked as wrong.
     pub wrong: u64,
 }
 
@@ -62,7 +63,7 @@ impl Lapses {
         *kind = kind.saturating_add(1);
     }
 
-    /// Yields the counts that are not zero, by [`Lapse::name`].
+    /// Yields the counts that are not zero, each with the name of the reason ([`Lapse::name`]).
     pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [
             ("timed-out", self.timed_out),

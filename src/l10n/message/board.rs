@@ -3,7 +3,7 @@
 use super::{Message, say};
 use crate::core::id::{AgentName, WorkId};
 
-/// Returns the message about a task that moves between agents or the board.
+/// Selects the Fluent message about a task that moves between agents or the board; `None` stands for the board.
 pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'a AgentName>) -> Message<'a> {
     let task = ("task", task.to_string().into());
     match (from, to) {
@@ -14,7 +14,7 @@ pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'
     }
 }
 
-/// Returns the message about a task that is split into parts.
+/// Selects the Fluent message about a task that is split into parts.
 pub(super) fn split<'a>(task: WorkId, parts: &[WorkId]) -> Message<'a> {
     let parts = parts.iter().map(WorkId::to_string).collect::<Vec<_>>().join(", ");
     say("notice-task-split", [("task", task.to_string().into()), ("parts", parts.into())])

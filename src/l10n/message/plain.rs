@@ -26,8 +26,7 @@ pub(in crate::l10n) fn one_line(text: &str, max: usize) -> String {
     line
 }
 
-/// Reduces a person's name for a sentence that also tells their place: characters are removed that could imitate the
-/// place or their words.
+/// Removes characters from a person's name that could imitate the quotation or the place that follows it in a sentence.
 pub(super) fn bare_name(name: &str) -> String {
     let name: String = name.chars().map(|c| if "():*`：（）".contains(c) { ' ' } else { c }).collect();
     one_line(&name, NAME_MAX)

@@ -7,7 +7,7 @@ use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::l10n::{Locale, Value, watching};
 
-/// Returns the message of a refusal.
+/// Selects the Fluent message and the variables for a refusal.
 pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> {
     use Refusal as R;
     match refusal {
@@ -121,7 +121,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
     }
 }
 
-/// Returns the message of a late answer, which names the first one.
+/// Selects the Fluent message for an answer to a request that is closed already; it names how the request ended.
 fn ask_over<'a>(ask: AskId, end: &'a AskEnd, at: Timestamp) -> Message<'a> {
     let (ask, at) = (("ask", Value::from(ask.to_string())), ("at", Value::from(at)));
     match end {

@@ -6,10 +6,10 @@ use super::{Message, NAME_MAX, WORK_MAX, one_line, say};
 use crate::core::notice::Notice;
 use crate::l10n::Locale;
 
-/// Maximum number of mistakes in one sentence; the log has all.
+/// Maximum number of configuration mistakes in one sentence; the log has all of them.
 const MISTAKES_MAX: usize = 3;
 
-/// Returns the message about a configuration with mistakes.
+/// Selects the Fluent message about a configuration that was not reloaded because of its mistakes.
 pub(super) fn not_reloaded<'a>(problems: &[String], count: u32) -> Message<'a> {
     let first: Vec<String> =
         problems.iter().take(MISTAKES_MAX).map(|problem| one_line(problem, WORK_MAX * 2)).collect();
@@ -18,9 +18,9 @@ pub(super) fn not_reloaded<'a>(problems: &[String], count: u32) -> Message<'a> {
     say("notice-not-reloaded", [("count", count.into()), problems, ("more", more.into())])
 }
 
-/// Returns the message about the changes, part by part.
+/// Selects the Fluent message about a reloaded configuration, which lists the changes part by part.
 pub(super) fn reloaded<'a>(locale: &Locale, notice: &Notice) -> Message<'a> {
-    /// Maximum number of names listed per part.
+    /// Maximum number of names listed per part of the configuration.
     const NAMES_MAX: usize = 20;
     let Notice::Reloaded { added, changed, restarted, removed, replaced, stayed, failed, sections, later } =
         notice

@@ -5,7 +5,8 @@ use crate::core::event::StopReason;
 use crate::core::id::AgentName;
 use crate::l10n::Locale;
 
-/// Returns the message of a reason; each has a sentence of its own, since the consequences differ.
+/// Selects the Fluent message about a session that is being stopped. Each reason has a sentence of its own, because the
+/// consequences differ.
 pub(super) fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Message<'a> {
     match reason {
         StopReason::Pause => say("notice-stopping-pause", [of(agent)]),

@@ -1,32 +1,33 @@
-//! Composition of lines to messages.
+//! Joins formatted lines to Discord messages of limited length.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::inline::{self, Voice};
 use super::units;
 
-/// The end of a code block.
+/// The line that closes a code block at the end of a message.
 const CLOSE: &str = "\n```";
-/// Maximum number of characters in one grapheme: the longest meaningful emoji has ten.
+/// Maximum number of characters in one grapheme that is shown: the longest meaningful emoji has ten.
 const GRAPHEME_MAX: usize = 24;
-/// Maximum number of combining marks on one character: Vietnamese and phonetics stack three.
+/// Maximum number of combining marks on one character that are shown: Vietnamese and phonetics stack three.
 const MARKS_MAX: usize = 4;
 
-/// Joins lines to messages.
+/// Joins lines to Discord messages of at most `room` UTF-16 units; a code block that is cut is continued in the next
+/// message.
 pub(super) struct Composer {
     room: usize,
     done: Vec<String>,
     now: String,
     used: usize,
     code: Option<Code>,
-    /// True if a blank line has to precede the next one.
+    /// True if a blank line has to precede the next line that is added.
     gap: bool,
 }
 
-/// The code block that is open in the text.
+/// The code block that is open where the next line is added.
 struct Code {
     language: String,
-    /// True if it is open in the message.
+    /// True if the opening fence is written to the present message.
     shown: bool,
 }
 
@@ -35,7 +36,7 @@ impl Composer {
         Self { room, done: Vec::new(), now: String::new(), used: 0, code: None, gap: false }
     }
 
-    /// Adds a line outside code.
+    /// Adds a line outside a code block.
     pub(super) fn line(&mut self, line: &str, voice: Voice) {
         let line = line.trim_end();
         if !line.chars().any(is_visible) {
@@ -78,7 +79,7 @@ impl Composer {
         }
     }
 
-    /// Adds a line of code.
+    /// Adds a line inside a code block.
     pub(super) fn code(&mut self, line: &str) {
         let Some(code) = &self.code else { return };
         let open = format!("```{}\n", code.language);
@@ -159,7 +160,7 @@ fn pieces(line: &str, room: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the end of the last grapheme within `room` units.
+/// Returns the position of the end of the last grapheme within `room` UTF-16 units.
 fn end_within(line: &str, room: usize) -> usize {
     // A text never has fewer bytes than units.
     if line.len() <= room {

@@ -10,14 +10,14 @@ use super::super::markup::{bold_span, link_parts};
 use super::compose::is_visible;
 use crate::core::cut::floor;
 
-/// The author of a line.
+/// The author of a line, on which its formatting depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
-    /// herder, to people.
+    /// herder, for people: its markup is shown.
     Own,
-    /// An agent.
+    /// An agent: its Markdown is shown, as far as it cannot imitate herder or notify people.
     Agent,
-    /// herder, to machines: nothing is a mark.
+    /// herder, for programs: all characters are shown as they are.
     Machine,
 }
 
@@ -31,10 +31,10 @@ const STATUS: [char; 22] = [
 /// Maximum distance of a closing mark, in bytes, so that hostile text is not searched again and again.
 const SPAN_MAX: usize = 1000;
 
-/// Inserted invisibly between characters that must not be read together.
+/// The zero-width space that separates characters which Discord must not read together, as in `@everyone`.
 const BREAK: char = '\u{200b}';
 
-/// Formats a line for sending.
+/// Formats a line by `voice` as Discord Markdown.
 pub(super) fn line(text: &str, voice: Voice) -> String {
     match voice {
         Voice::Own => own(text),
@@ -43,14 +43,14 @@ pub(super) fn line(text: &str, voice: Voice) -> String {
     }
 }
 
-/// Formats herder's own line: escapes headings, quotations and small print.
+/// Formats herder's own line as Discord Markdown: escapes headings, quotations and small print.
 fn own(text: &str) -> String {
     let shown = inline(text, Voice::Own);
     let start = shown.trim_start();
     if start.starts_with(['#', '>']) || start.starts_with("-#") { format!("\\{start}") } else { shown }
 }
 
-/// Formats an agent's line: headings, quotations and lists stay.
+/// Formats an agent's line as Discord Markdown: headings, quotations and lists stay.
 fn block(text: &str) -> String {
     let start = text.trim_start();
     let indent = &text[..text.len() - start.len()];
@@ -74,14 +74,14 @@ fn block(text: &str) -> String {
     if sent.starts_with(">>>") || sent.starts_with("-#") { format!("{indent}\\{sent}") } else { shown }
 }
 
-/// Returns true if a line begins like one of herder's own, after any marks.
+/// Returns true if a line begins, after any marks, like one of herder's own posts.
 fn looks_like_status(text: &str) -> bool {
     let mark = |c: char| c.is_ascii_punctuation() || c.is_ascii_digit() || !is_visible(c);
     let bare = text.trim_start_matches(mark);
     bare.starts_with(STATUS) || bare.starts_with("ESCALATION]")
 }
 
-/// Formats the marks within a line.
+/// Formats the Markdown marks within a line.
 fn inline(text: &str, voice: Voice) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -94,7 +94,8 @@ fn inline(text: &str, voice: Voice) -> String {
     shown
 }
 
-/// Formats the mark at the start of `rest` and returns the number of bytes it took.
+/// Formats the character `c` at the start of `rest`, and what belongs to it, into `shown`; returns the number of bytes
+/// taken from `rest`.
 fn special(c: char, rest: &str, voice: Voice, address: bool, shown: &mut String) -> usize {
     match c {
         '`' => return code(rest, shown),
@@ -144,7 +145,8 @@ fn mentions_all(after: &str) -> bool {
         .any(|word| after.get(..word.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(word)))
 }
 
-/// Formats backticks: a span if as many follow in this line, else characters.
+/// Formats the backticks at the start of `rest`: a code span if as many backticks close it, else characters. Returns
+/// the number of bytes taken.
 fn code(rest: &str, shown: &mut String) -> usize {
     let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
     let near = &rest[..floor(rest, SPAN_MAX + marks)];
@@ -165,7 +167,7 @@ fn code(rest: &str, shown: &mut String) -> usize {
     marks
 }
 
-/// Returns the text with no two backticks adjacent.
+/// Returns the text with an invisible character between adjacent backticks.
 pub(super) fn apart(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -177,7 +179,7 @@ pub(super) fn apart(text: &str) -> String {
     shown
 }
 
-/// Returns the position of the next run of exactly so many backticks, with something before it.
+/// Returns the position of the next run of exactly `marks` backticks that has something before it.
 fn closing(text: &str, marks: usize) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text[from..].find('`').map(|at| from + at) {
@@ -190,7 +192,8 @@ fn closing(text: &str, marks: usize) -> Option<usize> {
     None
 }
 
-/// Formats a backslash: an agent's escape stays, otherwise it is a character.
+/// Formats the backslash at the start of `rest`: an agent's escape stays, otherwise it is shown as a character. Returns
+/// the number of bytes taken.
 fn escape(rest: &str, voice: Voice, shown: &mut String) -> usize {
     let next = rest[1..].chars().next();
     if let (Voice::Agent, Some(mark)) = (voice, next.filter(|c| "`*_~|[]()<>#\\-".contains(*c))) {
@@ -213,7 +216,8 @@ fn bold(rest: &str, shown: &mut String) -> usize {
     1
 }
 
-/// Formats a link with its address beside it.
+/// Formats the Markdown link at the start of `rest` with its address visible beside it. Returns the number of bytes
+/// taken; `None` if there is no link.
 fn link(rest: &str, voice: Voice, shown: &mut String) -> Option<usize> {
     let near = &rest[..floor(rest, SPAN_MAX)];
     let (label, address, length) = link_parts(near)?;
@@ -287,7 +291,8 @@ mod tests {
         assert_eq!(line("> ✅ **spark** completed", Voice::Agent), "> ✅ **spark** completed");
     }
 
-    /// Checks the beginnings of all notices, also of texts chosen among several.
+    /// Checks that the first character of every notice is in `STATUS`, also where a message chooses among several
+    /// texts.
     #[test]
     fn no_post_of_herders_can_be_imitated_by_its_first_character() {
         let locales = ["en-US", "de", "ja"].map(|locale| {

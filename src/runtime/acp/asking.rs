@@ -22,19 +22,19 @@ use crate::runtime::text::{RAW_MAX, one_line};
 use crate::tools::SERVER;
 use crate::tools::catalogue::{ALL, Tool};
 
-/// Kinds of tool calls that read or change files and run nothing.
+/// ACP kinds of tool calls that read or change files and run nothing.
 const FILE_KINDS: [&str; 5] = ["edit", "move", "delete", "read", "search"];
 
-/// A request that waits for an answer, with the options for yes and no.
+/// A request of the agent that waits for an answer, with the ids of the options for yes and no.
 #[derive(Debug)]
 struct Request {
-    /// None: it is herder that asks, and the agent waits for nothing.
+    /// JSON-RPC id of the request; `None` for a plan that herder submits itself, so that no agent waits for the answer.
     id: Option<Id>,
-    /// The id of the call it is about; empty for a form.
+    /// Id of the tool call that the request is about; empty for a form.
     call: String,
     yes: Option<String>,
     no: Option<String>,
-    /// The form to be filled in, if the request is one.
+    /// The form that people fill in, if the request is one.
     form: Option<Form>,
 }
 
@@ -53,18 +53,19 @@ impl approval::Request for Request {
     }
 }
 
-/// Returns the answer to a request of a turn that is being cancelled.
+/// Returns the response "cancelled" to a permission request, for a turn that is being cancelled.
 pub(super) fn cancelled(id: &Id) -> Vec<u8> {
     rpc::answer(id, &json!({ "outcome": { "outcome": "cancelled" } }))
 }
 
-/// The state of the permission requests of a session.
+/// The open permission requests and forms of a session, and the permissions in force.
 #[derive(Debug)]
 pub(super) struct Asking {
     spec: Arc<AgentSpec>,
-    /// Permissions in force: an approved plan extends them.
+    /// Permissions in force: after the approval of a plan the agent may write.
     permissions: Permissions,
-    /// The last file that it wrote, and what stands in it: a plan may be named by its file alone.
+    /// Path and text of the last file that the agent wrote while it planned, since a request may name a plan by its
+    /// file alone.
     written: Option<(String, String)>,
     requests: Requests<Request>,
 }
@@ -79,12 +80,12 @@ impl Asking {
         }
     }
 
-    /// Its plan is approved.
+    /// Records that the plan is approved: from now on the agent may write to its workspace.
     pub(super) fn works(&mut self) {
         self.permissions = Permissions::WorkspaceWrite;
     }
 
-    /// Takes in a file that was written while the agent plans: its plan, as some do it.
+    /// Keeps a file that the agent writes while it plans, which may be the plan.
     pub(super) fn writes(&mut self, update: &Update<'_>) {
         let whole = update.content.0.iter().find(|piece| piece.new_text.text().is_some());
         if let Some(piece) = whole.filter(|_| self.permissions == Permissions::Plan) {
@@ -93,20 +94,21 @@ impl Asking {
         }
     }
 
-    /// Shows people a plan. The agent waits for nothing: its turn is over.
+    /// Asks people whether a plan may be carried out that the agent gave as the answer of its turn, without a request.
     pub(super) fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
         let request = Request { id: None, call: String::new(), yes: None, no: None, form: None };
         self.requests.plan(request, plan, happened);
     }
 
-    /// Whether it is a plan that waits, and herder that asks.
+    /// Returns for the key of a waiting plan whether herder submitted it (else the agent waits for the answer); `None`
+    /// if the key is none of a plan.
     pub(super) fn plan(&self, key: AskKey) -> Option<bool> {
         let request = self.requests.waiting(key).filter(|_| self.requests.is_plan(key))?;
         Some(request.id.is_none())
     }
 
-    /// Handles `session/request_permission` for the call with this name; `call` is its known content. Returns the id
-    /// of the call if it is denied at once.
+    /// Handles `session/request_permission` for the tool call with this id; `call` is its known content. Returns the id
+    /// if the call is denied at once.
     pub(super) fn request(
         &mut self,
         id: &Id,
@@ -148,7 +150,8 @@ impl Asking {
         (decided == Some(false)).then_some(about)
     }
 
-    /// Handles `elicitation/create`. A request to open a page is declined, because there is no browser here.
+    /// Handles `elicitation/create`, a form for people. A request to open a page is declined, because there is no
+    /// browser here.
     pub(super) fn elicit(&mut self, id: &Id, params: &Params<'_>, happened: &mut Vec<Happening>) {
         if params.mode.text().is_some_and(|mode| mode != "form") {
             return happened.push(Happening::Reply(rpc::answer(id, &json!({ "action": "decline" }))));
@@ -160,12 +163,13 @@ impl Asking {
         self.requests.inquire(request, questions, happened);
     }
 
-    /// True if a request waits for an answer.
+    /// Returns true if a request waits for an answer.
     pub(super) fn is_open(&self) -> bool {
         self.requests.are_waiting()
     }
 
-    /// Answers a request. Returns the id of the call it was about, if the request still waited.
+    /// Answers a waiting request, or asks its next question. Returns the id of the tool call that the request is about;
+    /// `None` if it does not wait any more.
     pub(super) fn answer(
         &mut self,
         key: AskKey,
@@ -179,7 +183,7 @@ impl Asking {
 }
 
 impl Asking {
-    /// The plan that a call wants approved.
+    /// Returns the plan that a tool call submits for approval; `None` if it is no such call.
     fn plan_of(&self, call: &Known) -> Option<String> {
         if call.kind == PLAN_KIND {
             return plan(call);
@@ -194,16 +198,17 @@ fn option<'a>(options: &'a [Choice<'_>], kind: &str) -> Option<&'a str> {
     options.iter().find(|option| option.kind.text() == Some(kind))?.option_id.text()
 }
 
-/// The option by which qwen-code goes on so that it asks about each change; the one before it in its list lets a model decide.
+/// Id of the option by which qwen-code approves a plan and asks about each change. The option before it lets a model
+/// decide.
 const ASKED_ON: &str = "proceed_once";
 
 /// Prefix of gemini's question for the approval of a plan in a file.
 const PLAN_BY_FILE: &str = "Requesting plan approval for: ";
 
-/// The kind of a call that leaves planning mode.
+/// ACP kind of a tool call that leaves planning mode.
 const PLAN_KIND: &str = "switch_mode";
 
-/// Returns the plan that a call submits for approval.
+/// Returns the text of the plan that a tool call submits for approval; `None` if there is none.
 fn plan(call: &Known) -> Option<String> {
     let given = call.input["plan"].as_str().map(str::to_owned);
     let plan = given.unwrap_or_else(|| call.pieces.join("\n"));
@@ -213,8 +218,8 @@ fn plan(call: &Known) -> Option<String> {
 /// Start of the explanation that gemini adds to a shell command; the command itself is in the title.
 const COMMAND_EXPLAINED: &str = "[current working directory ";
 
-/// Returns the description of a request: the command if the agent gives it; otherwise the title with the arguments
-/// and the changes of files.
+/// Returns what a permission request is about: the command if the agent gives it; otherwise the title with the
+/// arguments and the changes of files.
 fn wish(call: &Known) -> Wish {
     let kind = call.kind.as_str();
     let title = if call.title.is_empty() { "a tool" } else { &call.title };
@@ -252,8 +257,8 @@ fn command(input: &Value) -> Option<String> {
     })
 }
 
-/// True if the call is one of herder's own tools, which are always allowed. Each agent writes titles in its own way,
-/// and the title of a call that runs or changes something is written by the model, so it proves nothing.
+/// Returns true if the tool call is one of herder's own tools, which are always allowed. The title decides only for
+/// kinds of calls whose title the agent writes, and not the model.
 fn is_herders(call: &Known) -> bool {
     let named = |tool: Tool| {
         let name = tool.name();
@@ -267,7 +272,7 @@ fn is_herders(call: &Known) -> bool {
     matches!(call.kind.as_str(), "other" | "") && command(&call.input).is_none() && ALL.into_iter().any(named)
 }
 
-/// True if the permissions allow the call without asking.
+/// Returns true if the permissions allow the tool call without asking.
 fn covers(permissions: Permissions, workspace: &Path, call: &Known) -> bool {
     let inside = || {
         let mut paths = call.located.iter().chain(&call.changed).peekable();

@@ -8,21 +8,21 @@ use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
-/// Maximum number of open calls that are tracked per session, far above the number of parallel calls of any agent.
+/// Maximum number of open tool calls that are tracked per session, far above the number of parallel calls of any agent.
 /// Beyond it, every announcement counts as a new call.
 const OPEN_MAX: usize = 256;
 
-/// The open calls. Some agents announce a call at its start; others only ask for permission and report nothing more
-/// before its end.
+/// The open tool calls of a session. Some agents announce a call at its start; others only ask for permission and
+/// report nothing more before its end.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: BTreeSet<String>,
-    /// Ids of calls that were denied; the agent reports nothing more about them.
+    /// Ids of tool calls that were denied; the agent reports nothing more about them.
     refused: Vec<String>,
 }
 
 impl Calls {
-    /// Handles a call that the agent announces, or asks permission for.
+    /// Handles a tool call that the agent announces, or asks permission for: reports its start, or more details.
     pub(super) fn told(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let id = id_of(update);
         let new = !self.open.contains(&id);
@@ -38,7 +38,7 @@ impl Calls {
         }
     }
 
-    /// Handles an update of a call.
+    /// Handles an update of a tool call: reports its end.
     pub(super) fn news(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let id = id_of(update);
         if matches!(update.status.text_or_empty(), "completed" | "failed") {
@@ -47,19 +47,19 @@ impl Calls {
         }
     }
 
-    /// True if a call is open.
+    /// Returns true if a tool call is open.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Marks a call as denied.
+    /// Marks a tool call as denied.
     pub(super) fn refused(&mut self, id: String) {
         if self.open.remove(&id) {
             self.refused.push(id);
         }
     }
 
-    /// Ends the calls that were denied.
+    /// Reports the end of the tool calls that were denied.
     pub(super) fn settle(&mut self, happened: &mut Vec<Happening>) {
         let ended = self.refused.drain(..);
         happened.extend(
@@ -68,7 +68,7 @@ impl Calls {
     }
 }
 
-/// Returns the agent's id of a call, bounded in length.
+/// Returns the agent's id of a tool call, bounded in length.
 pub(super) fn id_of(update: &wire::Update<'_>) -> String {
     bounded(update.tool_call_id.text_or_empty(), LINE_MAX).to_owned()
 }

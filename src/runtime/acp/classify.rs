@@ -6,16 +6,16 @@ use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 use crate::runtime::text::bounded;
 
-/// The field that a row of the table examines.
+/// The field of a failure that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `codexErrorInfo` of codex-acp.
     CodexInfo,
     /// `errorKind` of claude-agent-acp, `errorName` of opencode.
     Kind,
-    /// The code of the error; gemini uses HTTP statuses.
+    /// JSON-RPC code of the error; gemini uses HTTP statuses.
     Code,
-    /// A part of the text, in lower case.
+    /// A part of the error text, in lower case.
     Text,
 }
 
@@ -28,11 +28,11 @@ pub struct Failure {
     pub kind: String,
     /// See [`Field::Code`], as a string.
     pub code: String,
-    /// The full text, for people.
+    /// The full error text, for people.
     pub text: String,
 }
 
-/// The classification table. The first matching row decides.
+/// The classification table of failures. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{Auth, Billing, ContextOverflow, Permanent, Quota, RateLimit, Transient};
     &[
@@ -111,7 +111,7 @@ const BEFORE_STATUS: [&str; 5] = ["http", "status", "statuscode", "code", "error
 /// Words after an HTTP status: "403 Forbidden".
 const AFTER_STATUS: [&str; 5] = ["unauthorized", "forbidden", "payment", "too", "bad"];
 
-/// Returns the HTTP status of a failed request in a text, which must be in lower case.
+/// Returns the HTTP status of a failed request that a text mentions; `small` is the text in lower case.
 fn status_in(small: &str) -> Option<&str> {
     let words: Vec<&str> =
         small.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -129,8 +129,8 @@ fn status_in(small: &str) -> Option<&str> {
 /// Length of the part of a text in which an error starts, in bytes; symbols and a name may precede it.
 const HEAD_MAX: usize = 200;
 
-/// True if a message starts like an error instead of an answer. With `surely`, only a text that calls itself an error
-/// counts ("Error: …", "APIError: …"), because an answer may mention errors.
+/// Returns true if a message starts like an error instead of an answer. With `surely`, only a text that calls itself an
+/// error counts ("Error: …", "APIError: …"), because an answer may mention errors.
 #[must_use]
 pub fn is_error(words: &str, surely: bool) -> bool {
     let head = bounded(words.trim_start_matches(|c: char| !c.is_alphanumeric()), HEAD_MAX).to_lowercase();
@@ -160,13 +160,13 @@ impl Failure {
         }
     }
 
-    /// Returns a failure that has only a text.
+    /// Returns a failure of which only the text is known.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// True if the field has the value; `small` is the text in lower case.
+    /// Returns true if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::CodexInfo => self.codex_info == value,
@@ -194,7 +194,7 @@ impl Failure {
             || classify::is_about_the_conversation(&self.whole(), self.category())
     }
 
-    /// Returns the category, or `None` if no row matches.
+    /// Returns the category of the failure; `None` if no row of the table matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);

@@ -1,4 +1,4 @@
-//! The end of a turn, and of the session with it.
+//! The end of a turn of an ACP agent: its outcome, or the next turn.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, Tail, kept_word, one_line, raw_line};
 
 impl Acp {
-    /// Handles the end of the turn.
+    /// Handles the agent's response to a prompt, which ends the turn: decides on the outcome, or starts another turn.
     pub(super) fn stopped(&mut self, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
         self.turns += 1;
         let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
@@ -77,7 +77,7 @@ impl Acp {
         self.end(outcome, happened);
     }
 
-    /// Adds what was used last.
+    /// Adds the reported tokens of the turn or model call to the session's usage.
     pub(super) fn count(&mut self, tokens: &wire::Tokens<'_>) {
         let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
         // For some agents the input excludes cached tokens; then the total shows it.
@@ -91,8 +91,8 @@ impl Acp {
         self.usage.add(self.turn);
     }
 
-    /// Returns the failure of a turn that the agent reports as a normal end: it said and did nothing, or its answer
-    /// is an error text. `counted` is true if it reports the number of tokens.
+    /// Returns the failure of a turn that the agent reports as a normal end: it said and did nothing, or its answer is
+    /// an error text. `counted`: it reports the number of tokens.
     fn failed_in_words(&self, counted: bool) -> Option<Outcome> {
         let Some(words) = self.last_words.as_deref().filter(|_| !self.acted) else {
             let idle = self.last_words.is_none() && !self.acted;
@@ -109,7 +109,8 @@ impl Acp {
         (counted || !outcome.unknown).then_some(outcome)
     }
 
-    /// Returns the category of the API error if the refusal's text contains one, and a refusal by the model otherwise.
+    /// Returns the outcome of a refused turn: the API error in its text if it contains one, otherwise a refusal by the
+    /// model.
     fn refusal(&self) -> Outcome {
         let words = self.last_words.as_deref().unwrap_or_default();
         let known = Some(Failure::said(words)).filter(|_| classify::is_error(words, false));
@@ -123,9 +124,9 @@ impl Acp {
             .unwrap_or_else(|| Outcome { detail: Own::NothingSaid.with(tail.reason()), ..silent })
     }
 
-    /// Detects a loop: message after message without any action, because the model's stream ends early, or because
-    /// the context window stays full after every compaction. If the cause is not known yet, the turn is cancelled,
-    /// and its cost shows the cause.
+    /// Detects a turn that loops: message after message without any action, because the model's stream ends early, or
+    /// because the context window stays full after every compaction. If the cause is not known yet, the turn is
+    /// cancelled, and its cost shows the cause.
     pub(super) fn look_for_circles(&mut self, happened: &mut Vec<Happening>) {
         let Some(most) = self.quirks.messages_in_a_row.filter(|_| self.result.is_none()) else { return };
         if self.summaries > 1 {
@@ -138,8 +139,8 @@ impl Acp {
         }
     }
 
-    /// Handles the end of a turn that was a loop. Answers that cost money were complete, which means a full context
-    /// window; the cost of calls before them cannot be told apart.
+    /// Ends a turn that looped. Answers that cost money were complete, which means a full context window; the cost of
+    /// earlier answers cannot be told apart.
     pub(super) fn circled(&mut self, happened: &mut Vec<Happening>) {
         if !self.acted && self.usage.cost_usd > 0.0 {
             self.give_up(Category::ContextOverflow, Own::ConversationFull, happened);
@@ -159,7 +160,8 @@ impl Acp {
         happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
     }
 
-    /// Handles a failure. An unknown one counts as transient and is shown in full, so that a row can be added for it.
+    /// Ends the session with a failure. An unknown one counts as transient and is shown in full, so that a row can be
+    /// added for it.
     pub(super) fn failed(&mut self, failure: &Failure, happened: &mut Vec<Happening>) {
         // Some agents also send the error as a message.
         if !self.words.trim().is_empty() && failure.text.contains(self.words.trim()) {

@@ -9,32 +9,32 @@ use super::calls::id_of;
 use super::wire::{Piece, Update};
 use crate::runtime::text::LINE_MAX;
 
-/// Maximum size of the stored open calls of a session, in bytes. A call beyond it is only as detailed as its
+/// Maximum size of the stored open tool calls of a session, in bytes. A call beyond it is only as detailed as its
 /// permission request.
 const KEPT_MAX: usize = 4 * 1024 * 1024;
 
-/// Maximum number of calls whose content is stored.
+/// Maximum number of tool calls whose content is stored.
 const CALLS_MAX: usize = 256;
 
-/// The content of a call.
+/// Everything known about a tool call, merged from its announcement, updates and permission request.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Known {
     pub(super) title: String,
     pub(super) kind: String,
-    /// The arguments: null if there are none, and parsed if they are JSON within a string.
+    /// The call's arguments: null if there are none, and parsed if they are JSON within a string.
     pub(super) input: Value,
-    /// The arguments as the agent wrote them.
+    /// The call's arguments as the agent wrote them.
     pub(super) written: String,
-    /// Texts, and changed lines of files.
+    /// Texts and changed lines of files, in the call's content.
     pub(super) pieces: Vec<String>,
-    /// The files that change; `None` for one without a path.
+    /// Paths of the files that the call changes; `None` for one without a path.
     pub(super) changed: Vec<Option<String>>,
-    /// The files that the call works on.
+    /// Paths of the files that the call works on, as the agent reports them.
     pub(super) located: Vec<Option<String>>,
 }
 
 impl Known {
-    /// Merges an update; empty fields change nothing.
+    /// Merges an update about the same tool call; empty fields change nothing.
     fn join(&mut self, update: &Update<'_>) {
         let path = |text: Option<&str>| text.map(str::to_owned);
         for (kept, new) in [(&mut self.title, &update.title), (&mut self.kind, &update.kind)] {
@@ -77,7 +77,7 @@ fn unpacked(written: &str) -> (Value, String) {
     }
 }
 
-/// The announced calls of a session that have not ended.
+/// The announced tool calls of a session that have not ended, by id.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     calls: BTreeMap<String, Known>,
@@ -85,7 +85,7 @@ pub(super) struct Announced {
 }
 
 impl Announced {
-    /// Merges what the agent says about a call, and returns everything known about it.
+    /// Merges what the agent says about a tool call, and returns everything known about it.
     pub(super) fn joined(&mut self, update: &Update<'_>) -> Known {
         let id = update.tool_call_id.text_or_empty();
         // A truncated id could equal another call's.
@@ -100,7 +100,7 @@ impl Announced {
         known
     }
 
-    /// Handles an update of a call that a permission request may follow; a call that has ended is removed.
+    /// Handles an update of a tool call that a permission request may follow; a call that has ended is removed.
     pub(super) fn news(&mut self, update: &Update<'_>) {
         if matches!(update.status.text_or_empty(), "completed" | "failed") {
             self.forget(&id_of(update));
@@ -116,7 +116,7 @@ impl Announced {
     }
 }
 
-/// Returns a piece of content as text: its text, or the change of a file.
+/// Returns a piece of a tool call's content as text: its text, or the change of a file.
 fn piece(piece: &Piece<'_>) -> Option<String> {
     if piece.path.text().is_some() || piece.new_text.text().is_some() {
         let (old, new) = (piece.old_text.text_or_empty(), piece.new_text.text_or_empty());

@@ -51,19 +51,19 @@ use planning::Planning;
 use quirks::Quirks;
 use telling::Telling;
 
-/// Version of the protocol.
+/// Version of the Agent Client Protocol that herder speaks.
 const VERSION: i64 = 1;
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// The protocol state of an ACP agent.
+/// State of the Agent Client Protocol in one session.
 #[derive(Debug)]
 pub struct Acp {
     redactor: Redactor,
     planning: Planning,
     spec: Arc<AgentSpec>,
-    /// herder's tool server, in the protocol's form.
+    /// herder's tool server, in the protocol's form; `None` if it is not offered to the agent.
     tool_server: Option<Value>,
     asking: Asking,
     calls: Calls,
@@ -71,50 +71,51 @@ pub struct Acp {
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
-    /// The start of the prompt if the conversation cannot be resumed: the end of the earlier conversation.
+    /// End of the earlier conversation, put before the prompt if that conversation cannot be resumed.
     past: Option<String>,
     requests: Requests<Asked>,
     /// Requests that set up the session before its work starts.
     steps: VecDeque<(Asked, &'static str, Value)>,
     session: Option<String>,
-    /// True once the turn has started; before that, an agent may replay the earlier conversation.
+    /// True once the turn has started; before that, the agent may replay the earlier conversation, which is ignored.
     prompted: bool,
     cancelled: bool,
     telling: Telling,
-    /// The message that is arriving in pieces.
+    /// The text of the message that is arriving in pieces.
     words: String,
     message: String,
     /// The latest piece of text, unchanged: it may be a complete error after other pieces.
     last_piece: String,
     last_words: Option<String>,
-    /// The latest plan.
+    /// The agent's latest plan, as a list of steps.
     plan: Option<String>,
-    /// True if the agent made a call, or asked for permission.
+    /// True if the agent called a tool, or asked for permission.
     acted: bool,
     /// Number of messages since the last action, and of those among them that are summaries of the conversation.
     in_a_row: u32,
     summaries: u32,
-    /// True if the turn was cancelled because it is a loop.
+    /// True if the turn was cancelled because it looped.
     circles: bool,
     /// True if the agent's own state says that the turn failed.
     broken: bool,
     /// Cost of the conversation before this session, in dollars, because agents report the total of the conversation.
     spent_before: f64,
-    /// The same according to herder's own records, for agents that do not report it when a conversation is resumed.
+    /// Cost of the conversation before this session by herder's own records, in dollars, for agents that do not report
+    /// it.
     conversed_usd: f64,
     /// True if the agent reports its cost.
     names_cost: bool,
     usage: Usage,
-    /// The agent counts each call of its model, and not the turn.
+    /// True if the agent reports the tokens of each model call, and not only of the turn.
     counts_calls: bool,
-    /// Tokens of the last turn.
+    /// Tokens of the last turn, or of the last model call in it.
     turn: Usage,
     model: String,
     turns: u32,
     result: Option<Outcome>,
 }
 
-/// The kind of a request that was sent.
+/// The kind of a request that herder sent, by which its response is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -126,7 +127,7 @@ enum Asked {
 }
 
 impl Acp {
-    /// Returns the command to run for `launch`, and the protocol state.
+    /// Returns the command to run for `launch`, and the state of its protocol.
     ///
     /// # Errors
     /// The agent has no command.
@@ -242,7 +243,7 @@ impl Acp {
         json!({ "cwd": self.spec.workspace, "mcpServers": servers })
     }
 
-    /// Handles the opened conversation: sets it up, and starts the work.
+    /// Handles the opened conversation: sets the mode and model, then starts the work.
     fn opened(&mut self, session: String, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
         if !self.set_mode(&session, answer, happened) {
             return;
@@ -271,8 +272,8 @@ impl Acp {
         }
     }
 
-    /// Returns the line that cancels the turn for waiting messages; `None` while a call is open or a question waits
-    /// for a person.
+    /// Returns the line that cancels the turn so that waiting messages can be delivered; `None` while a tool call is
+    /// open or a question waits for a person.
     fn cut_short(&mut self) -> Option<Vec<u8>> {
         let busy = self.calls.is_open() || self.asking.is_open();
         if !self.telling.wants_to_cut() || busy || self.cancelled || self.result.is_some() {
@@ -390,7 +391,7 @@ impl Acp {
         }
     }
 
-    /// Ends the current message.
+    /// Ends the current message and reports it.
     fn flush(&mut self, happened: &mut Vec<Happening>) {
         let words = both_ends_kept(&std::mem::take(&mut self.words), TEXT_MAX, &self.redactor);
         if !words.trim().is_empty() {
@@ -404,7 +405,7 @@ impl Acp {
         }
     }
 
-    /// Handles an action of the agent, or its request for one.
+    /// Handles a tool call of the agent, or its request for permission.
     fn acts(&mut self, call: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         self.flush(happened);
         (self.in_a_row, self.summaries) = (0, 0);
@@ -439,7 +440,7 @@ fn cancel(session: &str) -> Vec<u8> {
     rpc::notification("session/cancel", Some(&json!({ "sessionId": session })))
 }
 
-/// Returns herder's tool server, which is added to the user's own servers.
+/// Returns the entry for herder's tool server, which the agent uses beside the user's own servers.
 fn tool_server(access: &Access, marker: &str) -> Value {
     let environment = access.environment(marker).map(|(name, value)| json!({ "name": name, "value": value }));
     json!({ "name": SERVER, "command": access.program, "args": ["mcp"], "env": environment })
@@ -550,7 +551,7 @@ impl Protocol for Acp {
         outcome
     }
 
-    /// Retries are visible on standard error only, if at all.
+    /// Returns the limit that the agent waits for; retries are visible on standard error only, if at all.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let outcome = outcome_of(&Failure::said(stderr.newest().next_back()?));
         is_limit(outcome.category).then_some(outcome)

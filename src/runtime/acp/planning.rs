@@ -1,8 +1,8 @@
-//! Work that begins with a plan.
+//! Work of an ACP agent that begins with a plan, which people approve before it is carried out.
 //!
-//! Most agents have a mode in which they change nothing. Some ask to leave it, with their plan; of the others the answer is the
-//! plan. In both cases people are shown it: what they say of it the agent is told by another prompt, since the protocol has no
-//! words for a no.
+//! Most agents have a mode in which they change nothing. Some submit their plan by asking to leave that mode; for the
+//! others, the answer of the turn is the plan. In both cases people are asked about it, and the agent gets their answer
+//! in another prompt, since the protocol has no words for a no.
 
 use serde_json::{Value, json};
 
@@ -14,33 +14,35 @@ use crate::core::spec::Permissions;
 use crate::runtime::approval::{PLAN_APPROVED, PLAN_REFUSED, UNANSWERED, not_approved};
 use crate::runtime::protocol::Happening;
 
-/// A mode, by the request that sets it.
+/// A mode of the agent, as the request that sets it.
 #[derive(Debug, Clone, PartialEq)]
 struct Mode {
     method: &'static str,
     parameters: Value,
 }
 
-/// State of an agent's plan.
+/// State of a session whose work begins with a plan that people approve.
 #[derive(Debug, Default)]
 pub(super) struct Planning {
-    /// It plans, and has to show what it comes to.
+    /// True while the agent plans: its answer is a plan to be shown to people.
     plans: bool,
-    /// The mode in which it works once its plan is approved.
+    /// The mode for the work once the plan is approved; `None` if the agent changes to it by itself.
     works: Option<Mode>,
-    /// Answer to the plan that the running turn submitted, for the prompt that follows.
+    /// People's answer to the plan that the running turn submitted, for the prompt of the turn that follows.
     said: Option<String>,
 }
 
 impl Planning {
-    /// Whether it plans.
+    /// Returns true while the agent plans.
     pub(super) fn plans(&self) -> bool {
         self.plans
     }
 }
 
 impl Acp {
-    /// The mode to begin with: the one in which the agent may do as much as it is permitted, or the one in which it plans.
+    /// Queues the request for the session's first mode: planning, if the permissions ask for a plan, else the one in
+    /// which the agent may do as much as it is permitted. Returns false if the agent has no planning mode, which ends
+    /// the session.
     pub(super) fn set_mode(
         &mut self,
         session: &str,
@@ -64,7 +66,8 @@ impl Acp {
         true
     }
 
-    /// Handles the answer to a plan. `own`: herder submitted the plan after the turn; else the agent waits for a decision.
+    /// Handles people's answer to a plan. `own`: herder submitted the plan after the turn; else the agent waits for the
+    /// answer.
     pub(super) fn planned(&mut self, told: &Told, own: bool, happened: &mut Vec<Happening>) {
         // Without words about what is wrong, the agent is not asked for another plan.
         self.planning.plans = matches!(told, Told::Words(_));
@@ -89,7 +92,8 @@ impl Acp {
         }
     }
 
-    /// The turn is over in which a plan was sent back: another one follows with the words.
+    /// Starts another turn after one whose plan people did not approve, with their words as the prompt. Returns false
+    /// if there is no such plan.
     pub(super) fn goes_on_planning(&mut self, happened: &mut Vec<Happening>) -> bool {
         let Some(said) = self.planning.said.take().filter(|_| !self.cancelled) else { return false };
         self.prompt = said;
@@ -98,7 +102,8 @@ impl Acp {
         true
     }
 
-    /// The turn went well, and the agent has not asked: what it said is its plan.
+    /// Submits the answer of a turn that ended well as the plan, if the agent is planning and did not ask itself.
+    /// Returns true if so.
     pub(super) fn proposes(&mut self, happened: &mut Vec<Happening>) -> bool {
         let Some(plan) = self.last_words.clone().filter(|_| self.planning.plans && !self.cancelled) else {
             return false;
@@ -109,7 +114,7 @@ impl Acp {
     }
 }
 
-/// The modes that an agent offers, in one of the two ways that the protocol has for them.
+/// The modes that an agent offers for a conversation, in one of the two ways that the protocol has for them.
 struct Modes<'a> {
     session: &'a str,
     answer: &'a wire::Answer<'a>,
@@ -143,7 +148,7 @@ impl<'a> Modes<'a> {
         self.offered().find(|offered| *offered == mode).map(|mode| self.set(mode))
     }
 
-    /// The one in which it changes nothing.
+    /// Returns the mode in which the agent plans and changes nothing, if it has one.
     fn plan(&self) -> Option<Mode> {
         let is_plan = |mode: &&str| *mode == "plan" || mode.ends_with("#plan");
         let mode = self.offered().find(is_plan).map(|mode| self.set(mode));
@@ -153,7 +158,7 @@ impl<'a> Modes<'a> {
         })
     }
 
-    /// The one that it is in.
+    /// Returns the mode that the agent is in, if it reports it.
     fn current(&self) -> Option<Mode> {
         let mode = self.answer.modes.0.as_ref().and_then(|modes| modes.current_mode_id.text());
         mode.map(|mode| self.set(mode))

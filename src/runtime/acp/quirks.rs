@@ -5,23 +5,24 @@ use std::time::Duration;
 
 use crate::core::spec::Permissions;
 
-/// The agent's modes for reading only, for writing in the workspace, and for everything that the user may do.
+/// An agent's names for its modes: reading only, writing in the workspace, and everything that the user may do.
 type Modes = [(Permissions, &'static str); 3];
 
-/// The peculiarities of an agent.
+/// Peculiarities of one ACP agent, beyond the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quirks {
     /// The name by which the agent introduces itself; `None` for unknown agents.
     pub name: Option<&'static str>,
     /// The program's file name, by which the agent is known before it introduces itself.
     pub program: Option<&'static str>,
-    /// Environment variables for running as a child process, unless the spec sets them; also used for single requests.
+    /// Environment variables for running as a child process, unless the agent's settings have them; also used for
+    /// single requests.
     pub environment: &'static [(&'static str, &'static str)],
-    /// Environment variables that make the agent ask for permission, used if somebody can answer.
+    /// Environment variables that make the agent ask for permission, used if people can answer.
     pub asking: &'static [(&'static str, &'static str)],
     /// The agent's modes, if they define what it may do without asking.
     pub modes: Option<Modes>,
-    /// True if failures are reported as text and a normal end of the turn; a separate state shows them.
+    /// True if the agent reports failures as text and a normal end of the turn, while a separate state shows them.
     pub fails_as_words: bool,
     /// True if a normal end of the turn without any counted token means that there was no answer. A gateway that
     /// omits the counts cannot be told apart from that.
@@ -33,14 +34,14 @@ pub struct Quirks {
     pub sums_up_by: Option<[&'static str; 2]>,
     /// True if the agent writes to standard error only when it exits.
     pub tells_when_it_leaves: bool,
-    /// True if a turn that was cancelled during a wait for a limit is reported as a normal end.
+    /// True if the agent reports a turn that was cancelled during a wait for a limit as a normal end.
     pub cancelled_as_success: bool,
     /// True if the reported tokens of a turn are those of its last model call only; the dollars are for all calls.
     pub counts_last_call: bool,
     /// True if the conversation accepts another prompt after a cancelled turn. The protocol allows it; herder relies
     /// on it only for agents with which it was tested, or whose cancelled turns do not look like failures.
     pub prompted_again: bool,
-    /// Maximum time to exit after the work, for agents that are known not to exit by themselves.
+    /// Maximum time for the agent to exit after the work, if it is known not to exit by itself.
     pub leaves_within: Option<Duration>,
 }
 
@@ -62,7 +63,7 @@ const PLAIN: Quirks = Quirks {
     leaves_within: None,
 };
 
-/// Returns the modes of an agent that asks about everything only in this mode.
+/// Returns the modes of an agent that asks about everything only in this mode, for all permissions but the broadest.
 const fn asks_in(mode: &'static str) -> Option<Modes> {
     Some([(Permissions::ReadOnly, mode), (Permissions::WorkspaceWrite, mode), (Permissions::Full, mode)])
 }
@@ -142,27 +143,27 @@ fn set(variables: &[(&str, &str)], environment: &mut BTreeMap<String, String>) {
 }
 
 impl Quirks {
-    /// Returns the peculiarities of the agent with this name.
+    /// Returns the peculiarities of the agent that introduces itself by this name.
     #[must_use]
     pub fn of(name: &str) -> Self {
         KNOWN.into_iter().find(|known| known.name == Some(name)).unwrap_or(PLAIN)
     }
 
-    /// Returns the peculiarities of the agent with this program.
+    /// Returns the peculiarities of the agent whose program has this file name.
     #[must_use]
     pub fn of_program(program: &str) -> Self {
         let file = program.rsplit('/').next().unwrap_or(program);
         KNOWN.into_iter().find(|known| known.program == Some(file)).unwrap_or(PLAIN)
     }
 
-    /// Sets the environment variables the agent needs, unless the spec does.
+    /// Sets the environment variables that the agent needs, unless they are set already.
     pub fn furnish(&self, environment: &mut BTreeMap<String, String>) {
         set(self.environment, environment);
     }
 
-    /// Sets the environment variables that a program needs, including those that make it ask. An agent started
-    /// through `npx`, `env` or a script is known only after it has introduced itself, which is too late for
-    /// variables: it gets those of all known agents, which other agents ignore.
+    /// Sets the environment variables that a program needs, including those that make it ask. An agent started through
+    /// `npx`, `env` or a script is known only after it has introduced itself, which is too late for variables: it gets
+    /// those of all known agents, which other agents ignore.
     pub fn furnish_to_ask(program: &str, environment: &mut BTreeMap<String, String>) {
         let known = Self::of_program(program);
         let one = [known];

@@ -11,35 +11,36 @@
 use crate::core::id::WorkId;
 use crate::runtime::protocol::Happening;
 
-/// Text after the messages, so that the agent does not take them for its whole task.
+/// Text after the messages in a prompt, so that the agent does not take them for its whole task.
 const GO_ON: &str = "You were interrupted to be told this. Bear it in mind and go on with your work.";
 
 /// The prompt of an agent whose turn was cancelled for messages that are no longer waiting.
 const GO_ON_AT_ONCE: &str = "Go on with your work.";
 
-/// Maximum number of calls that an agent may start after its turn was cancelled; some are already on their way.
+/// Maximum number of tool calls that an agent may start after its turn was cancelled; some are already on their way.
 const BEGUN_MAX: u32 = 3;
 
-/// The state of messages for an agent during a session.
+/// The messages for an agent during a session: waiting for the turn to be cancelled, or in its latest prompt.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
-    /// Messages that the running turn is to be cancelled for. The core limits their number.
+    /// Messages for which the running turn is to be cancelled. The core limits their number.
     waiting: Vec<(WorkId, String)>,
-    /// Number of calls the agent has started since its turn was cancelled; `None` if the turn is not cancelled.
+    /// Number of tool calls that the agent has started since its turn was cancelled; `None` if the turn is not
+    /// cancelled.
     cut: Option<u32>,
-    /// True if the agent ignored a cancellation; it is not tried again.
+    /// True if the agent ignored a cancellation, which is then not tried again.
     deaf: bool,
-    /// The messages in the latest prompt.
+    /// Numbers of the messages in the latest prompt, not known to be received.
     sent: Vec<WorkId>,
 }
 
 impl Telling {
-    /// Adds a message.
+    /// Adds a message, for which the turn is to be cancelled.
     pub(super) fn add(&mut self, work: WorkId, text: &str) {
         self.waiting.push((work, text.to_owned()));
     }
 
-    /// True if the turn is to be cancelled as soon as possible.
+    /// Returns true if the turn is to be cancelled as soon as possible.
     pub(super) fn wants_to_cut(&self) -> bool {
         !self.waiting.is_empty() && self.cut.is_none()
     }
@@ -49,23 +50,23 @@ impl Telling {
         self.cut = Some(0);
     }
 
-    /// True if the turn is being cancelled and the agent has not ignored that so far.
+    /// Returns true if the turn was cancelled for messages and the agent has not ignored that so far.
     pub(super) fn cuts(&self) -> bool {
         self.cut.is_some() && !self.deaf
     }
 
-    /// True if the turn was cancelled for messages, even if the agent ignored it.
+    /// Returns true if the turn was cancelled for messages, even if the agent ignored it.
     pub(super) fn was_cut(&self) -> bool {
         self.cut.is_some()
     }
 
-    /// True if the agent ignores cancellations.
+    /// Returns true if the agent ignores cancellations.
     pub(super) fn is_deaf(&self) -> bool {
         self.deaf
     }
 
-    /// Handles the start of a call. An agent that keeps starting calls after its turn was cancelled gets its messages
-    /// in another way.
+    /// Handles the start of a tool call. An agent that keeps starting calls after its turn was cancelled ignores that,
+    /// and its messages are reported as not taken.
     pub(super) fn begins(&mut self, happened: &mut Vec<Happening>) {
         let Some(begun) = self.cut.as_mut().filter(|_| !self.deaf) else { return };
         *begun += 1;
@@ -76,7 +77,7 @@ impl Telling {
         }
     }
 
-    /// Returns the prompt of the following turn.
+    /// Returns the prompt of the following turn: the waiting messages.
     pub(super) fn prompt(&mut self) -> String {
         self.cut = None;
         let waiting = std::mem::take(&mut self.waiting);

@@ -7,17 +7,17 @@ use serde_json::Value;
 use crate::runtime::loose::{self, Few, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
-/// A line of the protocol.
+/// A line of the Agent Client Protocol.
 pub type Line<'a> = rpc::Line<'a, Params<'a>, Answer<'a>, Failed<'a>>;
 
-/// The parameters of a method.
+/// The parameters of a method or notification; each field names the methods that have it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Params<'a> {
     /// The session id of the conversation.
     #[serde(borrow)]
     pub session_id: Scalar<'a>,
-    /// `session/update`: the update.
+    /// `session/update`: the reported change of the conversation, such as a piece of text or a tool call.
     #[serde(borrow)]
     pub update: Loose<Update<'a>>,
     /// `session/request_permission`: the possible answers.
@@ -36,7 +36,7 @@ pub struct Params<'a> {
     pub tool_call: Loose<Update<'a>>,
 }
 
-/// The answer to a request of herder.
+/// The response to a request of herder; each field names the requests that have it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Answer<'a> {
@@ -72,14 +72,14 @@ pub struct Answer<'a> {
     pub meta: Loose<Meta<'a>>,
 }
 
-/// An object with an id or a name.
+/// A JSON object with an id or a name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Named<'a> {
-    /// The id.
+    /// Id of the object.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// The name.
+    /// Name of the object.
     #[serde(borrow)]
     pub name: Scalar<'a>,
 }
@@ -97,34 +97,34 @@ pub struct Capabilities<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Modes<'a> {
-    /// The available modes.
+    /// The modes that can be chosen.
     #[serde(borrow)]
     pub available_modes: Many<Named<'a>>,
-    /// The one that it is in.
+    /// Id of the mode that the agent is in.
     #[serde(borrow)]
     pub current_mode_id: Scalar<'a>,
 }
 
-/// Something that can be set.
+/// An option of the agent that can be set, such as its mode.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Setting<'a> {
-    /// The id.
+    /// Id of the option.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// Its value.
+    /// Present value of the option.
     #[serde(borrow)]
     pub current_value: Scalar<'a>,
-    /// The values that it can have.
+    /// Values that the option can have.
     #[serde(borrow)]
     pub options: Many<Choosable<'a>>,
 }
 
-/// A value that a setting can have.
+/// A value that an option can have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Choosable<'a> {
-    /// The value.
+    /// The value itself.
     #[serde(borrow)]
     pub value: Scalar<'a>,
 }
@@ -133,7 +133,7 @@ pub struct Choosable<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Choice<'a> {
-    /// The id to answer with.
+    /// Id of the option to answer with.
     #[serde(borrow)]
     pub option_id: Scalar<'a>,
     /// `allow_once`, `allow_always`, `reject_once`, `reject_always`.
@@ -145,7 +145,7 @@ pub struct Choice<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Update<'a> {
-    /// The kind of the update.
+    /// The kind of the update, which decides the fields that it has.
     #[serde(borrow)]
     pub session_update: Scalar<'a>,
     /// `agent_message_chunk`: a piece of text. `tool_call`, `tool_call_update`: changes and output of the call.
@@ -175,13 +175,13 @@ pub struct Update<'a> {
     /// `tool_call`: the files that the call works on.
     #[serde(borrow)]
     pub locations: Many<Location<'a>>,
-    /// `plan`: the steps.
+    /// `plan`: the plan's steps.
     #[serde(borrow)]
     pub entries: Many<Step<'a>>,
     /// `usage_update`: the total cost so far.
     #[serde(borrow)]
     pub cost: Loose<Cost<'a>>,
-    /// The agent's own additions.
+    /// Additions of single agents.
     #[serde(borrow, rename = "_meta")]
     pub meta: Loose<Meta<'a>>,
 }
@@ -190,7 +190,7 @@ pub struct Update<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Step<'a> {
-    /// The text of the step.
+    /// Text of the plan's step.
     #[serde(borrow)]
     pub content: Scalar<'a>,
     /// `pending`, `in_progress`, `completed`.
@@ -198,32 +198,32 @@ pub struct Step<'a> {
     pub status: Scalar<'a>,
 }
 
-/// A piece of content.
+/// A piece of content: text, an image, a file and so on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Piece<'a> {
     /// `text`, `image`, `audio`, `resource_link`, `resource`.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
-    /// `image`, `audio`: the data in base64.
+    /// `image`, `audio`: the content in base64.
     #[serde(borrow)]
     pub data: Scalar<'a>,
-    /// The MIME type of the data.
+    /// The MIME type of the content.
     #[serde(borrow, rename = "mimeType")]
     pub mime_type: Scalar<'a>,
-    /// `resource_link`, `image`: the URI.
+    /// `resource_link`, `image`: the URI of the content.
     #[serde(borrow)]
     pub uri: Scalar<'a>,
-    /// `resource_link`: the name.
+    /// `resource_link`: the name of the linked file.
     #[serde(borrow)]
     pub name: Scalar<'a>,
-    /// `resource_link`: the name for people.
+    /// `resource_link`: the name of the linked file, for people.
     #[serde(borrow)]
     pub title: Scalar<'a>,
     /// `resource`: a file within the answer.
     #[serde(borrow)]
     pub resource: Loose<Resource<'a>>,
-    /// `text`: the text.
+    /// `text`: the text of the content.
     #[serde(borrow)]
     pub text: Scalar<'a>,
     /// Within tool calls: the content of the piece.
@@ -259,12 +259,12 @@ pub struct Resource<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Words<'a> {
-    /// The text.
+    /// The text of the piece.
     #[serde(borrow)]
     pub text: Scalar<'a>,
 }
 
-/// The location that a tool works on.
+/// A file that a tool works on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Location<'a> {
@@ -273,19 +273,19 @@ pub struct Location<'a> {
     pub path: Scalar<'a>,
 }
 
-/// A cost.
+/// A sum of money.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cost<'a> {
-    /// The number.
+    /// The sum, in the currency.
     #[serde(borrow)]
     pub amount: Scalar<'a>,
-    /// The currency; only `USD` is used.
+    /// The currency of the cost; only `USD` is used.
     #[serde(borrow)]
     pub currency: Scalar<'a>,
 }
 
-/// The agent's own additions.
+/// Additions of single agents to the protocol.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Meta<'a> {
@@ -300,23 +300,23 @@ pub struct Meta<'a> {
     pub usage: Loose<Tokens<'a>>,
 }
 
-/// The tokens of a turn.
+/// Tokens that a turn has used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Quota<'a> {
-    /// The totals.
+    /// Total number of tokens.
     #[serde(borrow)]
     pub token_count: Loose<Tokens<'a>>,
-    /// The tokens per model.
+    /// Number of tokens by model.
     #[serde(borrow)]
     pub model_usage: Many<ModelUsage<'a>>,
 }
 
-/// The tokens of a model.
+/// Tokens that one model has used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ModelUsage<'a> {
-    /// The model's name.
+    /// Name of the model.
     #[serde(borrow)]
     pub model: Scalar<'a>,
 }
@@ -325,7 +325,7 @@ pub struct ModelUsage<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Codex<'a> {
-    /// The state of the conversation.
+    /// State of the conversation.
     #[serde(borrow)]
     pub thread_status: Loose<Status<'a>>,
 }
@@ -339,7 +339,7 @@ pub struct Status<'a> {
     pub kind: Scalar<'a>,
 }
 
-/// Numbers of tokens, in any of the spellings that agents use.
+/// Numbers of tokens; each field accepts any of the spellings that agents use.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Tokens<'a> {
@@ -352,19 +352,19 @@ pub struct Tokens<'a> {
     /// Number of tokens read from the model's cache; some agents include them in the tokens sent, others do not.
     #[serde(borrow, alias = "cachedInputTokens")]
     pub cached_read_tokens: Scalar<'a>,
-    /// Total number of tokens, if the agent reports it.
+    /// Total number of tokens sent and received, if the agent reports it.
     #[serde(borrow)]
     pub total_tokens: Scalar<'a>,
 }
 
-/// The answer to a failed request.
+/// The error response to a request of herder.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Failed<'a> {
-    /// The JSON-RPC code, or an agent's own one.
+    /// JSON-RPC code of the error, or a code of the agent's own.
     #[serde(borrow)]
     pub code: Scalar<'a>,
-    /// The error text.
+    /// The text of the error.
     #[serde(borrow)]
     pub message: Scalar<'a>,
     /// Details of the error.
@@ -385,15 +385,15 @@ pub struct Details<'a> {
     /// codex-acp: the kind of error, as named by codex.
     #[serde(borrow)]
     pub codex_error_info: Scalar<'a>,
-    /// codex-acp: the reason.
+    /// codex-acp: the reason for the error.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// gemini: the reason.
+    /// gemini: the reason for the error.
     #[serde(borrow)]
     pub details: Scalar<'a>,
 }
 
-/// Parses a line.
+/// Parses a line of the agent.
 ///
 /// # Errors
 /// The line is not a JSON object.

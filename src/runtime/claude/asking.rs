@@ -27,19 +27,19 @@ const FILE_TOOLS: [(&str, &str); 4] = [
     ("NotebookEdit", "notebook_path"),
 ];
 
-/// The message to the model for a denied call.
+/// Text for the model about a tool call that was denied.
 const DENIED: &str = "The operator denied this. Do not try to do the same in another way; go on without it, or say what you need.";
 
-/// The tool that asks people questions.
+/// Name of the tool by which the model asks people questions.
 const QUESTIONS: &str = "AskUserQuestion";
 
-/// The model's message for an empty plan; the CLI reads the plan from a file.
+/// Text for the model that submits a plan before it has written one; the CLI reads the plan from a file.
 const NO_PLAN: &str = "There is no plan yet. Write it into the plan file, then ask again.";
 
-/// The tool that submits a plan for approval.
+/// Name of the tool by which the model submits a plan for approval.
 const PLAN: &str = "ExitPlanMode";
 
-/// Returns the permission mode for the work itself, without planning.
+/// Returns the CLI's permission mode for the work itself, without planning.
 pub(super) const fn mode(permissions: Permissions) -> &'static str {
     match permissions {
         // In this mode the CLI asks about everything, and herder answers, which lets it detect the commands that are
@@ -49,18 +49,19 @@ pub(super) const fn mode(permissions: Permissions) -> &'static str {
     }
 }
 
-/// The tools for which the hook is registered, as a regular expression: the shell and the tools of MCP servers.
+/// Tools about whose calls the CLI calls herder's hook, as a regular expression: the shell and the tools of MCP
+/// servers.
 pub(super) const WATCHED: &str = "^(Bash|mcp__.*)$";
 
-/// Starts of commands that may be always asked about, in case the CLI does not call the hook.
+/// Starts of commands for which the CLI is told to ask, as they may be always asked about, in case it does not call the
+/// hook.
 const ASKED: [&str; 14] = [
     "git push", "rm", "sudo", "doas", "su", "sh", "bash", "zsh", "dash", "xargs", "psql", "mysql", "mariadb",
     "sqlite3",
 ];
 
-/// Returns the rules for which the CLI asks even if its mode or the user's settings would allow the command. With
-/// full permissions, every command is asked about and herder allows it unless it is one of those; otherwise a person
-/// would have to answer each.
+/// Returns the rules for the CLI by which it asks even if its mode or the user's settings would allow the command. With
+/// full permissions it asks about every command, and herder allows it unless it is always asked about.
 pub(super) fn rules(permissions: Permissions) -> Vec<String> {
     match permissions {
         Permissions::Full => vec!["Bash".to_owned()],
@@ -70,13 +71,13 @@ pub(super) fn rules(permissions: Permissions) -> Vec<String> {
     }
 }
 
-/// A request that waits for an answer.
+/// A request of the CLI that waits for an answer.
 #[derive(Debug)]
 struct Request {
     id: String,
     tool: String,
     input: Value,
-    /// The mode for carrying out an approved plan.
+    /// The CLI's permission mode for carrying out an approved plan.
     mode: &'static str,
 }
 
@@ -112,7 +113,7 @@ impl approval::Request for Request {
     }
 }
 
-/// The state of the permission requests of a session.
+/// The open permission requests, questions and plans of a session.
 #[derive(Debug)]
 pub(super) struct Asking {
     spec: Arc<AgentSpec>,
@@ -126,7 +127,7 @@ impl Asking {
         Self { spec: Arc::clone(&launch.spec), requests: Requests::new(always_ask.clone()), always_ask }
     }
 
-    /// Handles a request of the CLI.
+    /// Handles a request of the CLI: for permission, with questions, with a plan, or by the hook.
     pub(super) fn request(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         let Some(id) = line.request_id.text() else {
             happened.push(Happening::Malformed);
@@ -183,8 +184,8 @@ impl Asking {
     }
 }
 
-/// Returns the answer to the hook: to ask if the call is one that is always asked about, and otherwise to apply the
-/// CLI's own rules.
+/// Returns the answer to the hook, which is called for each watched tool call: "ask" if the call is always asked about,
+/// otherwise nothing, so that the CLI applies its own rules.
 fn told(call: &Value, always_ask: &[AskPattern]) -> Value {
     let tool = one_line(call["tool_name"].as_str().unwrap_or_default(), 100);
     let herders = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(SERVER));
@@ -206,13 +207,13 @@ fn denied(why: &str) -> Value {
     json!({ "behavior": "deny", "message": why, "interrupt": false })
 }
 
-/// Yields the questions of a call of the question tool.
+/// Yields the questions in a call of the question tool.
 fn asked(input: &Value) -> impl Iterator<Item = &Value> {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     questions.iter().filter(|question| question["question"].is_string())
 }
 
-/// Returns the questions in the form in which people are asked.
+/// Returns the questions in a call of the question tool, in the form in which people are asked.
 fn questions(input: &Value) -> Vec<Inquiry> {
     asked(input)
         .map(|question| Inquiry::Question {
@@ -223,7 +224,7 @@ fn questions(input: &Value) -> Vec<Inquiry> {
         .collect()
 }
 
-/// Returns the answers that a question offers, in the format of Claude Code and codex.
+/// Returns the offered answers of a question, in the format that Claude Code and codex share.
 pub(in crate::runtime) fn offers(options: &Value) -> Vec<Offer> {
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
     let offers = options.iter().map(|option| Offer {
@@ -238,7 +239,7 @@ fn file_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
     input[*argument].as_str()
 }
 
-/// Returns the description of a request: for the shell the command, otherwise the file and all arguments.
+/// Returns what a permission request is about: for the shell the command, otherwise the file and all arguments.
 fn wish(tool: &str, input: &Value) -> Wish {
     let file_tool = FILE_TOOLS.iter().any(|(name, _)| *name == tool);
     let command = match input["command"].as_str() {
@@ -251,7 +252,7 @@ fn wish(tool: &str, input: &Value) -> Wish {
     Wish { tool: tool.to_owned(), command, shell: !file_tool, vague: false }
 }
 
-/// True if the permissions allow the call without asking.
+/// Returns true if the permissions allow the tool call without asking.
 fn covers(permissions: Permissions, workspace: &Path, tool: &str, input: &Value) -> bool {
     match permissions {
         Permissions::Full => true,

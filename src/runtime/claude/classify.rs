@@ -3,7 +3,7 @@
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
 
-/// The field that a row of the table examines.
+/// The field of a failure that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `result.subtype`.
@@ -20,7 +20,7 @@ pub enum Field {
     ErrorType,
     /// `status` of the latest `rate_limit_event`.
     Limit,
-    /// A part of the text, in lower case.
+    /// A part of the error text, in lower case.
     Text,
 }
 
@@ -41,11 +41,11 @@ pub struct Failure {
     pub error_type: String,
     /// See [`Field::Limit`].
     pub limit: String,
-    /// The full text, for people.
+    /// The full error text, for people.
     pub text: String,
 }
 
-/// The classification table. The first matching row decides.
+/// The classification table of failures. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Transient,
@@ -106,13 +106,13 @@ pub const TABLE: &[Row<Field>] = {
 };
 
 impl Failure {
-    /// Returns a failure that has only a text.
+    /// Returns a failure of which only the text is known.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    /// True if the field has the value; `small` is the text in lower case.
+    /// Returns true if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Subtype => self.subtype == value,
@@ -141,7 +141,7 @@ impl Failure {
         classify::whole(&fields, &self.text)
     }
 
-    /// Returns the category, or `None` if no row matches.
+    /// Returns the category of the failure; `None` if no row of the table matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);

@@ -1,4 +1,4 @@
-//! The CLI's command line.
+//! The command line of Claude Code for an agent's session.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use crate::runtime::Access;
 use crate::runtime::text::bounded;
 use crate::tools::SERVER;
 
-/// Has the CLI pass on the API's own events: what a message has used is in the last of them alone.
+/// Option by which the CLI passes on the API's own stream events: only the last event of a message has all tokens that
+/// the message used.
 const PARTIAL: &str = "--include-partial-messages";
 
-/// Instructions go on the command line, where one argument has at most 128 KiB.
+/// Maximum length of the instructions, in bytes: they are one argument of the command line, which has at most 128 KiB.
 const INSTRUCTIONS_MAX: usize = 100 * 1024;
 
-/// The arguments of an agent's process.
+/// Returns the CLI's arguments for an agent's session.
 pub(super) fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", PARTIAL]
@@ -53,8 +54,8 @@ pub(super) fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<
     arguments
 }
 
-/// herder's tool server beside those of the user's own: offered to the model from the start, and used without a question.
-/// Its secret is in a file that the environment names.
+/// Returns the arguments that add herder's tool server to the user's own servers: its tools are offered to the model
+/// from the start, and need no permission.
 pub(super) fn tool_server(access: &Access, marker: &str) -> [String; 4] {
     let server = json!({
         "type": "stdio", "command": access.program, "args": ["mcp"],

@@ -40,13 +40,13 @@ use telling::Telling;
 pub(super) use asking::offers;
 pub(super) use printed::Printed;
 
-/// The default program.
+/// Name of the default program.
 const PROGRAM: &str = "claude";
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// Maximum number of counted messages that are remembered, more than the number of open messages of parallel subagents.
+/// Maximum number of messages whose counted tokens are remembered, more than the open messages of parallel subagents.
 const COUNTED_MAX: usize = 256;
 
 /// Default environment variables: no network traffic except the model's.
@@ -63,7 +63,7 @@ const DIAGNOSTIC: &str = "[ede_diagnostic]";
 /// The CLI's message on standard error for an unknown conversation.
 const CONVERSATION_LOST: &str = "No conversation found";
 
-/// The protocol state of Claude Code.
+/// State of Claude Code's protocol in one session.
 #[derive(Debug)]
 pub struct Claude {
     redactor: Redactor,
@@ -79,13 +79,14 @@ pub struct Claude {
     /// The fields of the latest synthetic message, for the result that follows it.
     failure: Failure,
     resets_at: Option<Timestamp>,
-    /// Ids of the latest messages that were counted; the messages of parallel subagents interleave.
+    /// Id and counted tokens of the latest messages; those of parallel subagents interleave.
     counted: VecDeque<(String, Usage)>,
-    /// The message that is being streamed, of the agent itself and of each of its helpers.
+    /// Id of the message that is being streamed, for the agent itself and for each of its subagents, by the tool call
+    /// that started it.
     streamed: BTreeMap<String, String>,
     messages: u32,
     turns: u32,
-    /// Tokens of the model's latest answer.
+    /// Tokens that the model's latest answer used.
     last: Usage,
     usage: Usage,
     /// Usage of a resumed conversation before this session, as far as it is known; later, the part that the CLI's own
@@ -98,7 +99,7 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// Returns the command to run for `launch`, and the protocol state.
+    /// Returns the command to run for `launch`, and the state of its protocol.
     #[must_use]
     pub fn prepare(launch: &Launch, mut environment: BTreeMap<String, String>) -> (Invocation, Self) {
         let spec = &launch.spec;
@@ -214,7 +215,7 @@ impl Claude {
         }
     }
 
-    /// Counts the tokens of a message when it ends; its lines have the numbers of its beginning.
+    /// Adds the tokens of a streamed message that its earlier lines did not count yet.
     fn streamed(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         let Some(event) = &line.event.0 else { return };
         let speaker = line.parent_tool_use_id.text_or_empty();
@@ -317,8 +318,8 @@ impl Claude {
         happened.push(if follows { Happening::AnotherFollows } else { Happening::TurnEnded });
     }
 
-    /// Combines an outcome with the earlier ones. The task was the first turn, so its failure stands, with the text
-    /// of a later turn. An interrupted turn does not count as failed.
+    /// Combines the outcome of a turn with that of the turns before. The task was the first turn, so its failure
+    /// stands, with the text of a later turn. An interrupted turn does not count as failed.
     fn keep(&mut self, outcome: Outcome) {
         match &mut self.result {
             Some(before) if before.category != Category::Success && !self.interrupted => {
@@ -506,7 +507,7 @@ impl Protocol for Claude {
 }
 
 impl Claude {
-    /// Returns the outcome of a process that exited without a result. Its last lines may match the table.
+    /// Returns the outcome of a process that exited without a result; its last lines may match the table of failures.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let known = match exit {
             // Exit code 2 asks not to be restarted, regardless of the output.

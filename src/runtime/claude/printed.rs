@@ -11,7 +11,7 @@ use crate::runtime::command::Format;
 use crate::runtime::protocol::{Happening, Protocol as _};
 use crate::runtime::text::{Tail, one_line};
 
-/// The parser of this format.
+/// Parser for the output of `claude -p`, run by a [`crate::core::spec::Runtime::Command`].
 #[derive(Debug)]
 pub(in crate::runtime) struct Printed {
     claude: Claude,

@@ -9,14 +9,14 @@
 use crate::core::id::WorkId;
 use crate::runtime::protocol::Happening;
 
-/// The state of messages for an agent during a session.
+/// The messages for an agent during a session, by how far they have come.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
-    /// Messages that are being written to the CLI.
+    /// Numbers of the messages that are being written to the CLI.
     sent: Vec<WorkId>,
-    /// Messages in the CLI's queue.
+    /// Numbers of the messages in the CLI's queue.
     written: Vec<WorkId>,
-    /// Messages in the model's latest input.
+    /// Numbers of the messages in the model's latest input.
     read: Vec<WorkId>,
     /// The id of the model's latest message.
     message: String,
@@ -34,7 +34,7 @@ impl Telling {
         self.written.push(work);
     }
 
-    /// True if the CLI has not read every message: it starts another turn with them after this one.
+    /// Returns true if the CLI has not read every message: it starts another turn with them after this one.
     pub(super) fn is_untold(&self) -> bool {
         !self.sent.is_empty() || !self.written.is_empty()
     }

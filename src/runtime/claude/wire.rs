@@ -15,11 +15,11 @@ use crate::core::outcome::Usage;
 use crate::runtime::loose::{self, Raw};
 pub use crate::runtime::loose::{Loose, Scalar};
 
-/// A line of the stream.
+/// A line of Claude Code's stream-json; each field names the types of lines that have it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Line<'a> {
-    /// The type of the line.
+    /// The type of the line, which decides the fields that it has.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
     /// The subtype of the line.
@@ -37,13 +37,13 @@ pub struct Line<'a> {
     /// `assistant`, and `system` with `api_retry`: the kind of an API error.
     #[serde(borrow)]
     pub error: Scalar<'a>,
-    /// The API's HTTP status.
+    /// The HTTP status with which the API failed.
     #[serde(borrow)]
     pub api_error_status: Scalar<'a>,
-    /// The API's error type.
+    /// The API's own name for the type of the error.
     #[serde(borrow)]
     pub api_error_type: Scalar<'a>,
-    /// A more specific kind of error.
+    /// `api_error`: a more specific kind of error.
     #[serde(borrow)]
     pub api_error: Scalar<'a>,
     /// The parameters of `api_error`.
@@ -99,7 +99,7 @@ pub struct Line<'a> {
     pub event: Loose<StreamEvent<'a>>,
 }
 
-/// An event of the API's stream, as far as it tells what a message used.
+/// An event of the API's stream, as far as it tells the tokens that a message used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StreamEvent<'a> {
@@ -109,19 +109,19 @@ pub struct StreamEvent<'a> {
     /// `message_start`: the message that begins.
     #[serde(borrow)]
     pub message: Loose<Message<'a>>,
-    /// `message_delta`: what the message that ends has used.
+    /// `message_delta`: tokens that the message has used by its end.
     #[serde(borrow)]
     pub usage: Loose<Tokens<'a>>,
 }
 
-/// A request of the CLI to its parent program.
+/// A request of the CLI to herder, for example for permission.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Request<'a> {
     /// The kind of the request.
     #[serde(borrow)]
     pub subtype: Scalar<'a>,
-    /// `can_use_tool`: the tool.
+    /// `can_use_tool`: name of the tool.
     #[serde(borrow)]
     pub tool_name: Scalar<'a>,
     /// `can_use_tool`: its arguments, returned unchanged if they are allowed; `hook_callback`: the call.
@@ -141,7 +141,7 @@ pub struct Message<'a> {
     /// The content of the message.
     #[serde(borrow)]
     pub content: Content<'a>,
-    /// The tokens, as far as they were known when the line was written.
+    /// Numbers of tokens, as far as they were known when the line was written.
     #[serde(borrow)]
     pub usage: Loose<Tokens<'a>>,
 }
@@ -218,7 +218,7 @@ pub struct Block<'a> {
     /// `tool_use`: the call's id.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// `tool_use`: the tool.
+    /// `tool_use`: the name of the tool.
     #[serde(borrow)]
     pub name: Scalar<'a>,
     /// `tool_use`: the call's arguments.
@@ -239,7 +239,7 @@ pub struct Block<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ErrorParams<'a> {
-    /// The limit that was reached.
+    /// State of the limit that was reached.
     #[serde(borrow)]
     pub rate_limit_info: Loose<RateLimit<'a>>,
 }
@@ -248,10 +248,10 @@ pub struct ErrorParams<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RateLimit<'a> {
-    /// `allowed`, `allowed_warning`, `rejected`.
+    /// State of the limit: `allowed`, `allowed_warning`, `rejected`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// The end of the limit, in seconds since the epoch.
+    /// Time at which the limit ends, in seconds since the Unix epoch.
     #[serde(borrow, rename = "resetsAt")]
     pub resets_at: Scalar<'a>,
     /// True if usage beyond the limit is paid for, so that work continues.
@@ -301,7 +301,7 @@ impl<'a> Line<'a> {
         self.model_usage.0.iter().flat_map(BTreeMap::values).filter_map(|model| model.0.as_ref())
     }
 
-    /// `result`: returns the usage of a single request in a process of its own, including the cost.
+    /// `result`: returns the usage of a single request that had a process of its own, including the cost.
     #[must_use]
     pub fn used(&self) -> Usage {
         let count = |fields: [&Scalar<'_>; 4]| {
@@ -331,7 +331,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Parses a line.
+/// Parses a line of the CLI.
 ///
 /// # Errors
 /// The line is not a JSON object.
@@ -360,8 +360,8 @@ pub fn interrupt_line(number: u32) -> Vec<u8> {
     }))
 }
 
-/// Returns the request to register the hook for these tools, which is called before the CLI's own rules decide, as a
-/// line for standard input.
+/// Returns the request, as a line for standard input, to have herder's hook called for these tools before the CLI's own
+/// rules decide.
 #[must_use]
 pub fn watch_line(tools: &str) -> Vec<u8> {
     line(&serde_json::json!({

@@ -15,17 +15,18 @@ use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
 use crate::runtime::text::one_line;
 
-/// A request that waits for an answer, with both answers in the protocol's form.
+/// A request of the app server that waits for an answer, with the responses for yes and no.
 #[derive(Debug)]
 struct Request {
-    /// None: it is herder that asks, and the server waits for nothing.
+    /// JSON-RPC id of the request; `None` for a plan that herder submits itself, so that no server waits for the
+    /// answer.
     id: Option<Id>,
-    /// The answer for yes; `None` if a yes needs more information.
+    /// The response for yes; `None` if the protocol requires more information than a yes.
     yes: Option<Value>,
     no: Value,
-    /// The ids of the questions it asks.
+    /// Ids of the questions that the request asks.
     asked: Vec<String>,
-    /// The form to be filled in, if the request is one.
+    /// The form that people fill in, if the request is one.
     form: Option<Form>,
 }
 
@@ -48,7 +49,7 @@ impl approval::Request for Request {
     }
 }
 
-/// Yields the questions of a request with their ids.
+/// Yields the questions of a request with their ids, in the protocol's form.
 fn list<'a>(params: &'a Params<'_>) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let questions = params.questions.as_ref().and_then(Value::as_array).map(Vec::as_slice);
     questions
@@ -71,7 +72,7 @@ fn questions(params: &Params<'_>) -> Vec<Inquiry> {
         .collect()
 }
 
-/// The state of the permission requests of a session.
+/// The open permission requests, questions and plans of a session.
 #[derive(Debug)]
 pub(super) struct Asking {
     covered: bool,
@@ -85,7 +86,7 @@ impl Asking {
         Self { covered, requests: Requests::new(launch.always_ask.clone()) }
     }
 
-    /// Handles a request of the server.
+    /// Handles a request of the app server: for permission, with questions or a form; others are declined.
     pub(super) fn request(
         &mut self,
         (id, method): (&Id, &str),
@@ -129,18 +130,19 @@ impl Asking {
         );
     }
 
-    /// Handles the server's notice that a request is settled. If herder did not answer it, it is withdrawn.
+    /// Handles the server's notice that a request needs no answer any more. If herder has not answered it, it is
+    /// withdrawn.
     pub(super) fn resolved(&mut self, id: &Id, happened: &mut Vec<Happening>) {
         self.requests.withdraw(|request| request.id.as_ref() == Some(id), happened);
     }
 
-    /// Shows people a plan. The server waits for nothing: its turn is over.
+    /// Asks people whether a plan may be carried out that the agent gave as the answer of its turn, without a request.
     pub(super) fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
         let request = Request { id: None, yes: None, no: Value::Null, asked: Vec::new(), form: None };
         self.requests.plan(request, plan, happened);
     }
 
-    /// Whether it is a plan that waits.
+    /// Returns true if a plan waits for an answer under this key.
     pub(super) fn is_plan(&self, key: AskKey) -> bool {
         self.requests.is_plan(key)
     }
@@ -150,7 +152,8 @@ impl Asking {
     }
 }
 
-/// A request, with both answers in the protocol's form. It has no `yes` if a yes needs more information.
+/// A permission request read from the protocol, with the responses for yes and no; no `yes` if that would require more
+/// information.
 struct Question {
     wish: Wish,
     yes: Option<Value>,
@@ -204,7 +207,7 @@ fn wish(tool: &str, command: String, shell: bool) -> Wish {
     Wish { tool: tool.to_owned(), command, shell, vague: false }
 }
 
-/// Returns the description of a change of files. The request contains only its id, so the change is unknown unless it
+/// Returns what a request to change files is about. The request contains only an id, so the change is unknown unless it
 /// was announced.
 fn file_change(changes: Option<&str>, params: &Params<'_>) -> Wish {
     let mut text = changes.unwrap_or("an unknown change of files").to_owned();
@@ -216,7 +219,7 @@ fn file_change(changes: Option<&str>, params: &Params<'_>) -> Wish {
     Wish { vague: changes.is_none() || root.is_some(), ..wish("file change", text, false) }
 }
 
-/// Returns the description of a call of an MCP server's tool, with its arguments.
+/// Returns what a request to call a tool of an MCP server is about: the tool with its arguments.
 fn tool_call(params: &Params<'_>) -> Wish {
     let message = words(&[&params.message], "a tool");
     let meta = params.meta.0.as_ref();
@@ -229,8 +232,8 @@ fn tool_call(params: &Params<'_>) -> Wish {
     }
 }
 
-/// Returns the description of a command: the command itself instead of the model's reason for it, or the requested
-/// object if there is no command.
+/// Returns what a request to run a command is about: the command itself instead of the model's reason for it, or the
+/// requested object if there is no command.
 fn command(params: &Params<'_>) -> Wish {
     let command = match &params.command {
         Some(Value::String(command)) => Some(command.clone()),
@@ -250,7 +253,7 @@ fn command(params: &Params<'_>) -> Wish {
     Wish { vague: !known || kind.is_some(), ..wish(kind.as_deref().unwrap_or("shell"), command, true) }
 }
 
-/// Returns the first text of the fields, or the fallback.
+/// Returns the first of the fields that is a text, or the fallback.
 fn words(fields: &[&crate::runtime::loose::Scalar<'_>], fallback: &str) -> String {
     fields.iter().find_map(|field| field.text()).unwrap_or(fallback).to_owned()
 }

@@ -10,7 +10,7 @@ use crate::runtime::classify::{self, Row};
 /// API key without credit looks the same as a subscription whose limits were not sent.
 pub const NO_WINDOW: &str = "usageLimitExceeded, no window";
 
-/// The field that a row of the table examines.
+/// The field of a failure that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `rateLimitReachedType` of the account's limits, examined if the usage limit is exceeded.
@@ -19,7 +19,7 @@ pub enum Field {
     Info,
     /// `httpStatusCode` in `codexErrorInfo`.
     Status,
-    /// A part of the text, in lower case.
+    /// A part of the error text, in lower case.
     Text,
 }
 
@@ -32,11 +32,11 @@ pub struct Failure {
     pub info: String,
     /// See [`Field::Status`], as a string.
     pub status: String,
-    /// The full text, for people.
+    /// The full error text, for people.
     pub text: String,
 }
 
-/// The classification table. The first matching row decides.
+/// The classification table of failures. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, Permanent, Quota, RateLimit, SandboxDenial, Transient,
@@ -104,7 +104,8 @@ pub const TABLE: &[Row<Field>] = {
 };
 
 impl Failure {
-    /// Returns the fields of an error. `reached` and `window` describe the known limits of the account.
+    /// Returns the fields of an error. `reached`: kind of the account's limit that was reached; `window`: true if any
+    /// window of its limits is known.
     #[must_use]
     pub fn of(error: &wire::TurnError<'_>, reached: &str, window: bool) -> Self {
         let (info, status) = error.codex_error_info.as_ref().map(read_info).unwrap_or_default();
@@ -117,7 +118,7 @@ impl Failure {
         }
     }
 
-    /// Returns a failure that has only a text.
+    /// Returns a failure of which only the text is known.
     #[must_use]
     pub fn said(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
@@ -140,7 +141,7 @@ impl Failure {
             || classify::is_about_the_conversation(&self.text, self.category())
     }
 
-    /// Returns the category, or `None` if no row matches.
+    /// Returns the category of the failure; `None` if no row of the table matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);
@@ -148,7 +149,8 @@ impl Failure {
     }
 }
 
-/// Returns the kind and the HTTP status: from `"other"`, or `{"httpConnectionFailed":{"httpStatusCode":401}}`.
+/// Returns the kind and the HTTP status in `codexErrorInfo`: from `"other"`, or
+/// `{"httpConnectionFailed":{"httpStatusCode":401}}`.
 fn read_info(info: &Value) -> (String, String) {
     match info {
         Value::String(word) => (word.clone(), String::new()),

@@ -9,7 +9,7 @@ use crate::runtime::loose::Scalar;
 use crate::runtime::observing::{Call, end};
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
-/// Returns the tool's name, if the item is a tool call.
+/// Returns the name of the tool that an item of a turn calls; `None` if it is no tool call.
 pub(super) fn tool(item: &wire::Item<'_>) -> Option<String> {
     let named = |fallback: &str| one_line(item.tool.text().unwrap_or(fallback), 100);
     match item.kind.text_or_empty() {
@@ -28,7 +28,7 @@ pub(super) fn tool(item: &wire::Item<'_>) -> Option<String> {
     }
 }
 
-/// Returns the content of a tool call.
+/// Returns the content of a tool call: its kind and what it does.
 pub(super) fn call(item: &wire::Item<'_>) -> Call {
     match item.kind.text_or_empty() {
         "commandExecution" => {
@@ -70,7 +70,7 @@ pub(super) fn id_of(id: &Scalar<'_>) -> String {
     bounded(id.text_or_empty(), LINE_MAX).to_owned()
 }
 
-/// Converts the numbers of tokens.
+/// Converts numbers of tokens from the protocol's form to usage.
 pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
     Usage {
         input_tokens: tokens.input_tokens.count(),
@@ -83,13 +83,13 @@ pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
 /// Maximum number of announced file changes that are tracked, far above the number of simultaneous questions.
 const ANNOUNCED_MAX: usize = 64;
 
-/// The announced file changes that have not ended, as conversation, item and text: a permission request contains only
-/// the item's id.
+/// The announced file changes that have not ended, as conversation, item and text, because a permission request
+/// contains only the item's id.
 #[derive(Debug, Default)]
 pub(super) struct Announced(VecDeque<(String, String, String)>);
 
 impl Announced {
-    /// Handles a notification about an item of any conversation.
+    /// Handles a notification about an item of any conversation: keeps or drops its file change.
     pub(super) fn hear(&mut self, method: &str, params: &wire::Params<'_>) {
         let item = params.item.0.as_ref().filter(|item| item.kind.text() == Some("fileChange"));
         match (method, item) {
@@ -100,7 +100,7 @@ impl Announced {
         }
     }
 
-    /// Returns the change that a request is about.
+    /// Returns the text of the announced change that a permission request is about.
     pub(super) fn asked(&self, params: &wire::Params<'_>) -> Option<&str> {
         let (thread, item) = key(params, &params.item_id)?;
         let found = self.0.iter().find(|(of, id, _)| of == thread && id == item);
@@ -127,13 +127,13 @@ impl Announced {
     }
 }
 
-/// Returns the key of an item: conversation and id. `None` if an id is too long to be stored.
+/// Returns the ids of an item's conversation and of the item; `None` if one is too long to be stored.
 fn key<'a>(params: &'a wire::Params<'_>, item: &'a Scalar<'_>) -> Option<(&'a str, &'a str)> {
     let (thread, item) = (params.thread_id.text()?, item.text()?);
     (thread.len() <= LINE_MAX && item.len() <= LINE_MAX).then_some((thread, item))
 }
 
-/// Returns the changed files and their changes as text.
+/// Returns the changed files and their changes as text for people.
 fn shown(changes: &[wire::Change<'_>]) -> String {
     /// Maximum length of the text, in bytes; files and lines beyond it are left out.
     const LONGEST: usize = 32 * 1024;

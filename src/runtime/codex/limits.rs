@@ -6,10 +6,10 @@ use super::wire;
 use crate::core::time::Timestamp;
 use crate::runtime::text::bounded;
 
-/// The share of a window at which it is used up, in percent.
+/// Share of a limit's window from which it counts as used up, in percent.
 const USED_UP: i64 = 100;
 
-/// The name of the limit in updates without a name.
+/// Name of the limit in updates that do not name it.
 const USUAL: &str = "codex";
 
 /// Maximum number of limits that are stored; an account has one or two.
@@ -18,11 +18,11 @@ const LIMITS_MAX: usize = 16;
 /// Maximum length of a limit's name, in bytes.
 const NAME_MAX: usize = 100;
 
-/// The known usage limits.
+/// The known usage limits of the account, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Limits {
     known: BTreeMap<String, Limit>,
-    /// The kind of limit that was reached.
+    /// Kind of the limit that was reached last; empty if none was.
     pub(super) reached: String,
 }
 
@@ -40,7 +40,7 @@ struct Window {
 }
 
 impl Limits {
-    /// Handles an update. Omitted fields keep their values.
+    /// Handles an update about a limit. Omitted fields keep their values.
     pub(super) fn update(&mut self, update: &wire::RateLimits<'_>) {
         let name = bounded(update.limit_id.text().unwrap_or(USUAL), NAME_MAX);
         if self.known.len() >= LIMITS_MAX && !self.known.contains_key(name) {
@@ -62,7 +62,7 @@ impl Limits {
         }
     }
 
-    /// Returns true if any window is known.
+    /// Returns true if the use of any limit's window is known.
     pub(super) fn has_window(&self) -> bool {
         self.known.values().any(|limit| limit.primary.is_some() || limit.secondary.is_some())
     }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use crate::core::outcome::Usage;
 use crate::runtime::text::{LINE_MAX, bounded};
 
-/// Maximum number of conversations that are counted separately; more subagents at a time are not expected.
+/// Maximum number of conversations whose usage is counted separately; more subagents at a time are not expected.
 const THREADS_MAX: usize = 64;
 
-/// The usage per conversation.
+/// The usage of all conversations of a process: the agent's own, and those of its subagents.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     threads: BTreeMap<String, Counted>,
@@ -21,24 +21,24 @@ pub(super) struct Meter {
 
 #[derive(Debug, Clone, Copy)]
 struct Counted {
-    /// The usage before this process.
+    /// Total usage of the conversation before this process.
     before: Usage,
     total: Usage,
 }
 
 impl Meter {
-    /// Sets the earlier usage of a resumed conversation.
+    /// Sets the total usage of a resumed conversation before this process.
     pub(super) fn begins_at(&mut self, thread: &str, total: Usage) {
         self.threads.insert(bounded(thread, LINE_MAX).to_owned(), Counted { before: total, total });
     }
 
-    /// Returns true if the conversation is known.
+    /// Returns true if the conversation is counted already.
     pub(super) fn knows(&self, thread: &str) -> bool {
         self.threads.contains_key(bounded(thread, LINE_MAX))
     }
 
-    /// Stores the total of a conversation; `last` is the usage of its last model call. An unknown conversation starts
-    /// with that call, as far as this process is concerned.
+    /// Stores the total usage of a conversation; `last` is the usage of its last model call. An unknown conversation
+    /// counts from that call on.
     pub(super) fn read(&mut self, thread: &str, total: Usage, last: Usage) {
         let thread = bounded(thread, LINE_MAX);
         if let Some(counted) = self.threads.get_mut(thread) {
@@ -53,7 +53,7 @@ impl Meter {
         self.threads.insert(thread.to_owned(), Counted { before: total.since(last), total });
     }
 
-    /// Returns the usage since the process started.
+    /// Returns the usage of all conversations since the process started.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = self.past;
         for counted in self.threads.values() {

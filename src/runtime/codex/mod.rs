@@ -42,13 +42,14 @@ use meter::Meter;
 use opening::Opening;
 use planning::Planning;
 
-/// The default program.
+/// Name of the default program.
 pub const PROGRAM: &str = "codex";
 
-/// The argument that starts the app server.
+/// Argument that starts codex as an app server.
 const SERVER: &str = "app-server";
 
-/// Default settings: no network traffic except the model's, unless the spec's own command sets them.
+/// Default settings as arguments: no network traffic except the model's, unless the configured command sets them
+/// itself.
 pub const QUIET: [&str; 3] =
     ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
 
@@ -63,10 +64,11 @@ fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// Maximum number of messages that wait until the turn has an id; a person types one or two in that time.
+/// Maximum number of messages that wait until the server has given the turn an id; a person types one or two in that
+/// time.
 const HELD_MAX: usize = 64;
 
-/// The protocol state of `codex app-server`.
+/// State of the protocol of `codex app-server` in one session.
 #[derive(Debug)]
 pub struct Codex {
     redactor: Redactor,
@@ -76,7 +78,7 @@ pub struct Codex {
     asking: Asking,
     max_turns: u32,
     prompt: String,
-    /// The start of the prompt if the conversation cannot be resumed: the end of the earlier conversation.
+    /// End of the earlier conversation, put before the prompt if that conversation cannot be resumed.
     past: Option<String>,
     requests: Requests<Asked>,
     thread: Option<String>,
@@ -90,21 +92,21 @@ pub struct Codex {
     /// True if the model's last output was a tool call, so that another model call follows.
     goes_on: bool,
     turn_limit_reached: bool,
-    /// The failure that is being retried; cleared by any other notification.
+    /// The failure that the server is retrying; cleared by any other notification.
     retrying: Option<Failure>,
     limits: Limits,
-    /// True if the account's limits were requested, because a limit ended the turn and none is known.
+    /// True if the account's limits were requested, because a limit ended the turn and its end is not known.
     limits_asked: bool,
     meter: Meter,
-    /// The model of the conversation.
+    /// Name of the conversation's model.
     model: String,
     turns: u32,
-    /// Tokens of the model's last answer.
+    /// Tokens of the model's last call.
     last: Usage,
     result: Option<Outcome>,
 }
 
-/// The kind of a request that was sent.
+/// The kind of a request that herder sent, by which its response is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Initialize,
@@ -116,7 +118,7 @@ enum Asked {
 }
 
 impl Codex {
-    /// Returns the command to run for `launch`, and the protocol state.
+    /// Returns the command to run for `launch`, and the state of its protocol.
     #[must_use]
     pub fn prepare(launch: &Launch, environment: BTreeMap<String, String>) -> (Invocation, Self) {
         let spec = &launch.spec;
@@ -161,7 +163,7 @@ impl Codex {
         (invocation, codex)
     }
 
-    /// Returns the category of an exceeded usage limit, according to the account's limits.
+    /// Returns the category of a failure by an exceeded usage limit, according to the account's limits.
     fn failure_of_limit(&self) -> Category {
         let failure = Failure { reached: self.limits.reached.clone(), ..Failure::default() };
         failure.category().unwrap_or(Category::Quota)
@@ -216,14 +218,14 @@ impl Codex {
         }
     }
 
-    /// Handles the opened conversation: starts the turn.
+    /// Handles the opened conversation: starts the first turn in it.
     fn opened(&mut self, thread: String, happened: &mut Vec<Happening>) {
         happened.push(Happening::Ready { conversation: Some(thread.clone()) });
         self.thread = Some(thread);
         self.ask_for_a_turn(happened);
     }
 
-    /// The turn whose prompt is there.
+    /// Sends the request for a turn, with the prompt that is ready.
     fn ask_for_a_turn(&mut self, happened: &mut Vec<Happening>) {
         let Some(thread) = &self.thread else { return };
         let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
@@ -234,7 +236,7 @@ impl Codex {
         happened.push(Happening::Reply(self.requests.ask(Asked::Turn, "turn/start", &parameters)));
     }
 
-    /// Stores the turn's id, and sends the messages that waited for it.
+    /// Stores the id of the turn that began, and sends the messages that waited for it.
     fn begun(&mut self, turn: &str, happened: &mut Vec<Happening>) {
         // A turn that the agent starts by itself after its work (for a goal it has set) does not belong to this session.
         if self.turn.as_deref() == Some(turn) || self.result.is_some() {
@@ -450,7 +452,7 @@ impl Codex {
         self.end(outcome, happened);
     }
 
-    /// The turn has come to a plan: another one follows, whatever people say of it.
+    /// Submits the plan that the turn has come to. Another turn follows, whatever people answer.
     fn propose(&mut self, plan: String, happened: &mut Vec<Happening>) {
         let partial = std::mem::take(&mut self.partial);
         self.say(&partial, happened);
@@ -488,7 +490,7 @@ impl Codex {
         happened.push(Happening::TurnEnded);
     }
 
-    /// Returns the outcome of a failure. An unknown one is shown in full, so that a row can be added for it.
+    /// Returns the outcome of a failed turn. An unknown failure is shown in full, so that a row can be added for it.
     fn outcome_of(&self, failure: &Failure, info: Option<&Value>, details: Option<&str>) -> Outcome {
         let known = failure.category();
         let mut detail = failure.text.clone();
@@ -508,7 +510,7 @@ impl Codex {
         outcome
     }
 
-    /// Returns the outcome of a process that exited without a result. Its last lines may match the table.
+    /// Returns the outcome of a process that exited without a result; its last lines may match the table of failures.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let known = match exit {
             Some(Exit::Code(1)) => last_known(stderr, |line| Failure::said(line).category()),

@@ -8,16 +8,16 @@ use crate::core::spec::Permissions;
 use crate::runtime::Launch;
 use crate::tools::SERVER;
 
-/// The parameters of a conversation.
+/// The parameters for opening a conversation, new or resumed.
 #[derive(Debug)]
 pub(super) struct Opening {
     parameters: Value,
-    /// The conversation to resume; `None` once it was tried.
+    /// Id of the conversation to resume; `None` once that was tried.
     conversation: Option<String>,
 }
 
 impl Opening {
-    /// Returns the parameters for this agent's conversations.
+    /// Returns the parameters for the conversations of the session that `launch` describes.
     pub(super) fn of(launch: &Launch) -> Self {
         let spec = &launch.spec;
         let mut parameters = json!({
@@ -59,7 +59,8 @@ impl Opening {
         Self { parameters, conversation: launch.conversation.clone() }
     }
 
-    /// Returns the next request to try, and whether it resumes an earlier conversation.
+    /// Returns the method and the parameters of the next request to open a conversation, and true if it resumes an
+    /// earlier one.
     pub(super) fn next(&mut self) -> (&'static str, Value, bool) {
         let mut parameters = self.parameters.clone();
         match self.conversation.take() {

@@ -1,4 +1,5 @@
-//! Work that begins with a plan: codex has a mode for it, in which its answer is one, and a turn of its own carries it out.
+//! Work of codex that begins with a plan: a turn in codex's own plan mode, whose answer people approve, and then a turn
+//! that carries the plan out.
 
 use serde_json::{Value, json};
 
@@ -8,18 +9,18 @@ use crate::core::spec::Permissions;
 use crate::runtime::approval::{PLAN_APPROVED, PLAN_REFUSED, UNANSWERED, not_approved};
 use crate::runtime::text::RAW_MAX;
 
-/// The mode of the next turn.
+/// The mode of the next turn, in a session whose work begins with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// It plans, and what it proposes is shown to people.
+    /// The agent plans; its answer is shown to people for approval.
     Plans,
-    /// It plans no more, and does nothing either: nobody has approved anything.
+    /// The agent neither plans nor works any more, because people have not approved its plan.
     Rests,
-    /// It carries out what was approved.
+    /// The agent carries out the approved plan.
     Works,
 }
 
-/// See the module's text.
+/// State of a session whose work begins with a plan that people approve: the mode, and the latest plan.
 #[derive(Debug)]
 pub(super) struct Planning {
     mode: Mode,
@@ -27,12 +28,12 @@ pub(super) struct Planning {
 }
 
 impl Planning {
-    /// Creates the state for an agent with these permissions; `None` if it works without a plan.
+    /// Creates the state if the permissions require a plan; `None` if the agent works without one.
     pub(super) fn of(permissions: Permissions) -> Option<Self> {
         (permissions == Permissions::Plan).then_some(Self { mode: Mode::Plans, proposed: None })
     }
 
-    /// Sets the mode of a turn, in the request for it.
+    /// Sets the mode and the sandbox of the next turn in the request for it.
     pub(super) fn set(&self, model: &str, parameters: &mut Value) {
         let mode = if self.mode == Mode::Works { "default" } else { "plan" };
         let settings = json!({ "model": model, "reasoning_effort": null, "developer_instructions": null });
@@ -47,18 +48,18 @@ impl Planning {
         };
     }
 
-    /// The turn has come to this plan.
+    /// Keeps the plan that the running turn has come to, if the agent is planning.
     pub(super) fn proposes(&mut self, plan: &str) {
         let wanted = self.mode == Mode::Plans && !plan.trim().is_empty();
         self.proposed = wanted.then(|| both_ends(plan.trim(), RAW_MAX));
     }
 
-    /// The plan that the turn which is over has come to.
+    /// Takes the plan that the turn has come to, when the turn is over; `None` if there is none.
     pub(super) fn proposed(&mut self) -> Option<String> {
         self.proposed.take()
     }
 
-    /// The prompt of the next turn, by what people say of the plan.
+    /// Sets the mode by people's answer to the plan, and returns the prompt of the next turn.
     pub(super) fn answered(&mut self, told: &Told) -> String {
         let (mode, prompt) = match told {
             Told::Yes => (Mode::Works, PLAN_APPROVED.to_owned()),

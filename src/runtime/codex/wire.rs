@@ -12,17 +12,17 @@ use serde_json::Value;
 use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
-/// A line of the protocol.
+/// A line of the app server's protocol.
 pub type Line<'a> = rpc::Line<'a, Params<'a>, Params<'a>, Failed<'a>>;
 
-/// The parameters of a method, or the fields of an answer.
+/// The parameters of a method or notification, or the fields of a response; each field names the methods that have it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Params<'a> {
-    /// The id of the conversation.
+    /// Id of the conversation.
     #[serde(borrow)]
     pub thread_id: Scalar<'a>,
-    /// The id of the turn.
+    /// Id of the turn.
     #[serde(borrow)]
     pub turn_id: Scalar<'a>,
     /// `thread/start`, `thread/resume`: the conversation.
@@ -52,7 +52,7 @@ pub struct Params<'a> {
     /// `account/rateLimits/read`: all limits.
     #[serde(borrow)]
     pub rate_limits_by_limit_id: Loose<BTreeMap<String, Loose<RateLimits<'a>>>>,
-    /// `error`: the error.
+    /// `error`: the reason for the error.
     #[serde(borrow)]
     pub error: Loose<TurnError<'a>>,
     /// `error`: true if the server retries.
@@ -99,26 +99,26 @@ pub struct Params<'a> {
 }
 
 impl Params<'_> {
-    /// Yields the reported limits.
+    /// Yields the limits reported in an answer or update.
     pub fn limits(&self) -> impl Iterator<Item = &RateLimits<'_>> {
         let all = self.rate_limits_by_limit_id.0.iter().flat_map(BTreeMap::values);
         self.rate_limits.0.iter().chain(all.filter_map(|limit| limit.0.as_ref()))
     }
 }
 
-/// The answer to a failed request.
+/// The error response to a request of herder.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Failed<'a> {
-    /// The error text.
+    /// The text of a server's error.
     #[serde(borrow)]
     pub message: Scalar<'a>,
-    /// Details of the error.
+    /// Details of a server's error.
     #[serde(borrow)]
     pub data: Loose<TurnError<'a>>,
 }
 
-/// A conversation.
+/// A conversation, which the app server calls a thread.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Thread<'a> {
@@ -127,17 +127,17 @@ pub struct Thread<'a> {
     pub id: Scalar<'a>,
 }
 
-/// A turn.
+/// A turn of a conversation: its id, status and error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Turn<'a> {
-    /// Its id.
+    /// Id of the turn.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// `completed`, `interrupted`, `failed`, `inProgress`.
+    /// Status of the turn: `completed`, `interrupted`, `failed`, `inProgress`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
-    /// The reason for a failure.
+    /// The reason why the turn failed.
     #[serde(borrow)]
     pub error: Loose<TurnError<'a>>,
 }
@@ -146,7 +146,7 @@ pub struct Turn<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TurnError<'a> {
-    /// The text for people.
+    /// The error's text for people.
     #[serde(borrow)]
     pub message: Scalar<'a>,
     /// The kind for programs: a string, an object with the kind as its only key, or a form of later versions.
@@ -160,13 +160,13 @@ pub struct TurnError<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Item<'a> {
-    /// The kind of the item.
+    /// The kind of the item, which decides the fields that it has.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
-    /// Its id.
+    /// Id of the item.
     #[serde(borrow)]
     pub id: Scalar<'a>,
-    /// `agentMessage`: the text.
+    /// `agentMessage`: the text of the message.
     #[serde(borrow)]
     pub text: Scalar<'a>,
     /// `mcpToolCall`: the server of the tool.
@@ -208,7 +208,7 @@ pub struct Item<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ChangeKind<'a> {
-    /// `add`, `delete`, `update`.
+    /// Kind of the change: `add`, `delete`, `update`.
     #[serde(borrow, rename = "type")]
     pub kind: Scalar<'a>,
     /// `update`: the new path, if the file is moved.
@@ -216,17 +216,17 @@ pub struct ChangeKind<'a> {
     pub move_path: Scalar<'a>,
 }
 
-/// A change of a file.
+/// A change of one file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Change<'a> {
-    /// The path of the file.
+    /// Path of the changed file.
     #[serde(borrow)]
     pub path: Scalar<'a>,
-    /// The kind of the change.
+    /// Kind of the file's change: a new file, an edit, a removal.
     #[serde(borrow)]
     pub kind: Loose<ChangeKind<'a>>,
-    /// The diff.
+    /// The change as a diff.
     #[serde(borrow)]
     pub diff: Scalar<'a>,
 }
@@ -250,10 +250,10 @@ pub struct Meta<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Network<'a> {
-    /// The host.
+    /// Host name of the server to connect to.
     #[serde(borrow)]
     pub host: Scalar<'a>,
-    /// `http`, `https`, `socks5Tcp`, `socks5Udp`.
+    /// Protocol of the connection: `http`, `https`, `socks5Tcp`, `socks5Udp`.
     #[serde(borrow)]
     pub protocol: Scalar<'a>,
 }
@@ -270,7 +270,7 @@ pub struct TokenUsage<'a> {
     pub last: Loose<Tokens<'a>>,
 }
 
-/// Numbers of tokens.
+/// Numbers of tokens, as the app server counts them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Tokens<'a> {
@@ -292,10 +292,10 @@ pub struct RateLimits<'a> {
     /// The id of the limit; an account may have a separate one for some models.
     #[serde(borrow)]
     pub limit_id: Scalar<'a>,
-    /// The shorter window.
+    /// The shorter time window of the limit.
     #[serde(borrow)]
     pub primary: Loose<Window<'a>>,
-    /// The longer window.
+    /// The longer time window of the limit.
     #[serde(borrow)]
     pub secondary: Loose<Window<'a>>,
     /// The kind of limit that was reached.
@@ -307,7 +307,7 @@ pub struct RateLimits<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Window<'a> {
-    /// The used share, in percent.
+    /// Used share of the window, in percent.
     #[serde(borrow)]
     pub used_percent: Scalar<'a>,
     /// The end of the window, in seconds since the epoch.
@@ -315,7 +315,7 @@ pub struct Window<'a> {
     pub resets_at: Scalar<'a>,
 }
 
-/// Parses a line.
+/// Parses a line of the app server.
 ///
 /// # Errors
 /// The line is not a JSON object.

@@ -9,10 +9,10 @@ use crate::core::time::Timestamp;
 use crate::runtime::classify::{self, Row};
 use crate::runtime::text::{bounded, raw_line};
 
-/// Maximum plausible duration of a limit, in seconds; a later end is ignored.
+/// Maximum plausible time until a limit ends, in seconds; a later end is ignored.
 const WAIT_MAX_SECONDS: i64 = 40 * 24 * 3600;
 
-/// The field that a row of the table examines.
+/// The field of a failure that a row of the table examines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The CLI's own error kind: gemini's `error.type`, opencode's `error.name`.
@@ -21,7 +21,7 @@ pub enum Field {
     Status,
     /// The API's own error name.
     Word,
-    /// A part of the text, in lower case.
+    /// A part of the error text, in lower case.
     Text,
 }
 
@@ -34,11 +34,11 @@ pub struct Failure {
     pub status: String,
     /// See [`Field::Word`].
     pub word: String,
-    /// The full text, for people.
+    /// The full error text, for people.
     pub text: String,
 }
 
-/// The classification table. The first matching row decides.
+/// The classification table of failures. The first matching row decides.
 pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, SandboxDenial, Transient,
@@ -95,7 +95,7 @@ pub const TABLE: &[Row<Field>] = {
 };
 
 impl Failure {
-    /// Returns a failure of a kind with a text, which may contain the API's response.
+    /// Returns a failure of this kind with a text, which may contain the API's response.
     #[must_use]
     pub fn in_words(kind: &str, text: &str) -> Self {
         let text = bounded(text, classify::LOOKED_AT);
@@ -106,7 +106,8 @@ impl Failure {
         failure
     }
 
-    /// Reads the API's response, if it is JSON: `{"error": {"code": …, "status": …}}`.
+    /// Reads the fields of a failure from the body of the API's response, if that is JSON: `{"error": {"code": …,
+    /// "status": …}}`.
     pub fn read_body(&mut self, body: &str) {
         let Ok(body) = serde_json::from_str::<Value>(body) else { return };
         let error = &body["error"];
@@ -121,7 +122,7 @@ impl Failure {
         }
     }
 
-    /// True if the field has the value; `small` is the text in lower case.
+    /// Returns true if the field has the value; `small` is the text in lower case.
     fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Kind => self.kind == value,
@@ -131,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// Returns the category, or `None` if no row matches.
+    /// Returns the category of the failure; `None` if no row of the table matches.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);
@@ -153,7 +154,7 @@ pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     Outcome { resets_at: wait.and_then(after), ..Outcome::failed(known, raw_line(&detail)) }
 }
 
-/// True if the failure is a limit that ends by itself.
+/// Returns true if the category is a limit that ends by itself.
 pub(super) const fn is_wait(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota)
 }
@@ -171,7 +172,7 @@ fn wait_in(text: &str) -> Option<i64> {
     seconds.checked_add(i64::from(!part.is_empty()))
 }
 
-/// Returns the end of a limit that lasts for so many seconds, if the duration is plausible.
+/// Returns the time at which a limit ends that lasts this many seconds from now, if the duration is plausible.
 pub(super) fn after(seconds: i64) -> Option<Timestamp> {
     let meant = (0..=WAIT_MAX_SECONDS).contains(&seconds);
     meant.then(|| Timestamp::from_seconds(clock::now().as_millis() / 1000 + seconds))

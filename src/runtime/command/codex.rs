@@ -12,7 +12,7 @@ use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
 use crate::runtime::text::{LINE_MAX, Tail, bounded, one_line, raw_line};
 
-/// Prefix of errors that are retried.
+/// Prefix of error messages after which codex retries.
 const RETRY: &str = "Reconnecting...";
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,7 +95,7 @@ struct Change<'a> {
 }
 
 impl Item<'_> {
-    /// Returns the tool and the content of the call, if the item is a tool call in this thread.
+    /// Returns the name of the tool and the content of the call, if the item is a tool call of this conversation.
     fn call(&self, thread: &str) -> Option<(String, Call)> {
         let of = |kind, what: &str| Call::new(kind, what, what.as_bytes());
         match self.kind.text_or_empty() {
@@ -135,12 +135,12 @@ impl Item<'_> {
     }
 }
 
-/// The parser of this format.
+/// Parser for the output of `codex exec --json`.
 #[derive(Debug)]
 pub(super) struct Codex {
     told: Told,
     thread: String,
-    /// The error that is being retried; cleared by any other line.
+    /// The error that codex is retrying; cleared by any other line.
     retrying: Option<String>,
 }
 

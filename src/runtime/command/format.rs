@@ -26,36 +26,36 @@ use crate::runtime::text::{LINE_MAX, Tail, both_ends_kept, grow, kept_word, one_
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// Maximum number of open calls that are tracked, far above the number of parallel calls of any agent.
+/// Maximum number of open tool calls that are tracked, far above the number of parallel calls of any agent.
 const OPEN_MAX: usize = 256;
 
-/// The parser of a CLI's output format.
+/// A parser for the output of one CLI.
 pub(in crate::runtime) trait Format: Debug + Send {
     /// Handles a line of standard output, without its line end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
 
-    /// Returns the outcome, if it was reported.
+    /// Returns the outcome of the session, if the output reported it.
     fn result(&mut self) -> Option<Outcome>;
 
     /// Returns the number of turns and the usage so far.
     fn used(&self) -> (u32, Usage);
 
-    /// Returns the category of a line of standard error.
+    /// Returns the category of the failure that a line of standard error reports, if it does.
     fn category_of(&self, line: &str) -> Option<Category>;
 
-    /// Returns what the CLI waits for, according to its latest output. If its standard output does not show it, the
-    /// lines of standard error since then do; a stack trace may follow the reason.
+    /// Returns the limit for which the CLI waits, according to its latest output. If standard output does not show it,
+    /// the lines of standard error since then do; a stack trace may follow the reason.
     fn retrying(&self, stderr: &Tail) -> Option<Outcome> {
         last_of(stderr.newest(), |line| self.category_of(line))
     }
 
-    /// True if the CLI writes to standard error only when it exits.
+    /// Returns true if the CLI writes to standard error only when it exits.
     fn tells_when_it_leaves(&self) -> bool {
         false
     }
 }
 
-/// Returns the parser for `launch`; `None` for plain text.
+/// Returns the parser for the output of the agent in `launch`; `None` for plain text.
 pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
     let (model, redactor) = (launch.spec.model.clone(), launch.redactor.clone());
     let told = Told { model, redactor, ..Told::default() };
@@ -68,7 +68,7 @@ pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
     }
 }
 
-/// Returns the peculiarities of the program of `launch`, if the output format identifies it.
+/// Returns the peculiarities of the program in `launch`, if the output format identifies it.
 pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
     match launch.spec.output {
         Output::Text | Output::Claude | Output::Codex => None,
@@ -77,7 +77,7 @@ pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
     }
 }
 
-/// The output so far, in the form that all formats share.
+/// The state that the output has reported so far, in the form that all parsers share.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     redactor: Redactor,
@@ -85,24 +85,24 @@ pub(super) struct Told {
     words: String,
     last_words: Option<String>,
     calls: BTreeSet<String>,
-    /// True if the agent made a call.
+    /// True if the agent called a tool.
     acted: bool,
-    /// The model, as far as it is known.
+    /// Name of the model; empty if it is not known.
     pub(super) model: String,
     /// Number of turns, as counted by the CLI.
     pub(super) turns: u32,
-    /// The usage.
+    /// Usage of the session so far.
     pub(super) usage: Usage,
-    /// The part of the usage for the last turn.
+    /// Usage of the last turn.
     turn: Usage,
-    /// True if the CLI reports its cost.
+    /// True if the CLI reports the cost in dollars.
     pub(super) names_cost: bool,
     result: Option<Outcome>,
 }
 
 impl Told {
-    /// Handles the name of the conversation. The next session does not use it, but a person can resume the
-    /// conversation with it.
+    /// Handles the id of the conversation: notes it in the log. The next session does not use it, but a person can
+    /// resume the conversation with it.
     pub(super) fn named(&mut self, conversation: Option<&str>, happened: &mut Vec<Happening>) {
         if let Some(name) = conversation.filter(|name| !self.named && !name.trim().is_empty()) {
             self.named = true;
@@ -111,17 +111,17 @@ impl Told {
         }
     }
 
-    /// Returns a word of the CLI without secrets, cut.
+    /// Returns a word of the CLI without secrets and cut.
     pub(super) fn word(&self, text: &str) -> String {
         kept_word(text, &self.redactor)
     }
 
-    /// Handles a piece of a message.
+    /// Adds a piece to the message that arrives in pieces.
     pub(super) fn piece(&mut self, text: &str) {
         grow(&mut self.words, text, TEXT_MAX, &self.redactor);
     }
 
-    /// Handles a complete message.
+    /// Handles a complete message: reports it as the agent's words.
     pub(super) fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
         if !text.trim().is_empty() {
             let text = both_ends_kept(text, TEXT_MAX, &self.redactor);
@@ -136,7 +136,7 @@ impl Told {
         self.say(&words, happened);
     }
 
-    /// Handles the start of a call, once per call.
+    /// Handles the start of a tool call, once per call.
     pub(super) fn begins(&mut self, id: &str, name: &str, call: Call, happened: &mut Vec<Happening>) {
         let id = one_line(id, LINE_MAX);
         self.acted = true;
@@ -146,7 +146,7 @@ impl Told {
         }
     }
 
-    /// Handles the end of a call that has started.
+    /// Handles the end of a tool call that has started.
     pub(super) fn ends(&mut self, id: &str, end: End, happened: &mut Vec<Happening>) {
         let id = one_line(id, LINE_MAX);
         if self.calls.remove(&id) {
@@ -154,13 +154,13 @@ impl Told {
         }
     }
 
-    /// Handles the usage of a turn that has ended.
+    /// Adds the usage of a turn that has ended.
     pub(super) fn used(&mut self, turn: Usage) {
         self.usage.add(turn);
         self.turn = turn;
     }
 
-    /// Reports the progress.
+    /// Reports the turns and the usage so far.
     pub(super) fn counted(&self, happened: &mut Vec<Happening>) {
         let unpriced = if self.names_cost { Usage::default() } else { self.usage };
         let (model, turn) = (one_line(&self.model, LINE_MAX), self.turn);
@@ -168,12 +168,12 @@ impl Told {
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
 
-    /// Sets the outcome, as far as it is known.
+    /// Sets the outcome of the session, as far as it is known.
     pub(super) fn goes(&mut self, outcome: Outcome) {
         self.result = Some(outcome);
     }
 
-    /// Handles a reported success. Without any text or call, it counts as a failure.
+    /// Handles a reported success. Without any text or tool call, it counts as a failure.
     pub(super) fn succeeded(&mut self) {
         if self.last_words.is_none() && !self.acted {
             return self.goes(Outcome::new(Category::Transient, Own::NothingSaid));
@@ -181,12 +181,12 @@ impl Told {
         self.result = Some(Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") });
     }
 
-    /// True if the outcome is known.
+    /// Returns true if the outcome of the session is known.
     pub(super) fn is_known(&self) -> bool {
         self.result.is_some()
     }
 
-    /// See [`Format::result`].
+    /// Takes the outcome of the session, see [`Format::result`].
     pub(super) fn result(&mut self) -> Option<Outcome> {
         self.result.take()
     }

@@ -75,7 +75,7 @@ struct Stats<'a> {
 }
 
 impl Stats<'_> {
-    /// Returns the model with the most tokens, because a price applies to a single model.
+    /// Returns the name of the model with the most tokens, because a price applies to a single model.
     fn model(&self) -> Option<String> {
         let models: BTreeMap<String, Loose<Stats<'_>>> = serde_json::from_str(self.models.json()).ok()?;
         let used = models.into_iter().filter_map(|(name, stats)| Some((stats.0?.total_tokens.count(), name)));
@@ -83,11 +83,11 @@ impl Stats<'_> {
     }
 }
 
-/// The parser of this format.
+/// Parser for the output of `gemini --output-format stream-json`.
 #[derive(Debug)]
 pub(super) struct Gemini {
     told: Told,
-    /// An error during the turn, which may still end with a normal result.
+    /// An error reported during the turn, which may still end with a normal result.
     wrong: Option<String>,
 }
 

@@ -112,11 +112,11 @@ struct Headers<'a> {
     retry_after: Scalar<'a>,
 }
 
-/// The parser of this format.
+/// Parser for the output of `opencode run --format json`.
 #[derive(Debug)]
 pub(super) struct Opencode {
     told: Told,
-    /// Number of consecutive steps that ended without a reason.
+    /// Number of steps in a row that ended without a reason and without a tool call.
     broken: u32,
 }
 
@@ -210,7 +210,7 @@ impl Opencode {
     }
 }
 
-/// Returns the number in a header, which is always a string.
+/// Returns the number in an HTTP header's value, which is always a string.
 fn seconds(header: &Scalar<'_>) -> Option<i64> {
     header.integer().or_else(|| header.text()?.trim().parse().ok())
 }

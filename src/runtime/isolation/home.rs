@@ -20,13 +20,14 @@ use super::{PUSH, is_credential};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::Launch;
 
-/// Name of the HOME in the agent's folder.
+/// Name of the agent's own HOME in the agent's folder.
 const HOME: &str = "home";
 
 /// Flags to open a folder without following a symbolic link.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Creates the HOME and links exactly the named files. They are links so that a renewed login is renewed for all its users.
+/// Creates the agent's own HOME and links exactly the credential files that its settings name. They are links so that a
+/// renewed login is renewed for all its users.
 ///
 /// # Errors
 /// The file or folder that is missing or cannot be created.
@@ -56,14 +57,14 @@ pub(super) fn furnish(launch: &Launch, state: &Path) -> Result<PathBuf, Detail> 
     Ok(place)
 }
 
-/// Returns the path of the list of linked credentials, by which a link is removed once it is no longer named. No
-/// agent has a name that starts with a dot.
+/// Returns the path of the file that lists the linked credentials, so that a link is removed once it is not named any
+/// more. It starts with a dot, as no agent's name does.
 fn note(state: &Path) -> PathBuf {
     let name = state.file_name().unwrap_or_default().to_string_lossy();
     state.with_file_name(format!(".{name}.credentials"))
 }
 
-/// Returns the type of the entry with this name; `None` if there is none.
+/// Returns the type of the entry with this name in a folder, without following links; `None` if there is none.
 fn kind(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<FileType>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
@@ -86,7 +87,7 @@ fn enter(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(inner)
 }
 
-/// Links a file.
+/// Creates a symbolic link to the credential file `source` at the path `entry` below the HOME.
 fn link(home: &OwnedFd, entry: &Path, source: &Path) -> io::Result<()> {
     let mut folder = home.try_clone()?;
     for part in entry.parent().unwrap_or(Path::new("")).components() {
@@ -99,7 +100,8 @@ fn link(home: &OwnedFd, entry: &Path, source: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a link. If its path does not consist of folders, the link is not herder's.
+/// Removes the symbolic link at the path `entry` below the HOME. Does nothing if a parent is missing or is not a
+/// folder.
 fn forget(home: &OwnedFd, entry: &Path) -> io::Result<()> {
     let mut folder = home.try_clone()?;
     for part in entry.parent().unwrap_or(Path::new("")).components() {

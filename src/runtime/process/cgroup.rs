@@ -14,20 +14,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Access, access};
 
-/// Prefix of herder's group names, which separates them from other groups.
+/// Prefix of the names of herder's cgroups, which separates them from others.
 const PREFIX: &str = "herder.";
 
-/// Maximum depth to which an agent's own groups are followed.
+/// Maximum depth to which cgroups that an agent created itself are followed.
 const DEPTH_MAX: usize = 8;
 
-/// The folder in which groups can be created.
+/// The folder of the cgroup file system in which herder can create a cgroup per session.
 #[derive(Debug)]
 pub(super) struct Cgroups {
     parent: PathBuf,
 }
 
 impl Cgroups {
-    /// Finds the folder, and tests it by creating a group.
+    /// Finds the folder in which cgroups can be created, and tests it by creating one; `None` if there is none.
     pub(super) fn find() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let parent = own_group(
@@ -46,7 +46,7 @@ impl Cgroups {
         usable.then_some(Self { parent })
     }
 
-    /// Moves a process that has not been waited for into the group of `marker`.
+    /// Moves a process that has not been waited for into the cgroup of the session's `marker`.
     pub(super) fn place(&self, marker: &str, pid: u32) {
         let group = self.parent.join(name(marker));
         // The group exists if this is the session's second process.
@@ -57,7 +57,7 @@ impl Cgroups {
         }
     }
 
-    /// Returns the groups of all markers that start with `prefix`.
+    /// Returns the cgroups of all sessions whose marker starts with `prefix`.
     pub(super) fn beginning_with(&self, prefix: &str) -> Vec<PathBuf> {
         let prefix = name(prefix);
         let Ok(groups) = fs::read_dir(&self.parent) else { return Vec::new() };
@@ -67,13 +67,13 @@ impl Cgroups {
         groups.map(|group| group.path()).collect()
     }
 
-    /// Returns the group of `marker`, if it exists.
+    /// Returns the cgroup of the session with this marker, if it exists.
     pub(super) fn of(&self, marker: &str) -> Option<PathBuf> {
         Some(self.parent.join(name(marker))).filter(|group| group.is_dir())
     }
 }
 
-/// Returns the processes of a group and its subgroups.
+/// Returns the ids of the processes in a cgroup and the cgroups below it.
 pub(super) fn pids(group: &Path) -> Vec<u32> {
     let mut pids = Vec::new();
     each(group, DEPTH_MAX, &mut |group| {
@@ -83,18 +83,18 @@ pub(super) fn pids(group: &Path) -> Vec<u32> {
     pids
 }
 
-/// Returns true if a group has no living process.
+/// Returns true if a cgroup has no living process.
 pub(super) fn is_empty(group: &Path) -> bool {
     fs::read_to_string(group.join("cgroup.events")).map_or(true, |events| !events.contains("populated 1"))
 }
 
-/// Sends SIGKILL to all processes of a group and its subgroups at once.
+/// Sends SIGKILL to all processes of a cgroup and of those below it at once.
 pub(super) fn kill(group: &Path) {
     // A group that is gone has no processes.
     let _ = fs::write(group.join("cgroup.kill"), "1");
 }
 
-/// Removes a group if it is empty.
+/// Removes a cgroup if it is empty.
 pub(super) fn remove(group: &Path) {
     each(group, DEPTH_MAX, &mut |group| {
         // A group that is not empty remains, and is found again by its name.
@@ -102,7 +102,7 @@ pub(super) fn remove(group: &Path) {
     });
 }
 
-/// Calls `visit` for the subgroups, the deepest first, and then for the group itself.
+/// Calls `visit` for the cgroups below, the deepest first, and then for the cgroup itself.
 fn each(group: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     if depth > 0 {
         for inner in fs::read_dir(group).into_iter().flatten().flatten() {
@@ -114,13 +114,13 @@ fn each(group: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     visit(group);
 }
 
-/// Returns a marker as a folder name. Prefixes of markers remain prefixes of the names.
+/// Returns a session's marker as the name of a folder. Prefixes of markers remain prefixes of the names.
 fn name(marker: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '.' };
     format!("{PREFIX}{}", marker.chars().map(safe).collect::<String>())
 }
 
-/// Returns the folder of this process's own group.
+/// Returns the folder of the cgroup that this process is in.
 fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
     let path = cgroup.lines().find_map(|line| line.strip_prefix("0::"))?;
     mountinfo.lines().find_map(|line| {

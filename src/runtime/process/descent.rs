@@ -24,26 +24,27 @@ use serde::{Deserialize, Serialize};
 
 use super::table::{self, Identity, look};
 
-/// Maximum number of adopted processes in the record; any more are left out.
+/// Maximum number of adopted processes in the stored record; any more are left out.
 const STRAYS_MAX: usize = 256;
 
-/// Maximum length of a chain of parents, which may change while it is followed.
+/// Maximum number of parents that are followed upwards from a process; the chain may change meanwhile.
 const DEPTH_MAX: usize = 1000;
 
-/// The value of an audit session that was never set.
+/// Value of a process's audit session if none was ever set.
 const NO_SESSION: u32 = u32::MAX;
 
-/// A process in the record: its id, and its start time in clock ticks.
+/// A process in the stored record: its id, and its start time in clock ticks since boot.
 type Stored = (u32, u64);
 
-/// The record of a running herder and of those before it that did not shut down in order.
+/// Identity of a running herder, and of those before it on this boot that did not shut down in order; stored so that a
+/// later herder knows processes which these left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The id of the machine's boot, because start times and process ids are unique per boot.
     boot: String,
-    /// The inode of the PID namespace.
+    /// Inode of the PID namespace, in which process ids are unique.
     space: u64,
-    /// Start time of the first of these herders, in clock ticks.
+    /// Start time of the first of these herders, in clock ticks since boot.
     since: u64,
     /// The cgroups of these herders.
     #[serde(default)]
@@ -51,10 +52,10 @@ pub struct Record {
     /// The audit sessions of these herders.
     #[serde(default)]
     sessions: BTreeSet<Option<u32>>,
-    /// The processes that may have adopted their orphans.
+    /// The processes that may have adopted orphans of these herders.
     #[serde(default)]
     reapers: BTreeSet<Stored>,
-    /// The processes that they had adopted.
+    /// The processes that these herders had adopted.
     #[serde(default)]
     strays: BTreeSet<Stored>,
 }
@@ -85,7 +86,7 @@ impl Record {
         })
     }
 
-    /// Returns true if `earlier` is of the same boot and PID namespace.
+    /// Returns true if `earlier` is of the same boot and PID namespace, so that its process ids still mean the same.
     #[must_use]
     pub fn follows(&self, earlier: &Self) -> bool {
         self.boot == earlier.boot && self.space == earlier.space
@@ -102,7 +103,7 @@ impl Record {
         self
     }
 
-    /// Returns the record with these adopted processes added.
+    /// Returns the record with these processes added as adopted.
     #[must_use]
     pub fn having_adopted(mut self, strays: &BTreeSet<Identity>) -> Self {
         self.strays.extend(strays.iter().take(STRAYS_MAX).map(|stray| stored(*stray)));
@@ -123,8 +124,8 @@ fn identity((pid, started): Stored) -> Identity {
     Identity { pid, started }
 }
 
-/// Returns the process that adopts this process's orphans. A shell starts another one, which waits for its input, and
-/// exits; the other one's parent is the answer.
+/// Returns the id of the process that adopts this process's orphans. To find out, a shell starts another one, which
+/// waits for its input, and exits; the other one's parent is the answer.
 fn adopter() -> Option<u32> {
     let mut shell = Command::new("/bin/sh")
         .args(["-c", "exec 3<&0; (exec >&-; read line <&3) & echo $!"])
@@ -144,16 +145,16 @@ fn adopter() -> Option<u32> {
     Some(look(said.trim().parse().ok()?)?.parent)
 }
 
-/// Properties of a process, which the process cannot change without privileges.
+/// Properties of a process that it cannot change without privileges, and that show who started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Facts {
     identity: Identity,
     parent: u32,
-    /// True if all of its user ids are root's.
+    /// True if all user ids of the process are root's.
     root: bool,
-    /// Its cgroup, in the hierarchy of the service manager.
+    /// Path of its cgroup, in the hierarchy of the service manager.
     group: String,
-    /// Its audit session, if it was set.
+    /// Audit session of the process; `None` if it was never set.
     session: Option<u32>,
 }
 
@@ -169,7 +170,7 @@ fn facts(pid: u32) -> Option<Facts> {
     Some(Facts { identity: entry.identity, parent: entry.parent, root, group, session })
 }
 
-/// Returns the service manager's path: in the unified hierarchy, or in systemd's own on an older system.
+/// Returns the cgroup path in the service manager's hierarchy: the unified one, or systemd's own on an older system.
 fn group(cgroups: &str) -> String {
     let of = |prefix: &str| {
         let path = cgroups.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(prefix));
@@ -183,18 +184,19 @@ fn within(group: &str, outer: &str) -> bool {
     outer == "/" || group.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The origin of a process, as far as it can be determined.
+/// Whether a process was started by an agent, as far as it can be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Descent {
     /// The process descends from this herder, or from a process that an earlier one had adopted.
     Agents,
-    /// The process may have been released when an earlier herder was killed.
+    /// The process may have been left by an earlier herder that was killed: it cannot be proved to be a person's.
     Unproven,
-    /// The process does not belong to an agent.
+    /// The process was started by a separate login or service, and so not by an agent.
     Others,
 }
 
-/// Returns the origin of a process. `past` is the record of the herders of this boot that did not shut down in order.
+/// Returns whether a process was started by an agent. `past` is the record of the herders of this boot that did not
+/// shut down in order.
 #[must_use]
 pub fn judge(pid: u32, past: Option<&Record>) -> Descent {
     let own = std::process::id();
@@ -261,8 +263,8 @@ fn judge_by(peer: u32, judge: &Judge<'_>) -> Descent {
     Descent::Agents
 }
 
-/// Returns true if a process was started by a separate login or service. `young` is the chain of its parents up to a
-/// subreaper, starting with the process itself.
+/// Returns true if a process is proved to come from a separate login or service. `young` is the chain of its parents up
+/// to a subreaper, starting with the process itself.
 fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     let past = judge.past;
     let Some(peer) = young.first() else { return true };
@@ -273,11 +275,12 @@ fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     elsewhere || logged_in || by_root
 }
 
-/// Returns true if no process that could connect is unproven. It is reported only if no process was started
-/// meanwhile, because a process that forks and exits all the time is in no list.
+/// Returns true if none of the processes that could connect to herder may have been left by an earlier herder. It is
+/// only certain, and so only returned, if no process was started meanwhile.
 #[must_use]
 pub fn nobody_left(past: &Record) -> bool {
-    /// Maximum number of attempts. On a machine that starts processes all the time, the question remains open.
+    /// Maximum number of attempts. On a machine that starts processes all the time, the question remains open, and
+    /// false is returned.
     const LOOKS_MAX: usize = 5;
     (0..LOOKS_MAX).any(|_| {
         let before = forks();

@@ -43,45 +43,46 @@ pub use table::{Entry, Identity, Table, lives, look};
 /// The process tree of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// The first process, if it is known.
+    /// Identity of the first process, if it is known.
     pub root: Option<Identity>,
-    /// The value of `HERDER_SESSION` in all of its processes.
+    /// Value of `HERDER_SESSION` in all processes of the tree.
     pub marker: String,
     /// The folder in which the first process was started.
     pub workspace: PathBuf,
 }
 
 impl Tree {
-    /// Returns the tree of a session whose first process is no longer known.
+    /// Returns the tree of a session whose first process is not known any more, by its marker.
     #[must_use]
     pub fn marked(marker: String) -> Self {
         Self { root: None, marker, workspace: PathBuf::new() }
     }
 }
 
-/// The service that starts and ends process trees. There is one per herder.
+/// The service that starts and ends process trees. There is one per herder process.
 #[derive(Debug, Clone)]
 pub struct ProcessTrees {
     inner: Arc<Inner>,
 }
 
-/// One for the process, because children belong to the entire process.
+/// The children of this process that were started here. There is one list, because children belong to the whole
+/// process.
 static OWN: LazyLock<Mutex<Children>> = LazyLock::new(Mutex::default);
 
 /// The children that were started here, for which tokio waits.
 #[derive(Debug, Default)]
 struct Children {
-    /// The start time of each child by its id, in clock ticks.
+    /// Start time of each child, by process id, in clock ticks.
     known: HashMap<u32, u64>,
-    /// Number of children that are being started, and of children that may be missing above. The lock is not held
-    /// during a start, because a file system that does not respond delays it without limit.
+    /// Number of children that are being started and so may be missing in `known`. The lock is not held during a start,
+    /// because a file system that does not respond delays it without limit.
     starting: usize,
 }
 
-/// Notified when a child was started.
+/// Notified whenever a child process was started.
 static STARTED: Notify = Notify::const_new();
 
-/// A start in progress; ends when dropped.
+/// A start of a child in progress, from its creation to its drop.
 struct Starting;
 
 impl Starting {
@@ -90,7 +91,7 @@ impl Starting {
         Self
     }
 
-    /// Adds the started child to the known ones.
+    /// Adds the started child to the known ones, and ends the start.
     fn is(self, pid: u32, started: u64) {
         // Before the start ends, which it does when this function returns.
         lock(&OWN).known.insert(pid, started);
@@ -110,23 +111,24 @@ static PLACING: Semaphore = Semaphore::const_new(2);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The markers seen so far, see [`Table::read`].
+    /// The markers of processes seen so far, see [`Table::read`].
     markers: Mutex<HashMap<Identity, String>>,
-    /// The folder for cgroups, if they can be created.
+    /// The folder in which cgroups can be created; `None` if they cannot be.
     cgroups: Option<Cgroups>,
-    /// True if orphans are adopted, so that an empty list of adopted children proves that nothing is left.
+    /// True if this process adopts orphans, so that an empty list of adopted children proves that nothing of a session
+    /// is left.
     adopts: bool,
-    /// Adopted children without a marker, at the last look.
+    /// Adopted children without a marker, as of the last look.
     adopted: watch::Sender<BTreeSet<Identity>>,
-    /// Processes that an earlier herder had adopted.
+    /// Processes that an earlier herder had adopted, to be ended with what it left.
     inherited: Mutex<HashSet<Identity>>,
-    /// True if an adopted child was seen with a thread other than the first. No known kernel does that; from then on
+    /// True once an adopted child was seen with a thread other than the first. No known kernel does that; from then on
     /// the children of all threads are examined.
     scattered: AtomicBool,
-    /// Tickets for requests for a table and for the start of a read: a request with a lower ticket than the read can
-    /// share its result.
+    /// Counter for requests for a process table and for the starts of reads: a request with a lower number than the
+    /// read can share its result.
     tickets: AtomicU64,
-    /// The clock for timeouts when agents are ended.
+    /// The clock for the time limits when processes are ended.
     running: Running,
     shared: tokio::sync::Mutex<Shared>,
 }
@@ -137,14 +139,14 @@ struct Shared {
     table: Arc<Table>,
 }
 
-/// A started child. While it exists, no other code waits for the process.
+/// A started child process. While it exists, no other code waits for the process.
 #[derive(Debug)]
 pub struct Owned {
-    /// The handle of tokio.
+    /// tokio's handle of the child.
     pub child: Child,
-    /// The identity of the process.
+    /// Process id and start time of the child.
     pub identity: Identity,
-    /// The move into its cgroup; until it is done, the process id must not be reused.
+    /// The task that moves the child into its cgroup; until it is done, the process id must not be reused.
     placing: Option<JoinHandle<()>>,
 }
 
@@ -172,7 +174,7 @@ impl Drop for Owned {
     }
 }
 
-/// Locks a map. A map remains usable after a panic.
+/// Locks a mutex; its content remains usable after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -195,7 +197,7 @@ impl ProcessTrees {
         Self::with(Cgroups::find())
     }
 
-    /// Returns the service for a system without cgroups; otherwise like [`ProcessTrees::new`].
+    /// Returns the service as on a system without cgroups; otherwise like [`ProcessTrees::new`].
     ///
     /// # Errors
     /// See [`ProcessTrees::new`].
@@ -222,7 +224,7 @@ impl ProcessTrees {
         Ok(Self { inner })
     }
 
-    /// Returns the clock for timeouts when agents are ended.
+    /// Returns the clock for the time limits when processes are ended.
     #[must_use]
     pub fn running(&self) -> &Running {
         &self.inner.running
@@ -269,7 +271,7 @@ impl ProcessTrees {
         lock(&self.inner.inherited).extend(strays);
     }
 
-    /// Returns the processes that an earlier herder had adopted.
+    /// Returns the processes that an earlier herder had adopted, as stored by [`ProcessTrees::inherit`].
     #[must_use]
     pub fn inherited(&self) -> HashSet<Identity> {
         lock(&self.inner.inherited).clone()
@@ -283,7 +285,7 @@ impl ProcessTrees {
         table::own_children().is_some_and(|children| !children.iter().any(living))
     }
 
-    /// Returns all processes, read after this call started. Simultaneous callers share one read.
+    /// Returns a table of all processes, read after this call started. Simultaneous callers share one read.
     pub async fn table(&self) -> Arc<Table> {
         let asked = self.inner.tickets.fetch_add(1, Ordering::Relaxed);
         let mut shared = self.inner.shared.lock().await;
@@ -298,7 +300,7 @@ impl ProcessTrees {
         table
     }
 
-    /// Returns the marker of a process, if it has or had one.
+    /// Returns the marker of a process; also one that it has cleared since it was last seen.
     pub(in crate::runtime) fn marker(&self, pid: u32) -> Option<String> {
         self.inner.marker(look(pid)?.identity)
     }
@@ -339,7 +341,7 @@ impl ProcessTrees {
         })
     }
 
-    /// Returns the adopted processes without a marker that are ended with `tree`.
+    /// Returns the adopted processes without a marker that belong to `tree` and are ended with it.
     fn strays(&self, table: &Table, tree: &Tree) -> Vec<Identity> {
         let strays = table.unmarked_children().filter(|entry| self.is_stray(*entry, tree));
         strays.map(|entry| entry.identity).collect()
@@ -372,8 +374,8 @@ impl ProcessTrees {
     }
 }
 
-/// Returns the id of this process's own group. As process 1 of a container it may be in a group from outside, whose id is
-/// 0 inside: rustix has no such id, `/proc` has.
+/// Returns the id of this process's own process group. As process 1 of a container it may be in a group from outside,
+/// whose id is 0 inside: rustix has no such id, `/proc` has.
 fn own_group() -> u32 {
     static GROUP: OnceLock<u32> = OnceLock::new();
     *GROUP.get_or_init(|| table::look(std::process::id()).map_or(0, |entry| entry.group))
@@ -392,12 +394,12 @@ async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
 }
 
 impl Inner {
-    /// Returns children that include all adopted ones; `None` if the kernel does not list children.
+    /// Returns the children of this process, at least all adopted ones; `None` if the kernel does not list children.
     fn adopted(&self) -> Option<Vec<u32>> {
         if self.scattered.load(Ordering::Relaxed) { table::own_children() } else { table::first_children() }
     }
 
-    /// Looks for adopted children without a marker, and publishes changes.
+    /// Looks for adopted children without a marker, and publishes the list if it has changed.
     fn look_for_strays(&self) {
         let Some(children) = self.adopted() else { return };
         let unknown: Vec<u32> = {

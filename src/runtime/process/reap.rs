@@ -12,15 +12,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::table::{Identity, first_children, look, own_children};
 use super::{Inner, OWN, STARTED, lock, own_group};
 
-/// Pause between two rounds, so that many ends at once are one round; meanwhile a dead process only occupies its id.
+/// Pause between two rounds of reaping, so that many ends at once are one round; meanwhile a dead process only occupies
+/// its id.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Number of rounds after which a dead child in this process's own group is reaped. Another part of the program may
-/// be about to wait for it, but no part takes that long. Processes of agents are in other groups.
+/// Number of rounds after which a dead child in this process's own group is reaped. Another part of the program may be
+/// about to wait for it, but none takes that long.
 const STRANGER_ROUNDS: u32 = 30;
 
-/// Number of rounds after which a dead child in another group, of an agent, is reaped. Known children are waited for
-/// by their owners, and the rounds cover children that are being started.
+/// Number of rounds after which a dead child in another process group, that is an agent's, is reaped. Known children
+/// are waited for by their owners, and the rounds cover children that are being started.
 const ADOPTED_ROUNDS: u32 = 1;
 
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
@@ -81,7 +82,8 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     *strangers = still;
 }
 
-/// Handles a child that does not belong to the first thread. If it has a marker, it was adopted.
+/// Handles a child that does not belong to the first thread: if it has a marker it was adopted, and from then on the
+/// children of all threads are examined.
 fn elsewhere(inner: &Inner, pid: u32) {
     let adopted = look(pid).is_some_and(|entry| inner.marker(entry.identity).is_some());
     if adopted && !inner.scattered.swap(true, Ordering::Relaxed) {

@@ -7,7 +7,7 @@ use super::table::{Identity, look};
 
 /// Sends `signal` to exactly this process. Returns `false` if it is gone, or must not be signalled by herder.
 ///
-/// The pidfd refers to the current owner of the id. The signal is sent only if its start time matches, so that a
+/// The pidfd refers to the process that has the id now. The signal is sent only if its start time matches, so that a
 /// reused id causes no harm.
 pub fn send(to: Identity, signal: Signal) -> bool {
     let Some(pid) = i32::try_from(to.pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw) else {

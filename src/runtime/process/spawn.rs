@@ -3,8 +3,8 @@
 //! A start blocks until the kernel has read the program and entered the folder; on a network mount whose server is
 //! gone, it blocks forever. So it runs on a thread for this purpose alone ([`begin`]) instead of the runtime's own.
 //!
-//! A program that would work with whatever its input is, also with none, waits as a shell until it is told to begin: so a
-//! herder that is killed in between leaves nothing that works.
+//! A program that would start to work whatever its input is, or without any, is not started at once: a shell waits in
+//! its place until it is told to become the program. So a herder that is killed in between leaves nothing that works.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -21,19 +21,21 @@ use crate::core::detail::{Detail, Own};
 use crate::runtime::protocol::Invocation;
 use crate::runtime::text::Tail;
 
-/// The search path if the child has no `PATH`.
+/// Search path for the program if the child's environment has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Maximum wait for a start that is being stopped, so that its result is known. It takes milliseconds, unless it hangs.
+/// Maximum wait for a start that is being stopped, so that its outcome is known. A start takes milliseconds, unless it
+/// hangs.
 pub(crate) const STOPPED_START: Duration = Duration::from_secs(2);
 
-/// Maximum number of abandoned starts per folder that still hang; with that many, no further one is begun.
+/// Maximum number of hanging starts per folder that herder no longer waits for; with that many, no further one is
+/// begun.
 const HANGING_MAX: usize = 4;
 
-/// Abandoned starts that still run, with their folders.
+/// Starts that still run and that herder no longer waits for, each with its folder.
 static GIVEN_UP: Mutex<Vec<(PathBuf, Weak<()>)>> = Mutex::new(Vec::new());
 
-/// The result of a start. A child that is not taken out is ended when this is dropped.
+/// The result of a start on another thread. If it is dropped with the child still in it, the child is ended.
 struct Begun<T> {
     came_to: Option<Result<(Owned, T), Detail>>,
     trees: ProcessTrees,
@@ -91,7 +93,7 @@ pub(crate) async fn begin<T: Send + 'static>(
     begun.came_to.take().unwrap_or_else(|| Err(Own::DriverFailed.into()))
 }
 
-/// Records, when it is dropped, an abandoned start that still runs.
+/// Guard of a start: if it is dropped while the start still runs, the start is added to [`GIVEN_UP`].
 struct GivenUp {
     folder: PathBuf,
     token: Weak<()>,
@@ -106,27 +108,29 @@ impl Drop for GivenUp {
     }
 }
 
-/// The shell that waits in a program's place. One is wherever agents are, and it reads no byte beyond its line.
+/// Path of the shell that waits in the program's place until the process is recorded. It exists wherever agents run,
+/// and reads no byte beyond its line.
 const SHELL: &str = "/bin/sh";
 
-/// The shell's name in what it says itself.
+/// Name by which the shell calls itself in its messages.
 const SHELL_NAME: &str = "herder";
 
-/// Becomes the program once it is told [`GO`](crate::runtime::protocol::GO), and ends where it is not. It leaves nothing of
-/// its own in the environment.
+/// Returns the shell script that becomes the program once it reads the line [`GO`](crate::runtime::protocol::GO), and
+/// exits on any other input. It leaves nothing of its own in the environment.
 fn waiting(environment: &BTreeMap<String, String>) -> String {
     let own = ["PWD", "OLDPWD"].into_iter().filter(|name| !environment.contains_key(*name));
     let own: String = own.map(|name| format!(" {name}")).collect();
     format!("IFS= read -r herder_go && [ \"$herder_go\" = go ] || exit 0; unset herder_go{own}; exec \"$@\"")
 }
 
-/// The shell's words where it could not become the program, by how it left.
+/// Returns the shell's message if it could not start the program, by its exit code; `None` if the exit has another
+/// cause.
 pub(in crate::runtime) fn not_started(code: i32, stderr: &Tail) -> Option<String> {
     let said = stderr.last().filter(|_| matches!(code, 126 | 127))?;
     said.strip_prefix(SHELL_NAME)?.strip_prefix(": ").map(str::to_owned)
 }
 
-/// Starts `invocation` in `workspace`. Blocks, see [`begin`].
+/// Starts the program of `invocation` in `workspace`. Blocks, see [`begin`].
 ///
 /// # Errors
 /// The part that is missing.

@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// The usual number of threads. Starting a process takes milliseconds, nearly all of them in the kernel, which
-/// handles few starts in parallel.
+/// Usual number of threads that start processes. A start takes milliseconds, nearly all of them in the kernel, which
+/// handles few in parallel.
 const USUAL: usize = 2;
 
-/// The time after which all threads are assumed to hang, because none of them took work; then one more is added.
+/// Time without any work taken after which all threads are assumed to hang; then one more is added.
 const HUNG: Duration = Duration::from_millis(50);
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -28,7 +28,7 @@ struct Starters {
     queue: VecDeque<Work>,
     threads: usize,
     idle: usize,
-    /// Total number of items of work that were taken.
+    /// Total number of items of work that threads have taken.
     taken: u64,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
     }
 }
 
-/// Adds `work` to the queue. Returns the number of items taken before.
+/// Adds `work` to the queue. Returns the total number of items taken so far, for [`look_again`].
 fn enqueue(work: Work) -> io::Result<u64> {
     let mut all = starters();
     if all.threads < USUAL && all.idle <= all.queue.len() {
@@ -68,7 +68,7 @@ fn enqueue(work: Work) -> io::Result<u64> {
     Ok(all.taken)
 }
 
-/// Adds a thread if work is waiting and none was taken since `seen`.
+/// Adds a thread if work is waiting and none was taken since the number was `seen`; returns the new number.
 fn look_again(seen: u64) -> u64 {
     let mut all = starters();
     if !all.queue.is_empty() && all.idle == 0 && all.taken == seen {

@@ -14,47 +14,47 @@ use super::{ProcessTrees, Tree, cgroup, send};
 /// as a survivor.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// The first wait between two looks. Most processes are gone by the second look.
+/// Wait before the second look for living processes. Most are gone by then.
 const LOOK_FIRST: Duration = Duration::from_millis(5);
 
-/// The longest wait between two looks.
+/// Maximum wait between two looks for living processes.
 const LOOK_LAST: Duration = Duration::from_millis(200);
 
-/// The processes to end.
+/// The processes that a stop ladder is to end.
 pub(in crate::runtime) enum Meant<'a> {
-    /// Those of a session.
+    /// The processes of one session.
     Tree(&'a Tree),
-    /// Those whose marker starts with one of these prefixes.
+    /// The processes whose marker starts with one of these prefixes.
     Marked(&'a [&'a str]),
 }
 
-/// The result of ending a tree.
+/// The result of ending a process tree.
 #[derive(Debug, Default)]
 pub(in crate::runtime) struct Gone {
-    /// Number of processes that were ended.
+    /// Number of processes that were ended, including those that left when asked to.
     pub(in crate::runtime) ended: usize,
-    /// The processes that could not be ended.
+    /// Ids of the processes that could not be ended.
     pub(in crate::runtime) survivors: Vec<u32>,
 }
 
-/// A run of the stop ladder.
+/// A run of the stop ladder, with the processes that it has seen.
 struct Climb<'a> {
     trees: &'a ProcessTrees,
     meant: Meant<'a>,
-    /// Every process that belonged to the tree at some look; it stays in it, even if its parent ends or its
-    /// environment changes.
+    /// Every process that was a member at some look; it stays one, even if its parent ends or its environment changes.
     seen: HashSet<Identity>,
-    /// The processes that were found alive.
+    /// The processes that were alive at some look.
     found: HashSet<Identity>,
 }
 
 impl ProcessTrees {
-    /// Ends `tree`. Returns the survivors.
+    /// Ends all processes of `tree`, by SIGTERM and after `grace` by SIGKILL. Returns the ids of those that could not
+    /// be ended.
     pub async fn end(&self, tree: &Tree, grace: Duration) -> Vec<u32> {
         self.end_counted(tree, grace).await.survivors
     }
 
-    /// Ends `tree`, and returns the result with the number of ended processes.
+    /// Ends all processes of `tree` like [`ProcessTrees::end`], and also counts those that were ended.
     pub(in crate::runtime) async fn end_counted(&self, tree: &Tree, grace: Duration) -> Gone {
         let seen = tree.root.into_iter().collect();
         let (mut found, survivors) = self.end_all(Meant::Tree(tree), seen, grace).await;
@@ -63,7 +63,8 @@ impl ProcessTrees {
         Gone { ended: found.len().saturating_sub(survivors.len()), survivors }
     }
 
-    /// Ends every process whose marker starts with `prefix`, and all their descendants. Returns the survivors.
+    /// Ends every process whose marker starts with `prefix`, and all their descendants. Returns the ids of those that
+    /// could not be ended.
     pub async fn end_marked(&self, prefix: &str, grace: Duration) -> Vec<u32> {
         self.end_all(Meant::Marked(&[prefix]), HashSet::new(), grace).await.1
     }
@@ -73,8 +74,9 @@ impl ProcessTrees {
         self.count_marked_but(prefix, Vec::new).await
     }
 
-    /// Returns that number without the processes whose marker starts with one of `but`. `but` is called after the
-    /// processes were read, so that a process born meanwhile is not counted on one side only.
+    /// Returns the number of [`ProcessTrees::count_marked`] without the processes whose marker starts with one of
+    /// `but`. `but` is called after the processes were read, so that a process born meanwhile is not counted on one
+    /// side only.
     pub async fn count_marked_but(&self, prefix: &str, but: impl FnOnce() -> Vec<String>) -> usize {
         let (table, but) = (self.table().await, but());
         let counts = |marker: &str| {
@@ -89,8 +91,8 @@ impl ProcessTrees {
         table.markers().filter(|marker| marker.starts_with(prefix)).map(str::to_owned).collect()
     }
 
-    /// Ends the intended processes, those in `seen`, and all descendants of both. Returns the processes found alive,
-    /// and the survivors.
+    /// Ends the processes that `meant` names, those in `seen`, and all descendants of both. Returns the processes that
+    /// were found alive, and the ids of those that could not be ended.
     pub(in crate::runtime) async fn end_all(
         &self,
         meant: Meant<'_>,
@@ -105,7 +107,7 @@ impl ProcessTrees {
 }
 
 impl Climb<'_> {
-    /// Returns the cgroups of the intended processes.
+    /// Returns the cgroups of the processes that are to be ended.
     fn groups(&self) -> Vec<PathBuf> {
         let Some(cgroups) = &self.trees.inner.cgroups else { return Vec::new() };
         match &self.meant {
@@ -116,7 +118,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Returns the living processes.
+    /// Returns the processes to be ended that are alive now.
     async fn members(&mut self) -> Vec<Identity> {
         let table = self.trees.table().await;
         let grouped = self.groups().into_iter().flat_map(|group| cgroup::pids(&group));
@@ -135,20 +137,20 @@ impl Climb<'_> {
         members
     }
 
-    /// Returns the living processes, after a second look if the first one found nothing: a process may be born while
-    /// the list is read.
+    /// Returns the processes to be ended that are alive now, after a second look if the first one found nothing: a
+    /// process may be born while the list is read.
     async fn members_for_certain(&mut self) -> Vec<Identity> {
         let members = self.members().await;
         if members.is_empty() { self.members().await } else { members }
     }
 
-    /// Returns true if nothing lives, according to the result of two looks. A process that forks and exits all the
+    /// Returns true if no process is left, given the result of the last look. A process that forks and exits all the
     /// time is never seen alive, but its cgroup shows it.
     fn is_over(&self, members: &[Identity]) -> bool {
         members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
     }
 
-    /// Sends SIGTERM. Returns true if all processes exited within `grace`.
+    /// Sends SIGTERM to every process. Returns true if all exited within `grace`.
     async fn ask(&mut self, grace: Duration) -> bool {
         let running = self.trees.running().clone();
         let _held = running.hold();
@@ -173,7 +175,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Sends SIGKILL to every process that is found, repeatedly. Returns the survivors.
+    /// Sends SIGKILL to every process that is found, repeatedly. Returns the ids of those that could not be ended.
     async fn kill(&mut self) -> Vec<u32> {
         let running = self.trees.running().clone();
         let _held = running.hold();

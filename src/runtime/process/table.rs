@@ -7,30 +7,30 @@ use std::path::PathBuf;
 
 use crate::runtime::environment::MARKER;
 
-/// Size of the kernel's reads of generated files, in bytes.
+/// Size of one read of a file in `/proc`, in bytes.
 const PAGE: usize = 4096;
 
 /// A unique identity of a process: its id is reused later, its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity {
-    /// Process id.
+    /// Process id on this machine.
     pub pid: u32,
-    /// Start time, in clock ticks since the boot.
+    /// Start time of the process, in clock ticks since the boot.
     pub started: u64,
 }
 
-/// A process at the time of a look.
+/// A process as `/proc` showed it at the time of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The identity.
+    /// Process id and start time.
     pub identity: Identity,
-    /// The id of its parent.
+    /// Process id of the parent.
     pub parent: u32,
-    /// The id of its process group.
+    /// Id of the process group.
     pub group: u32,
-    /// True if it has ended and has not been waited for.
+    /// True if the process has ended and has not been waited for.
     pub zombie: bool,
-    /// CPU time used by it and by the children it waited for, in clock ticks.
+    /// CPU time used by the process and by the children it waited for, in clock ticks.
     pub ticks: u64,
 }
 
@@ -63,7 +63,7 @@ fn parse(pid: u32, stat: &str) -> Option<Entry> {
     })
 }
 
-/// Returns true if the process still runs (a zombie does not).
+/// Returns true if the process still runs; a zombie does not.
 #[must_use]
 pub fn lives(identity: Identity) -> bool {
     look(identity.pid).is_some_and(|entry| entry.identity == identity && !entry.zombie)
@@ -91,7 +91,7 @@ pub(super) fn is_this_program(pid: u32) -> bool {
     program("self").is_some_and(|this| program(&pid.to_string()) == Some(this))
 }
 
-/// Returns the ids of all processes.
+/// Returns the ids of all processes on the machine.
 pub(super) fn pids() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -128,7 +128,7 @@ fn numbers(list: &str) -> impl Iterator<Item = u32> {
     list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok())
 }
 
-/// All processes at one time.
+/// All processes at one time, with their markers.
 #[derive(Debug, Default)]
 pub struct Table {
     entries: HashMap<u32, Entry>,
@@ -179,12 +179,12 @@ impl Table {
         living.map(|entry| entry.identity).collect()
     }
 
-    /// Yields all markers.
+    /// Yields the markers of all processes that have one.
     pub(super) fn markers(&self) -> impl Iterator<Item = &str> {
         self.markers.values().map(String::as_str)
     }
 
-    /// Returns the CPU time of some processes, in clock ticks.
+    /// Returns the sum of the CPU time of these processes, in clock ticks.
     #[must_use]
     pub fn ticks(&self, members: &[Identity]) -> u64 {
         members.iter().filter_map(|member| self.entries.get(&member.pid)).map(|entry| entry.ticks).sum()

@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    /// Returns the time at which the next timeout takes effect. The silence timeout takes effect only if the CPU time
+    /// Returns the time at which the next time limit takes effect. The silence limit takes effect only if the CPU time
     /// was examined until then, or cannot be examined.
     pub(super) fn clock_due(&self, now: Instant) -> Instant {
         let (clock, at) = self.vitals.next(&self.clocks);
@@ -68,7 +68,7 @@ impl Session {
         if clock == Clock::Silence && now >= due && !looked() { due + LOOK_MAX } else { due }
     }
 
-    /// Returns the time of the next look at the tree's CPU time; `None` if there is other evidence of life.
+    /// Returns the time of the next look at the process tree's CPU time; `None` if there is other evidence of life.
     pub(super) fn look_due(&self) -> Option<Instant> {
         let looks =
             matches!(self.stage, Stage::Working) && self.held_since.is_none() && self.sampling.is_none();
@@ -170,7 +170,7 @@ impl Session {
         self.send_all().await;
     }
 
-    /// Waits until everything is reported.
+    /// Waits until all reports are sent to the supervisor.
     pub(super) async fn send_all(&mut self) {
         self.outgoing.flush();
         while let Some(report) = self.outgoing.pop() {

@@ -22,7 +22,7 @@ use crate::runtime::process::stop::Gone;
 use crate::runtime::protocol::{Happening, Protocol, Steering};
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
-/// Maximum length of a line that could not be parsed, in herder's own log, in bytes.
+/// Maximum length of an unparsable line that is quoted in herder's own log, in bytes.
 const LOGGED_MAX: usize = 200;
 
 fn moment(now: Instant) -> Moment {
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Gives the runtime the answer that it waits for; a call with several questions continues with the next.
+    /// Gives the runtime people's answer to a request; a request with several questions continues with the next.
     fn answer(&mut self, key: AskKey, told: &Told) {
         let mut happened = Vec::new();
         self.protocol.answer(key, told, &mut happened);
@@ -294,7 +294,8 @@ impl Session {
         }
     }
 
-    /// A program that tells of no turns may go round in circles within its one.
+    /// Looks for repeated rounds in the output of a program that reports no turns, and reports one as a turn of its
+    /// own.
     fn look_for_a_round(&mut self, text: &str, now: Instant) {
         let since = now.saturating_duration_since(self.began);
         let Some(round) = self.rounds.line(text, since) else { return };
@@ -312,16 +313,15 @@ impl Session {
         self.hold();
     }
 
-    /// Reports a turn that has ended, as the evaluator counts turns.
+    /// Reports a turn that has ended to the supervisor, for the evaluator.
     pub(super) fn observed(&mut self, turn: Option<Turn>) {
         if let Some(turn) = turn {
             self.outgoing.observed(turn);
         }
     }
 
-    /// Handles the end of a turn. With `goes_on`, another turn follows, in which the runtime may ask as usual;
-    /// standard input stays open for it, because the runtime takes a closed one for a no, and possibly for the
-    /// absence of any observer.
+    /// Handles the end of a turn: the session ends with it, unless `goes_on` is true and another turn follows. Then
+    /// standard input stays open, because the runtime may ask, and takes a closed one for a no.
     fn on_turn_end(&mut self, goes_on: bool) {
         let over = self.observer.close(self.now(), self.launch.session);
         self.observed(over);
@@ -349,7 +349,7 @@ impl Session {
         }
     }
 
-    /// Gives the runtime time to exit, because it has no more work.
+    /// Gives the runtime time to exit by itself, because it has no more work.
     pub(super) fn leave(&mut self) {
         let grace = self.clocks.grace;
         let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// The settings that are copied; none of them contains a program or a file.
+/// Names of the git settings that are copied; none of them contains a program or a file.
 const TAKEN: [&str; 12] = [
     "core.repositoryformatversion",
     "core.filemode",
@@ -27,23 +27,25 @@ const TAKEN: [&str; 12] = [
     "extensions.refstorage",
 ];
 
-/// The folders of a repository.
+/// The folders of a git repository.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    /// The repository's own folder; for a linked worktree that of the worktree.
+    /// Path of the repository's own `.git` folder; for a linked worktree that of the worktree.
     pub(super) git: PathBuf,
-    /// The folder with objects and references.
+    /// Path of the folder with objects and references.
     pub(super) common: PathBuf,
-    /// The worktree.
+    /// Path of the worktree's top folder.
     pub(super) top: PathBuf,
 }
 
-/// The folder; deleted when this is dropped.
+/// A folder that stands in for a repository's `.git` folder with harmless settings only, so that `git` executes
+/// nothing. It is deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Mirror(PathBuf);
 
 impl Mirror {
-    /// Creates the folder, with the copied settings of `config` (the output of `git config --null --list`).
+    /// Creates the folder with the harmless ones of the repository's settings. `config`: output of `git config --null
+    /// --list`.
     pub(super) fn of(places: &Places, config: &str) -> io::Result<Self> {
         let name = format!(
             "herder-look-{}-{:016x}",
@@ -96,7 +98,7 @@ fn head(git: &Path) -> io::Result<Vec<u8>> {
     Ok(said)
 }
 
-/// Returns the configuration to write, with plain words as values only.
+/// Returns the text of the configuration to write: the harmless settings, with plain words as values only.
 fn taken(config: &str) -> String {
     let mut written = String::from("[core]\n\tbare = false\n");
     for entry in config.split('\0') {

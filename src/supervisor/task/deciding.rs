@@ -72,7 +72,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Decides an input that no person waits for.
+    /// Decides an input for which no person waits; refusals are ignored.
     pub(super) fn take(&mut self, input: Input, pending: &mut Pending) {
         match self.decide(&input, pending.at()) {
             Ok(decision) => self.absorb(decision.events, pending),
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Returns the core's decision on an input.
+    /// Returns the core's decision on an input, given the present limits and the state of the account.
     pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
         let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);

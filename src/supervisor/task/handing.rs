@@ -34,7 +34,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Returns every whisper that waits and is not on its way, for the result of a tool call.
+    /// Returns every whisper that waits and is not on its way, to be delivered with the result of a tool call.
     fn collect(&mut self, session: SessionId) -> Vec<Offered> {
         let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else {
             return Vec::new();
@@ -47,7 +47,7 @@ impl Supervisor<'_> {
             .collect()
     }
 
-    /// Offers whispers again that a tool call did not deliver.
+    /// Delivers whispers in another way, because the tool call that should have delivered them failed.
     async fn returned(&mut self, session: SessionId, whispers: &[WorkId]) {
         let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else { return };
         running.offered.retain(|offered| !whispers.contains(offered));
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Insists, at the end of a turn, on whispers that are overdue.
+    /// Asks the driver, at the end of a turn, to cut the turn short for whispers that are overdue.
     pub(super) async fn insist(&mut self, session: SessionId) {
         let overdue = self.agent.overdue(clock::now()).into_iter();
         let overdue: Vec<(WorkId, String)> = overdue.map(|whisper| (whisper.id, whisper.words())).collect();
@@ -80,8 +80,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Writes a message with its present text into the turn. A message that was dropped together with that decision
-    /// is not sent.
+    /// Sends a queued message with its present text to the driver, to be written into the turn. A message that was
+    /// dropped meanwhile is not sent.
     pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
         let queued = self.agent.queue.iter().find(|queued| queued.id == work);
         let (Some(text), Some(current)) = (queued.map(|queued| queued.text.clone()), self.session.as_mut())
@@ -95,7 +95,7 @@ impl Supervisor<'_> {
     }
 
     /// Delivers a whisper while the session runs: with the result of an open tool call, else into the turn if the
-    /// runtime can, else with the next call.
+    /// runtime can, else with the next tool call.
     pub(super) async fn offer(&mut self, session: SessionId, whisper: WorkId, text: String) {
         let running = matches!(self.agent.phase, Phase::Running { session: current } if current == session);
         let steers = self.agent.spec.as_ref().is_some_and(|spec| match spec.runtime {

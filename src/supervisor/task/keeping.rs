@@ -11,17 +11,17 @@ use super::supervisor::Supervisor;
 use crate::runtime::folder;
 use crate::supervisor::context;
 
-/// Writes and removals of the file, one after the other.
+/// The background task that writes and removes `context.md`, one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Keeping {
-    /// The last one, if it is under way.
+    /// The last write or removal, if it is under way.
     last: Option<JoinHandle<()>>,
     /// True if the file was removed and not written since.
     gone: bool,
 }
 
 impl Supervisor<'_> {
-    /// Writes `context.md`, or removes it.
+    /// Writes `context.md` with this text, or removes it, in the background.
     pub(super) fn keep(&mut self, text: Option<String>) {
         let Some(spec) = self.agent.spec.as_ref().filter(|_| self.shared.fault.simulated.is_none()) else {
             return;

@@ -12,15 +12,16 @@ use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
 use crate::outbox::Post;
 
-/// The result of an agent's report on its task.
+/// The result of an agent's report on its task: accepted or refused.
 type Reported = Result<(), Refusal>;
-/// The number of a question that was asked.
+/// The number of a question that the agent asked, or the refusal.
 type Numbered = Result<AskId, Refusal>;
 
-/// The results of a batch of inputs before they are on disk.
+/// The results of decisions that are not on disk yet: events, posts, effects and replies.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// The time at which all of it is decided, applied and recorded. One time for all makes a replay see the same.
+    /// Time at which all of these decisions are made and recorded; `None` before the first. One time for all makes a
+    /// replay see the same.
     pub(super) at: Option<Timestamp>,
     pub(super) events: Vec<Event>,
     pub(super) audits: Vec<AuditEntry>,
@@ -28,13 +29,13 @@ pub(super) struct Pending {
     pub(super) memos: Vec<Memo>,
     pub(super) effects: Vec<Effect>,
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
-    /// Requests of agents by their tools, with their results.
+    /// Channels to agents that reported on their tasks, with the results.
     pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,
     pub(super) questions: Vec<(oneshot::Sender<Numbered>, Numbered)>,
 }
 
 impl Pending {
-    /// Returns the time of the batch: when its first part was decided.
+    /// Returns the time of these decisions: that of the first.
     pub(super) fn at(&mut self) -> Timestamp {
         *self.at.get_or_insert_with(clock::now)
     }

@@ -7,7 +7,7 @@ use crate::core::event::Event;
 use crate::core::input::{Input, Signal};
 use crate::core::notice::Refusal;
 
-/// Returns true if deciding an input may need a number for a question.
+/// Returns true if deciding this input may need a number for a question to people.
 pub(super) fn may_be_asked(input: &Input) -> bool {
     match input {
         Input::Question { .. }
@@ -35,7 +35,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
 }
 
 impl Supervisor<'_> {
-    /// Decides a question of the agent; the reply is the question's number.
+    /// Decides a question that the agent asks people with a tool; the reply is the question's number.
     pub(super) fn question(&mut self, question: Question, pending: &mut Pending) {
         let Question { session, inquiry, ticket } = question;
         let decided = self.decide(&Input::Question { session, inquiry }, pending.at()).and_then(|decision| {

@@ -21,7 +21,8 @@ use crate::supervisor::session::{Before, Session};
 use crate::supervisor::{ToRoot, View};
 
 impl Supervisor<'_> {
-    /// Commits what is pending, then publishes it. Returns true if the agent is retired.
+    /// Commits the pending decisions, publishes the new state, sends the replies and performs the effects. Returns true
+    /// if the agent is retired.
     pub(super) async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
@@ -65,15 +66,15 @@ impl Supervisor<'_> {
         Ok(retired)
     }
 
-    /// Returns the time since which the agent's account has been closed, if its tasks are to go elsewhere because of
-    /// that.
+    /// Returns the time since which the agent's account has been closed, if the agent has work that is to go elsewhere
+    /// because of that; else `None`.
     pub(super) fn closed_since(&self) -> Option<Timestamp> {
         let waits = self.agent.wants().is_some() && !self.policy.reassign_after.is_zero();
         if waits { self.shared.turns.closed_since(&account_of(&self.agent)) } else { None }
     }
 
-    /// Closes gates at once for what a session has shown about its account, before its place is given away. Returns
-    /// the messages for the root.
+    /// Closes accounts at once for what a session has shown about them, before its place is given away. Returns the
+    /// messages about that for the root.
     fn gates(&self, effects: &[Effect]) -> Vec<ToRoot> {
         let turns = &self.shared.turns;
         let mut told = Vec::new();
@@ -96,7 +97,7 @@ impl Supervisor<'_> {
         told
     }
 
-    /// Commits decisions to the journal.
+    /// Commits decisions to the journal in one transaction.
     pub(super) async fn commit(
         &mut self,
         at: Timestamp,
@@ -132,7 +133,7 @@ impl Supervisor<'_> {
         self.shared.snapshot(stream, self.rev, &*self.agent).await
     }
 
-    /// Publishes the state as it is on disk.
+    /// Publishes the agent's state, as it is on disk, for other parts of herder.
     pub(super) fn publish(&self) {
         let live = self.session.as_deref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
@@ -141,7 +142,7 @@ impl Supervisor<'_> {
         self.shared.changed.send_replace(());
     }
 
-    /// Performs an effect. Returns true if the agent is retired.
+    /// Performs an effect of a committed event. Returns true if the agent is retired.
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Spawn { session, work, conversation, past, recap, whispers } => {
@@ -189,7 +190,7 @@ impl Supervisor<'_> {
         false
     }
 
-    /// Sends an order to the driver of a session.
+    /// Sends an order to the driver, if the session is the running one.
     pub(super) async fn order(&mut self, session: SessionId, order: Order) {
         match self.session.as_mut() {
             Some(running) if running.id() == session => running.order(order).await,

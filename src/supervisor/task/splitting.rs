@@ -14,8 +14,8 @@ use crate::core::verdict::Lapse;
 use crate::evaluator::Whole;
 
 impl Supervisor<'_> {
-    /// Requests a split of the task in the background; the answer comes back as an input. An answer that herder's end
-    /// cuts short is ignored, and requested again at the next start.
+    /// Asks the evaluator's program in the background to split the task that was too large; the answer comes back as an
+    /// input. An answer that herder's end cuts short is ignored, and requested again at the next start.
     pub(super) fn split(&mut self, number: u32) {
         let open = self.agent.splitting.as_ref().is_some_and(|split| split.number == number);
         let Some(spec) = self.agent.spec.as_ref().filter(|_| open) else { return };
@@ -37,8 +37,8 @@ impl Supervisor<'_> {
         });
     }
 
-    /// Returns true if another agent has more permissions and is able to do the current task. It searches only if the
-    /// input's decision depends on that.
+    /// Returns true if another agent has more permissions and is able to do the current task. It is only looked for if
+    /// the decision on the input depends on that.
     pub(super) fn broader(&self, input: &Input) -> bool {
         let (Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. }) = input
@@ -56,7 +56,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// Returns the task to be split.
+/// Returns the description of the task that is to be split.
 fn whole(agent: &Agent) -> Whole {
     let task = agent.held().map(|work| work.text.clone()).unwrap_or_default();
     Whole { task, context: core::context::context(agent).unwrap_or_default() }

@@ -24,67 +24,67 @@ use crate::supervisor::board::Stand;
 use crate::supervisor::session::{Heard, Session};
 use crate::supervisor::{Shared, View};
 
-/// Maximum number of inputs decided together: enough for a burst, few enough that the first one does not wait for the
-/// last.
+/// Maximum number of commands that are decided together: enough for a burst, few enough that the first one does not
+/// wait for the last.
 const BATCH_MAX: usize = 64;
 
-/// Payload of a panic.
+/// Value that a panic was raised with.
 type Panic = Box<dyn std::any::Any + Send>;
 
-/// The event that woke the loop.
+/// The event that woke the supervisor's loop.
 enum Woken {
     Request(Box<Request>),
     Note(Note),
     Report(Report),
     /// The driver went away without reporting the end of its session.
     DriverGone,
-    /// The driver has been silent for this time.
+    /// The driver has been silent for this long.
     Silent(Duration),
-    /// A stopped session did not end in time.
+    /// A session that was told to stop did not end in time.
     Overdue,
-    /// All senders are gone.
+    /// All senders to the supervisor are gone.
     Closed,
 }
 
-/// One agent with everything that belongs to it.
+/// The supervisor of one agent: it alone decides the agent's inputs and holds its state.
 pub(super) struct Supervisor<'a> {
     pub(super) name: &'a AgentName,
     pub(super) shared: &'a Arc<Shared>,
-    /// The limits, taken once for everything that is decided together.
+    /// The configured limits, taken once for everything that is decided together.
     pub(super) policy: Arc<Policy>,
     pub(super) agent: Arc<Agent>,
     pub(super) rev: u64,
-    /// Boxed, because most agents rest.
+    /// The running session, if there is one. Boxed, because most agents are idle.
     pub(super) session: &'a mut Option<Box<Session>>,
     pub(super) view: &'a watch::Sender<View>,
-    /// A number for the next round of a loop or the next question, drawn only when one may be needed, since people
-    /// see gaps.
+    /// An unused number for the next round of a loop or the next question, drawn only when one may be needed, since
+    /// people see gaps.
     pub(super) fresh: Option<WorkId>,
     /// The running evaluation, with the guard that ends it. It ends with this supervisor as well, as the next one
     /// starts it again.
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
-    /// The running request to split a task, with the guard that ends it in the same way.
+    /// The running request to split a task, with the guard that ends it when this supervisor ends.
     pub(super) split: Option<Box<(u32, DropGuard)>>,
     /// Progress of the supervisor's start.
     pub(super) risen: Risen,
     /// The background writer of `context.md`.
     pub(super) keeping: Keeping,
-    /// The state that the board was last told of.
+    /// The part of the agent's state that the board was last told of.
     pub(super) stand: Stand,
-    /// Difference between wall clock and monotonic clock at the last look, which the agent's recorded times are based
-    /// on.
+    /// Difference between wall clock and monotonic clock at the last check, on which the agent's recorded times are
+    /// based.
     pub(super) offset: Offset,
 }
 
 /// Progress of a supervisor's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Risen {
-    /// It decides requests that come ahead of everything. They must not start a session: the following `Started`
-    /// input would take it for one of an earlier herder.
+    /// The supervisor decides requests that come ahead of everything. They must not start a session: the `Started`
+    /// input that follows would take it for one of an earlier herder.
     Ahead,
-    /// It decides inputs.
+    /// The supervisor decides inputs.
     Up,
-    /// It has inspected the workspace as well.
+    /// A session of this supervisor has inspected the workspace as well.
     Looked,
 }
 
@@ -134,8 +134,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Decides a request in a batch that its panic must not take along. After an error nothing of it is pending,
-    /// because a decision panics before it is absorbed.
+    /// Decides a request of a batch so that a panic does not take the others along. After an error nothing of the
+    /// request is pending, because a decision panics before it is absorbed.
     fn attempt(&mut self, request: Request, pending: &mut Pending) -> Result<(), Panic> {
         std::panic::catch_unwind(AssertUnwindSafe(|| self.request(request, pending)))
     }
@@ -151,7 +151,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Waits for the next event; people's requests come first.
+    /// Waits for the next event of mailbox or session; people's commands come first.
     async fn wait(&mut self, mailbox: &mut Mailbox) -> Woken {
         let timeout = self.policy.heartbeat_timeout;
         let session = async {
@@ -200,9 +200,8 @@ impl Supervisor<'_> {
         None
     }
 
-    /// Ends the session because herder goes down. Work that it finished meanwhile is recorded, as is a stop that was
-    /// requested, so that it is not repeated. Otherwise the interruption is not recorded, and the next start
-    /// continues as after a kill.
+    /// Ends the session because herder goes down. If its work succeeded meanwhile, or a stop was requested, the end is
+    /// recorded. Otherwise it is not, and the next start continues as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
         let Some(session) = self.session.take() else { return End::Drained };
         let id = session.id();
@@ -240,7 +239,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Ends the process tree from here, because the driver cannot be relied on, and tells the core.
+    /// Ends the session's process tree from here, because the driver cannot be relied on, and lets the core decide what
+    /// follows.
     async fn force_end(&mut self, outcome: Outcome, pending: &mut Pending) {
         let Some(session) = self.session.take() else { return };
         let id = session.id();

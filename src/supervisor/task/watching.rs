@@ -20,7 +20,7 @@ use crate::core::verdict::Lapse;
 use crate::core::watch::{Judgement, Told};
 use crate::evaluator::{Asked, Brief, Whispered};
 
-/// Returns true if deciding an input may need a number for a whisper or a call for a person.
+/// Returns true if deciding this input may need a number for a whisper or a call for a person.
 pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
         // A running evaluation is started again, and the built-in detector judges at once.
@@ -44,7 +44,7 @@ pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     }
 }
 
-/// Returns the number of a whisper or a call for a person.
+/// Returns the number of the whisper or of the call for a person that an event contains.
 pub(super) fn numbered(event: &Event) -> Option<WorkId> {
     match event {
         Event::Whispered { whisper } => Some(whisper.id),
@@ -54,7 +54,7 @@ pub(super) fn numbered(event: &Event) -> Option<WorkId> {
 }
 
 impl Supervisor<'_> {
-    /// Ends a running evaluation or split that is not needed any more, as its result would be about other work. Its
+    /// Cancels a running evaluation or split whose result is not needed any more, as it would be about other work. Its
     /// cost comes back as an input.
     pub(super) fn end_overtaken(&mut self) {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
         drop(self.split.take_if(|asked| open != Some(asked.0)));
     }
 
-    /// Returns a request under a number, and the guard that ends it.
+    /// Returns a request to the evaluator's program under this number, and the guard that cancels it when dropped.
     pub(super) fn asked<B>(&self, spec: &AgentSpec, number: u32, brief: B) -> (Asked<B>, DropGuard) {
         let overtaken = CancellationToken::new();
         let in_dollars = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd);
@@ -103,7 +103,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// Returns the material to be judged.
+/// Returns the agent's turns and their context, as the evaluator judges them.
 fn brief(agent: &Agent, now: Timestamp) -> Brief {
     let watch = &agent.watch;
     let work = agent.current.as_ref().or_else(|| agent.held());
@@ -123,7 +123,7 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
     }
 }
 
-/// Returns people's words about the current work: answers to questions, messages and whispers.
+/// Returns what people have said about the current work: answers to questions, messages and whispers.
 fn said(agent: &Agent, work: WorkId) -> Vec<String> {
     let answers = agent.settled.iter().filter(|settled| settled.ask.work == work);
     let answers = answers.filter_map(|settled| match &settled.end {

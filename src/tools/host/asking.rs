@@ -52,7 +52,7 @@ pub(super) async fn ask(
     })
 }
 
-/// Checks that the agent has asked this question before.
+/// Checks that `id` is a question that this agent has asked; the error is a sentence for the model.
 fn known(host: &Host, caller: Caller<'_>, id: AskId) -> Result<AskId, String> {
     let view = host.fleet().view(caller.agent).ok_or_else(gone)?;
     if is_question(&view, id) {
@@ -69,7 +69,7 @@ fn is_question(view: &View, id: AskId) -> bool {
     view.agent.open_ask(id).or(settled).is_some_and(|ask| ask.about.is_question())
 }
 
-/// Asks a question and returns its number. The same question of the same task keeps its number.
+/// Posts a new question to people and returns its number. The same question during the same task keeps its number.
 async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Result<AskId, String> {
     let text =
         host.without_secrets(arguments.text("question")?.ok_or("Either `question` or `id` is needed.")?);
@@ -96,7 +96,7 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
     })
 }
 
-/// Parses the offered answers, each a text, or a text with an explanation.
+/// Parses the answers offered with a question: each is a text, or an object with a text and an explanation.
 fn offers(arguments: Arguments<'_>) -> Result<Vec<Offer>, String> {
     let wrong = || {
         format!(
@@ -114,7 +114,7 @@ fn offers(arguments: Arguments<'_>) -> Result<Vec<Offer>, String> {
     given.iter().map(offer).collect::<Option<Vec<_>>>().ok_or_else(wrong)
 }
 
-/// Formats an open question for the model; `left` is how long it stays open.
+/// Formats the state of an open question for the model; `left` is the time for which it stays open.
 fn unanswered(id: AskId, left: Option<Duration>) -> String {
     let left = left.map(|left| match left.as_secs() {
         seconds @ 0..120 => format!(" It stays open for {seconds} s more."),
@@ -130,7 +130,7 @@ fn gone() -> String {
     "Your session is over already; nothing was asked.".to_owned()
 }
 
-/// Formats the end of a question for the model. An answer comes from an operator, whose word counts.
+/// Formats for the model how a question ended: with an operator's answer, or without any.
 fn answered(settled: &Settled) -> String {
     let id = settled.ask.id;
     match &settled.end {

@@ -29,26 +29,26 @@ use crate::supervisor::View;
 /// waits for room.
 pub(in crate::chat::discord) const PROMPTS_CAPACITY: usize = 64;
 
-/// Key prefix of the memos about messages with buttons.
+/// Prefix of the journal's keys under which messages with buttons are stored.
 const PREFIX: &str = "discord/prompt/";
 
-/// The first and the longest wait before another attempt to change a message's buttons.
+/// The first and the longest wait before another attempt to change a message's buttons after a failure.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
 
-/// Number of an agent's journal entries that are searched for the person who made it continue.
+/// Number of an agent's last journal entries that are searched for the person who made it continue.
 const LOOK_BACK: usize = 100;
 
-/// A message with buttons.
+/// A sent message with buttons that is tracked until somebody has answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::chat::discord) struct Prompt {
     agent: AgentName,
     at: Timestamp,
     channel: ChannelId,
     message: MessageId,
-    /// The agent's request in the message, if it contains one.
+    /// Number of the agent's request in the message; `None` if the message calls for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<AskId>,
-    /// True if the message is about the agent's account.
+    /// True if the message is about the agent's account, not the agent itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     account: bool,
 }
@@ -80,7 +80,7 @@ pub(super) async fn change(
     }
 }
 
-/// Finds the action that made an agent continue since a post.
+/// Searches the journal for the command that made an agent continue since time `at`; `None` if there is none.
 pub(super) async fn who(bot: &Bot, agent: &AgentName, at: Timestamp) -> Option<Done> {
     let entries = match bot.ports.journal.latest(Stream::Agent(agent.clone()), LOOK_BACK).await {
         Ok(entries) => entries,
@@ -95,7 +95,7 @@ pub(super) async fn who(bot: &Bot, agent: &AgentName, at: Timestamp) -> Option<D
     })
 }
 
-/// Returns the command that made an agent continue, if the event comes from one.
+/// Returns the command and the person that made an agent continue, if an event records such a command.
 fn went_on(event: Event) -> Option<Done> {
     match event {
         // A call with this answer is over before the agent continues with other work.
@@ -108,7 +108,7 @@ fn went_on(event: Event) -> Option<Done> {
     }
 }
 
-/// Remembers and tracks a post with buttons that reached a channel.
+/// Stores a post with buttons that was sent to a channel, and starts to track it; other posts are ignored.
 pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: ChannelId, message: MessageId) {
     let called = calls_for(&post.body).map(|agent| (agent, None));
     let asked = || asks::asked(&post.body).map(|(agent, ask)| (agent, Some(ask)));
@@ -117,7 +117,7 @@ pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: Ch
     follow(bot, Prompt { agent: agent.clone(), at: post.at, channel, message, ask, account }).await;
 }
 
-/// Remembers and tracks an answer to an interaction that has a post's buttons.
+/// Stores the answer to an interaction that has a post's buttons, and starts to track it.
 pub(in crate::chat::discord) async fn answers(
     bot: &Bot,
     (agent, at): (&AgentName, Timestamp),
@@ -139,7 +139,8 @@ async fn follow(bot: &Bot, prompt: Prompt) {
     }
 }
 
-/// Tracks the messages with buttons, until dropped, and updates each when its agent continues.
+/// Tracks the messages with buttons, until dropped: when somebody has answered, the buttons of the message are
+/// replaced.
 pub(in crate::chat::discord) async fn keep(bot: Arc<Bot>, mut sent: mpsc::Receiver<Prompt>) {
     let mut followed = FuturesUnordered::new();
     for prompt in remembered(&bot).await.into_values() {
@@ -156,8 +157,8 @@ pub(in crate::chat::discord) async fn keep(bot: Arc<Bot>, mut sent: mpsc::Receiv
     }
 }
 
-/// Updates a message when somebody has answered, however long Discord is unreachable. It is forgotten only after
-/// that, so that a restart continues here.
+/// Waits until a message with buttons is answered, then replaces its buttons, however long Discord is unreachable. Only
+/// then it is removed from the journal, so that a restart continues here.
 async fn followed_to_its_end(bot: &Bot, prompt: Prompt) {
     let prompt = settled(bot, prompt).await;
     let row = [match prompt.ask {
@@ -192,10 +193,10 @@ async fn remembered(bot: &Bot) -> BTreeMap<String, Prompt> {
     memos.into_iter().filter_map(|(key, value)| Some((key, serde_json::from_str(&value).ok()?))).collect()
 }
 
-/// Maximum delay between a post on disk and the matching view of its agent, on a busy machine.
+/// Maximum delay, on a busy machine, between a stored post and the agent's published state that belongs to it.
 const SHOWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// Waits until a prompt no longer calls for a person.
+/// Waits until a message with buttons no longer calls for a person.
 async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
     let fleet = &bot.ports.fleet;
     let is_over = |view: &View| match prompt.ask {

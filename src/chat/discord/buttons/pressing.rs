@@ -22,7 +22,7 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 
-/// Handles a pressed button.
+/// Handles a pressed button under a post: runs its command and shows the result.
 pub(in crate::chat::discord) async fn pressed(bot: &Arc<Bot>, asker: &Asker, press: &ComponentInteraction) {
     match press.data.custom_id.parse() {
         Ok(CustomId::Answer { answer: Answer::Transcript, agent, .. }) => {
@@ -68,7 +68,7 @@ fn of(agent: &AgentName, code: Option<&str>) -> Given {
     Given(std::iter::once(agent).chain(code).collect())
 }
 
-/// The result of a press: new buttons for the message, or a private reply to the person.
+/// The result of a pressed button: new buttons for the message, or a private reply to the person.
 pub(in crate::chat::discord) enum Pressed {
     Buttons(Vec<CreateActionRow>),
     Told(Reply),
@@ -158,7 +158,7 @@ async fn confirmed(
     show(bot, asker, press, deciding).await;
 }
 
-/// Shows the result of a press: at once, or after an invisible acknowledgement.
+/// Shows the result of a pressed button, as the first response or after an invisible acknowledgement.
 async fn show(
     bot: &Arc<Bot>,
     asker: &Asker,
@@ -205,7 +205,7 @@ async fn change_once(bot: &Bot, press: &ComponentInteraction, rows: &[CreateActi
     }
 }
 
-/// Builds the reply to a person whose answer came after another.
+/// Builds the private reply to a person whose answer came after another person's.
 async fn too_late(bot: &Bot, asker: &Asker, agent: &AgentName, at: Timestamp) -> Reply {
     let locale = locale(bot, asker);
     // A person without permission is told only that, not who answered.

@@ -19,7 +19,7 @@ const LABEL_MAX: usize = 80;
 /// Maximum length of a person's name on a button, in characters.
 const NAME_MAX: usize = 32;
 
-/// Builds the rows of buttons under a post.
+/// Builds the rows of buttons under a post; empty for a post without buttons.
 pub(in crate::chat::discord) fn rows(
     post: &Post,
     locale: &Locale,
@@ -31,7 +31,7 @@ pub(in crate::chat::discord) fn rows(
     }
 }
 
-/// Builds the row of buttons under an answer that says that an agent is stopped.
+/// Builds the row of buttons under a reply that says that an agent is stopped.
 pub(in crate::chat::discord) fn calling(
     locale: &Locale,
     agent: &AgentName,
@@ -50,7 +50,8 @@ fn answer_button(locale: &Locale, answer: Answer, agent: &AgentName, at: Timesta
     CreateButton::new(id.to_string()).label(locale.text(label, &[])).style(style)
 }
 
-/// Builds the row of active buttons. After an abort the agent is still stopped, so that the others stay active.
+/// Builds the row of active buttons under a post that calls for a person. After an abort the agent is still stopped, so
+/// that the other buttons stay active.
 pub(super) fn open_row(
     locale: &Locale,
     agent: &AgentName,
@@ -65,7 +66,8 @@ pub(super) fn open_row(
     CreateActionRow::Buttons(vec![button(Answer::Resume), abort, button(Answer::Transcript)])
 }
 
-/// Builds the row that shows who answered, with a button for the transcript.
+/// Builds the row that replaces the buttons once somebody has answered: it shows who, and keeps the button for the
+/// transcript.
 pub(super) fn closed_row(
     locale: &Locale,
     prompt: (&AgentName, Timestamp),
@@ -78,7 +80,7 @@ pub(super) fn closed_row(
     ])
 }
 
-/// Builds a button that replaces an active one. It is disabled, but Discord requires an id for every button.
+/// Builds the disabled button that shows who answered. Discord requires an id for every button.
 fn answered_button(locale: &Locale, done: Option<&Done>, agent: &AgentName, at: Timestamp) -> CreateButton {
     let label = match done {
         Some(done) => attributed(locale, action(locale, done.command), &done.by),
@@ -88,7 +90,7 @@ fn answered_button(locale: &Locale, done: Option<&Done>, agent: &AgentName, at: 
     CreateButton::new(id.to_string()).label(cut(&label)).style(ButtonStyle::Secondary).disabled(true)
 }
 
-/// Returns a label with an action and the person who performed it.
+/// Returns a button's label with an action and the name of the person who performed it.
 pub(in crate::chat::discord) fn attributed(locale: &Locale, action: String, by: &Actor) -> String {
     let variables = [
         ("action", action.into()),
@@ -98,7 +100,7 @@ pub(in crate::chat::discord) fn attributed(locale: &Locale, action: String, by: 
     locale.text("button-answered", &variables)
 }
 
-/// Returns a command's name as shown on a button.
+/// Returns the word for a command on a button, in the reader's language.
 pub(super) fn action(locale: &Locale, command: &str) -> String {
     match command {
         "resume" => locale.text("button-resume", &[]),
@@ -111,12 +113,12 @@ pub(super) fn short(name: &str) -> String {
     crate::commands::words::bounded(name, NAME_MAX)
 }
 
-/// Cuts a label to the length that a button allows.
+/// Cuts a button's label to the length that Discord allows.
 pub(in crate::chat::discord) fn cut(label: &str) -> String {
     label.chars().take(LABEL_MAX).collect()
 }
 
-/// Builds ✅ and ❌ under the question whether to remove an agent.
+/// Builds the buttons ✅ and ❌ under the question whether an agent is to be removed.
 pub(in crate::chat::discord) fn confirming(
     locale: &Locale,
     command: Option<&Command>,

@@ -28,13 +28,13 @@ use crate::core::id::AgentName;
 use crate::outbox::Target;
 pub(super) use trouble::Trouble;
 
-/// Maximum number of channels and categories of a server.
+/// Maximum number of channels and categories on a Discord server.
 pub(super) const GUILD_MAX: u32 = 500;
 
 /// The wait before a refused or failed step is tried again, unless something changes first.
 const AGAIN: Duration = Duration::from_secs(120);
 
-/// The first wait after a failure that may be temporary.
+/// First wait before a step is tried again after a failure that may be temporary.
 const AGAIN_SOON: Duration = Duration::from_secs(5);
 
 /// Maximum time in which Discord may still carry out a request that it did not answer.
@@ -43,19 +43,20 @@ const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(15);
 /// Minimum time between two reads of the whole server after unexpected events.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// The waits before a channel that is deleted repeatedly is created again.
+/// Waits before a channel that people deleted is created again: after the first, second, third and any further
+/// deletion.
 const REMADE_AFTER: [Duration; 4] =
     [Duration::ZERO, Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(600)];
 
-/// The time for which a deletion counts.
+/// Time for which the deletion of a channel counts.
 const LOSSES_WINDOW: Duration = Duration::from_secs(3600);
 
-/// A request to the server.
+/// A request that brings the server's channels closer to the wanted ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Read the whole server again.
+    /// Request the whole state of the server.
     Look,
-    /// Create a channel.
+    /// Create this channel.
     Create { purpose: Purpose, name: String, kind: Kind, parent: Option<ChannelId>, topic: Option<String> },
     /// Move a channel to another category.
     Move {
@@ -66,24 +67,24 @@ pub(super) enum Step {
     },
 }
 
-/// The reason why a step failed.
+/// The reason why a step of the plan failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// A permission is missing.
+    /// The bot lacks a permission.
     Denied,
     /// The server has its maximum number of channels.
     GuildFull,
     /// The category has its maximum number of channels.
     CategoryFull,
-    /// The channel does not exist.
+    /// The channel does not exist any more.
     Gone,
-    /// No answer came; the step may have been carried out.
+    /// Discord did not answer, so that the step may have been carried out.
     Unsure,
-    /// Any other failure; the step was not carried out.
+    /// Another failure; the step was certainly not carried out.
     Failed,
 }
 
-/// The state of the plan, see the module.
+/// The wanted and the existing channels of herder on the server, and the steps between them. See the module.
 #[derive(Debug)]
 pub(super) struct Plan {
     category: String,
@@ -93,42 +94,43 @@ pub(super) struct Plan {
     there: Option<BTreeMap<ChannelId, There>>,
     standing: Option<Standing>,
     known: BTreeMap<Purpose, ChannelId>,
-    /// Purposes whose channel changed or was lost, to be stored.
+    /// Purposes whose channel was found, created or lost since the last storing.
     changed: BTreeSet<Purpose>,
-    /// Channels whose category was deleted.
+    /// herder's channels whose category was deleted.
     orphans: BTreeSet<ChannelId>,
-    /// Channels removed from a category, with that category. Discord reports the removal before the deletion of the category.
+    /// Channels that were taken out of a category, with that category: Discord reports that before the deletion of the
+    /// category.
     taken_out: BTreeMap<ChannelId, ChannelId>,
-    /// Categories that Discord reports as full, whatever was counted.
+    /// Categories that are full according to Discord, however many channels are counted in them.
     full: BTreeSet<ChannelId>,
     losses: BTreeMap<Purpose, Vec<Instant>>,
-    /// True if an event about the server was unreadable.
+    /// True if an event about the server could not be parsed, so that the server has to be read.
     unread: bool,
-    /// True if the readable channels may have changed since they were last queried.
+    /// True if it may have changed in which channels messages can be read, since that was last queried.
     allowed: bool,
-    /// The step in progress.
+    /// The step that was sent to Discord and is not answered yet.
     under_way: Option<Step>,
-    /// Unknown channels that were deleted meanwhile: one may be the channel being created, since the gateway can be
-    /// ahead of the answer.
+    /// Unknown channels that were deleted while a channel is being created: one of them may be that channel, because
+    /// events can arrive before the answer.
     gone_early: BTreeSet<ChannelId>,
-    /// No step is started before this time.
+    /// Time before which no step is started; `None` for no wait.
     hold: Option<Instant>,
     failures: u32,
     /// True if the server is to be read again; below, the time of the last read.
     look: bool,
     looked: Option<Instant>,
-    /// Set while the server is full: the time before which no channel is created.
+    /// Time before which no channel is created, because the server is full; `None` if it is not.
     guild_full: Option<Instant>,
-    /// A permission that was denied although none seems to be missing.
+    /// A permission that Discord denied although, as far as is known, the bot has it.
     denied: Option<Trouble>,
-    /// A channel that may have been created, or may be yet, and the time until which that is possible.
+    /// Purpose of a channel that was requested without an answer, and the time until which it may still appear.
     unsure: Option<(Purpose, Instant)>,
     said: BTreeSet<Trouble>,
     topics: Topics,
 }
 
 impl Plan {
-    /// Creates the plan from the settings and the stored ids.
+    /// Creates the plan from the settings and the stored channel ids.
     pub(super) fn new(settings: &config::Discord, known: Vec<(Purpose, ChannelId)>) -> Self {
         let names = [
             (Purpose::Alerts, settings.alerts_channel.clone()),
@@ -163,7 +165,7 @@ impl Plan {
         }
     }
 
-    /// Replaces the agents and their topics.
+    /// Sets the agents that have to have a channel, and their topics.
     pub(super) fn want(&mut self, wanted: &[ChannelWanted], now: Instant) {
         self.agents.clear();
         for wish in wanted {
@@ -177,8 +179,8 @@ impl Plan {
 
     // ── events from the server ──
 
-    /// Handles the server's description by the gateway. It may be old, since a resumed session repeats its events; if
-    /// a channel of herder's is missing in it, the server is read.
+    /// Handles the description of the server that the gateway sends. It may be old, because a resumed session repeats
+    /// events; if a channel of herder's is missing in it, the server is read.
     pub(super) fn told(&mut self, snapshot: Snapshot, now: Instant) {
         if self.known.values().all(|id| snapshot.channels.contains_key(id)) {
             self.saw(snapshot, now);
@@ -187,7 +189,7 @@ impl Plan {
         }
     }
 
-    /// Handles the server's description in a response.
+    /// Handles the state of the server from a response to a request.
     pub(super) fn saw(&mut self, snapshot: Snapshot, now: Instant) {
         let gone: Vec<ChannelId> =
             self.known.values().copied().filter(|id| !snapshot.channels.contains_key(id)).collect();
@@ -217,13 +219,13 @@ impl Plan {
         self.show_topics(now);
     }
 
-    /// Handles the bot's removal from the server: nothing can be known or done there.
+    /// Handles the removal of the bot from the server: nothing is known or can be done there until it is back.
     pub(super) fn left(&mut self) {
         (self.there, self.standing, self.look, self.unread) = (None, None, false, false);
         self.allowed_anew();
     }
 
-    /// Handles a channel that was created or changed.
+    /// Handles the event that a channel was created or changed.
     pub(super) fn saw_channel(&mut self, id: ChannelId, channel: There, now: Instant) {
         let Some(there) = &mut self.there else { return };
         self.allowed = true;
@@ -237,7 +239,7 @@ impl Plan {
         self.show_topics_of(id, now);
     }
 
-    /// Handles a channel that was deleted, or found missing.
+    /// Handles a channel that was deleted, or that turned out to be missing.
     pub(super) fn saw_gone(&mut self, id: ChannelId, now: Instant) {
         let Some(there) = &mut self.there else { return };
         there.remove(&id);
@@ -260,7 +262,7 @@ impl Plan {
         }
     }
 
-    /// Handles a change of a role's permissions; `None` if the role was deleted.
+    /// Handles a change of a role's permissions; `grants` is `None` if the role was deleted.
     pub(super) fn saw_role(&mut self, role: RoleId, grants: Option<Permissions>) {
         if let Some(standing) = &mut self.standing {
             match grants {
@@ -279,12 +281,12 @@ impl Plan {
         }
     }
 
-    /// Reads the server again, because an unexpected refusal shows that the known state is wrong.
+    /// Requests that the server is read again, because an unexpected refusal shows that the known state is wrong.
     pub(super) fn doubt(&mut self) {
         self.look = true;
     }
 
-    /// Handles an unreadable event: the server is read again.
+    /// Handles an event that could not be parsed: the server is read again.
     pub(super) fn saw_nothing(&mut self) {
         (self.look, self.unread) = (true, true);
     }
@@ -352,13 +354,13 @@ impl Plan {
 
     // ── steps ──
 
-    /// Takes the purposes whose channel changed or was lost, to be stored.
+    /// Takes the purposes whose channel was found, created or lost (`None`) since the last call, to be stored.
     pub(super) fn changes(&mut self) -> Vec<(Purpose, Option<ChannelId>)> {
         let changed = std::mem::take(&mut self.changed);
         changed.into_iter().map(|purpose| (purpose.clone(), self.known.get(&purpose).copied())).collect()
     }
 
-    /// Returns the next change to the server that is due. [`Plan::done`] has to be called with its result.
+    /// Returns the next step that is due, if there is one. [`Plan::done`] has to be called with its result.
     pub(super) fn next(&mut self, now: Instant) -> Option<Step> {
         let unseen = self.there.is_none();
         // Existing channels are found whatever is in progress, refused or waiting, also by a bot that may create none.
@@ -381,13 +383,13 @@ impl Plan {
         step
     }
 
-    /// Returns true if Discord may still be creating a channel without having answered: a second one of its name
-    /// would stay.
+    /// Returns true if Discord may still create a channel that was requested without an answer: if it were requested
+    /// again, there would be two.
     pub(super) fn may_be_made_yet(&self, now: Instant) -> bool {
         self.unsure.as_ref().is_some_and(|(_, until)| *until > now)
     }
 
-    /// Reads the server once more before a channel that may have been created is created again.
+    /// Requests that the server is read before a channel is created again that was requested without an answer.
     fn look_for_what_was_made(&mut self, now: Instant) {
         let Some((purpose, until)) = &self.unsure else { return };
         if self.known.contains_key(purpose) {
@@ -414,7 +416,7 @@ impl Plan {
         }
     }
 
-    /// Handles the result of a step; a created channel comes with its properties.
+    /// Handles the result of a step. If it created a channel, the result has the channel's properties.
     pub(super) fn done(
         &mut self,
         step: &Step,
@@ -494,7 +496,8 @@ impl Plan {
         }
     }
 
-    /// Returns the next topic change that is due and allowed. [`Plan::topic_done`] has to be called with its result.
+    /// Returns the next topic change that is due and allowed by Discord's limits. [`Plan::topic_done`] has to be called
+    /// with its result.
     pub(super) fn next_topic(&mut self, now: Instant) -> Option<Edit> {
         self.there.as_ref()?;
         let mut topics = std::mem::take(&mut self.topics);
@@ -503,7 +506,7 @@ impl Plan {
         edit
     }
 
-    /// Handles the result of a topic change.
+    /// Handles the result of a topic change: whether Discord has accepted it.
     pub(super) fn topic_done(&mut self, edit: &Edit, result: Result<(), Failure>, now: Instant) {
         self.topics.done(edit, result.is_ok(), now);
         match result {

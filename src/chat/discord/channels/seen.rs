@@ -8,7 +8,7 @@ use serenity::all::{
 
 use super::super::permission::Standing;
 
-/// The kind of a channel, as far as herder distinguishes them.
+/// The kind of a channel on Discord, as far as herder distinguishes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// A channel of the server.
+/// The properties of a channel on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct There {
     pub(crate) name: String,
@@ -45,7 +45,7 @@ impl From<&GuildChannel> for There {
     }
 }
 
-/// The whole server at one moment.
+/// The state of the whole server at one moment: its channels, and the bot's permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) channels: BTreeMap<ChannelId, There>,
@@ -53,8 +53,8 @@ pub(crate) struct Snapshot {
     pub(crate) standing: Option<Standing>,
 }
 
-/// Returns a channel's overwrites closed, or opened again, for everybody but the bot. `None` if the bot may not
-/// change them; then people have to make the archive read-only.
+/// Returns a channel's permission overwrites, changed so that only the bot can write there, or back. `None` if the bot
+/// may not change them; then people have to make the archive read-only.
 pub(super) fn sealed(
     standing: &Standing,
     mut overwrites: Vec<PermissionOverwrite>,

@@ -11,25 +11,26 @@ use tokio::time::Instant;
 
 use crate::core::id::AgentName;
 
-/// Maximum number of changes in a window.
+/// Maximum number of changes of one channel's topic in `WINDOW`; Discord's limit.
 const EDITS_MAX: usize = 2;
 
-/// Discord's window of ten minutes, with a margin for clocks and latency.
+/// Duration of the window in which Discord counts topic changes: ten minutes, with a margin for clocks and latency.
 const WINDOW: Duration = Duration::from_secs(605);
 
-/// Minimum age of a wanted topic before the first and the second change of a window.
+/// Time for which a wanted topic must stay the same before it is sent, for the first and the second change of a window.
 const LASTS: [Duration; EDITS_MAX] = [Duration::from_secs(2), Duration::from_secs(20)];
 
-/// The wait after a refusal: Discord also counts changes that herder does not know, e.g. those before a restart.
+/// Wait after Discord refused a topic change: it also counts changes that herder does not know, e.g. those before a
+/// restart.
 const AFTER_REFUSAL: Duration = Duration::from_secs(300);
 
-/// Maximum number of concurrent changes: enough for a fleet, without delaying posts.
+/// Maximum number of topic changes in flight: enough for a fleet, without delaying posts.
 const AT_ONCE: usize = 4;
 
-/// Maximum length of a topic, in characters.
+/// Maximum length of a channel's topic, in characters.
 const TOPIC_MAX: usize = 1024;
 
-/// A topic change to send.
+/// A change of a channel's topic, to be sent to Discord.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) agent: AgentName,
@@ -37,7 +38,7 @@ pub(super) struct Edit {
     pub(super) topic: String,
 }
 
-/// The topics of all agents, see the module.
+/// The wanted and the shown topics of all agents' channels. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     of: BTreeMap<AgentName, Topic>,
@@ -56,7 +57,7 @@ struct Topic {
 }
 
 impl Topic {
-    /// Returns the time at which the topic has to be changed, if it has to.
+    /// Returns the time at which the topic has to be changed; `None` if it is as wanted.
     fn due(&self) -> Option<Instant> {
         if self.busy || self.channel.is_none() || self.wanted == self.shown {
             return None;
@@ -74,7 +75,7 @@ impl Topic {
 }
 
 impl Topics {
-    /// Sets an agent's wanted topic.
+    /// Sets the topic that an agent's channel has to show.
     pub(super) fn want(&mut self, agent: &AgentName, topic: &str, now: Instant) {
         // Discord trims topics itself, and the shown topic is compared with the wanted one.
         let topic: String = topic.trim().chars().take(TOPIC_MAX).collect();
@@ -92,17 +93,17 @@ impl Topics {
         }
     }
 
-    /// Removes all agents except these.
+    /// Forgets the topics of all agents except these.
     pub(super) fn keep(&mut self, agents: &BTreeSet<AgentName>) {
         self.of.retain(|agent, _| agents.contains(agent));
     }
 
-    /// Returns an agent's wanted topic.
+    /// Returns the topic that an agent's channel has to show; `None` if none is set.
     pub(super) fn wanted(&self, agent: &AgentName) -> Option<String> {
         self.of.get(agent).map(|topic| topic.wanted.clone()).filter(|topic| !topic.is_empty())
     }
 
-    /// Records the topic that an agent's channel shows.
+    /// Records the topic that an agent's channel shows at present.
     pub(super) fn shows(&mut self, agent: &AgentName, channel: ChannelId, shown: String, now: Instant) {
         let Some(topic) = self.of.get_mut(agent) else { return };
         if topic.channel != Some(channel) {
@@ -114,14 +115,15 @@ impl Topics {
         topic.shown = shown;
     }
 
-    /// Records that an agent has no channel.
+    /// Records that an agent has no channel any more.
     pub(super) fn left(&mut self, agent: &AgentName) {
         if let Some(topic) = self.of.get_mut(agent) {
             topic.channel = None;
         }
     }
 
-    /// Returns the next change that is due and allowed. [`Topics::done`] has to be called with its result.
+    /// Returns the next topic change that is due and allowed by Discord's limits, in a channel for which `may` returns
+    /// true. [`Topics::done`] has to be called with its result.
     pub(super) fn next(&mut self, now: Instant, may: impl Fn(ChannelId) -> bool) -> Option<Edit> {
         if self.busy >= AT_ONCE {
             return None;
@@ -137,7 +139,7 @@ impl Topics {
         Some(Edit { agent: agent.clone(), channel: topic.channel?, topic: topic.wanted.clone() })
     }
 
-    /// Handles the result of a change.
+    /// Handles the result of a topic change: whether Discord accepted it.
     pub(super) fn done(&mut self, edit: &Edit, accepted: bool, now: Instant) {
         self.busy = self.busy.saturating_sub(1);
         let Some(topic) = self.of.get_mut(&edit.agent) else { return };
@@ -178,7 +180,8 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Returns the topics that were set, with the second of each.
+    /// Simulates wanted topics, each with the second in which it is wanted, and returns the topics that were set, each
+    /// with its second.
     fn run(wishes: &[(u64, &str)], until: u64, refuse: bool) -> Vec<(u64, String)> {
         let start = Instant::now();
         let mut topics = Topics::default();

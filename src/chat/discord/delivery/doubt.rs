@@ -17,28 +17,29 @@ use crate::core::id::PostId;
 use crate::core::time::Timestamp;
 use crate::outbox::{Line, Target};
 
-/// The time for which Discord certainly recognises a nonce.
+/// Time for which Discord certainly recognises a repeated nonce.
 const NONCE_IS_KNOWN: Duration = Duration::from_secs(120);
-/// Maximum error of the estimate of Discord's clock.
+/// Maximum error of herder's estimate of Discord's clock.
 const SKEW: Duration = Duration::from_secs(60);
-/// Maximum number of queues remembered; for others the last messages are searched once more.
+/// Maximum number of queues whose last message is remembered; for others the last messages are searched once more.
 const QUEUES_MAX: usize = 4096;
 
-/// A queue that keeps its order: one lane of one target, with the urgent lane as `true`.
+/// The queue of a line, within which order is kept: its target, and true for the urgent lane.
 pub(super) type Queue = (Target, bool);
 
-/// Returns the queue of a line.
+/// Returns the queue to which a line belongs.
 pub(super) fn queue_of(line: &Line) -> Queue {
     (line.target.clone(), line.urgent)
 }
 
-/// The queues from which this run has sent, each with the last message known to have arrived.
+/// The queues from which this process has sent lines, each with the last message that is known to have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Sent(HashMap<Queue, Option<MessageId>>);
 
 impl Sent {
-    /// Records that a line is sent. Returns the message id after which it has to be searched first; `None` if it
-    /// cannot exist or its nonce is recognised. `there` converts a time to Discord's clock.
+    /// Records that a line is being sent. Returns the message id after which the message has to be searched first,
+    /// because it may exist already; `None` if it cannot exist or its nonce is recognised. `there` converts a time to
+    /// Discord's clock.
     pub(super) fn departs(
         &mut self,
         line: &Line,
@@ -58,14 +59,15 @@ impl Sent {
             .then(|| id_at(there(at).before(SKEW).as_millis()).max(newest))
     }
 
-    /// Records that a line of the queue arrived.
+    /// Records that a line of the queue has arrived as this message.
     pub(super) fn arrived(&mut self, queue: Queue, message: MessageId) {
         let newest = self.0.entry(queue).or_default();
         *newest = (*newest).max(Some(message));
     }
 }
 
-/// Finds the message of `me` after `after` with one of `contents`. Discord trims messages at both ends.
+/// Finds the message by the user `me` after id `after` whose text is one of `contents`. Discord trims messages at both
+/// ends.
 pub(in super::super) fn find(seen: &[Seen], me: UserId, after: u64, contents: &[&str]) -> Option<MessageId> {
     let says = |message: &Seen| contents.iter().any(|content| content.trim() == message.content.trim());
     let is_it = |message: &&Seen| message.author == me && message.id.get() > after && says(message);

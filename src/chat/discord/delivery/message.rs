@@ -8,11 +8,12 @@ use crate::core::id::PostId;
 use crate::outbox::discord::{MESSAGE_MAX, units};
 use crate::outbox::{Body, Line, Target};
 
-/// Maximum length of a nonce, in characters; Discord's limit.
+/// Maximum length of a message's nonce, in characters; Discord's limit.
 const NONCE_MAX: usize = 25;
-/// Error code: the person does not exist any more.
+/// Discord's error code for a person who does not exist any more.
 const UNKNOWN_USER: u32 = 10_013;
-/// Error codes that concern the message itself and would be repeated: another form may be accepted.
+/// Discord's error codes for a fault of the message itself: the same message would be refused again, but a simpler form
+/// may be accepted.
 const OF_THE_MESSAGE: [u32; 9] = [
     // The quoted message, or the emoji of a button, is gone.
     code::UNKNOWN_MESSAGE,
@@ -28,22 +29,23 @@ const OF_THE_MESSAGE: [u32; 9] = [
     200_000,
     240_000,
 ];
-/// Number of identical attempts after refusals for an unknown reason, within about four minutes; then the other forms
-/// are tried, in case the message is the cause.
+/// Maximum number of attempts with one form of a message after refusals for an unknown reason, within about four
+/// minutes; then a simpler form is tried, in case the message is the cause.
 const ODD_MAX: u32 = 8;
-/// Maximum length of the shortened form, in characters.
+/// Maximum length of a message in its shortened form, in characters.
 const SHORTENED: usize = 500;
 
-/// The form of a message, best first. A refused form is followed by the next one, so that no message blocks later ones.
+/// The form in which a line is sent as a message, best first. After a refused form the next one is tried, so that no
+/// message blocks later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Complete: with its file, its quotation and its buttons.
+    /// The whole message: with its file, its quotation and its buttons.
     Whole,
-    /// The text alone.
+    /// The text alone, without file, quotation and buttons.
     Bare,
     /// The beginning of the text, without markup characters.
     Shortened,
-    /// A sentence of herder's that something could not be shown, so that the loss is visible.
+    /// A sentence of herder's that something could not be shown, in place of the text.
     Told,
 }
 
@@ -58,22 +60,22 @@ impl Form {
     }
 }
 
-/// The meaning of a failed attempt.
+/// The meaning of a failed attempt to send a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The message was delivered; only the answer was unreadable.
+    /// The message was delivered; only Discord's answer could not be parsed.
     Sent,
-    /// Discord is unreachable or faulty: try again unchanged.
+    /// Discord is unreachable or faulty: the message is sent again unchanged.
     Later,
-    /// Refused without a known fault of the message, perhaps by a proxy: try again unchanged.
+    /// The message was refused without a known fault of its own, perhaps by a proxy: it is sent again unchanged.
     Odd,
-    /// The channel does not exist any more.
+    /// The channel of the message does not exist any more.
     Gone,
-    /// herder may not speak in the channel.
+    /// herder may not speak in the channel of the message.
     Denied,
-    /// The person accepts no messages from herder.
+    /// The recipient accepts no private messages from herder.
     Closed,
-    /// This form was refused: try a simpler one.
+    /// This form of the message was refused: a simpler one is tried.
     Simpler,
 }
 
@@ -119,12 +121,12 @@ pub(super) fn nonce(salt: &str, run: &str, line: &Line) -> String {
     nonce
 }
 
-/// Returns a journal's salt of four characters, from a random number.
+/// Makes the salt of a journal, four characters, from a random number.
 pub(super) fn salt(random: u64) -> String {
     base36(random % 36_u64.pow(3) + 36_u64.pow(3))
 }
 
-/// Returns a process's salt of five characters, from a random number; longer than [`salt`] because line numbers
+/// Makes the salt of a process, five characters, from a random number; it is longer than [`salt`], because line numbers
 /// restart with each process. The rest of the nonce has room for more lines than one process sends.
 pub(super) fn run(random: u64) -> String {
     base36(random % (35 * 36_u64.pow(4)) + 36_u64.pow(4))
@@ -143,7 +145,7 @@ fn base36(mut number: u64) -> String {
     }
 }
 
-/// Returns the texts that the message of a line may have, without the sentence that replaces it.
+/// Returns the texts that the message of a line may have on Discord, apart from the sentence that replaces it.
 pub(super) fn contents(line: &Line) -> [String; 2] {
     [line.text.clone(), shortened(&line.text)]
 }
@@ -154,7 +156,7 @@ fn is_call(line: &Line) -> bool {
     is_alert && matches!(&line.source.body, Body::Notice(notice) if notice.calls_people())
 }
 
-/// Returns the text of a line with mentions of the people to call below it.
+/// Returns the text of a line followed by mentions of the people to call; `None` if nobody is to be called.
 pub(super) fn calling(line: &Line, call: &Call) -> Option<String> {
     let roles = call.roles.iter().map(|id| format!("<@&{id}>"));
     let named: Vec<String> = roles.chain(call.users.iter().map(|id| format!("<@{id}>"))).collect();
@@ -162,14 +164,14 @@ pub(super) fn calling(line: &Line, call: &Call) -> Option<String> {
     (is_call(line) && !named.is_empty() && units(&text) <= MESSAGE_MAX).then_some(text)
 }
 
-/// Returns the allowed mentions of an alert; `None` if no one is to be notified.
+/// Returns the field `allowed_mentions` of an alert's message; `None` if nobody is to be notified.
 fn called(line: &Line, call: &Call) -> Option<Value> {
     let allowed = || json!({ "parse": [], "roles": call.roles, "users": call.users, "replied_user": false });
     (is_call(line) && *call != Call::default()).then(allowed)
 }
 
-/// Builds the body of the request. `rows` are its buttons, `told` replaces a text that cannot be shown, and `call`
-/// lists the people to notify if it is an alert.
+/// Builds the JSON body of the request that sends a message. `rows` are its buttons, `told` replaces a text that cannot
+/// be shown, and `call` lists the people to notify if it is an alert.
 pub(super) fn body(
     line: &Line,
     nonce: &str,

@@ -8,11 +8,11 @@ use super::super::Bot;
 use super::message;
 use crate::journal::Memo;
 
-/// Key of the memo with the salt.
+/// Key in the journal of the salt that tells this journal's messages from others of the same bot.
 const SALT: &str = "discord/salt";
 
-/// Returns the salt of this process, for posts that are in no journal: they stay in the queue when an adapter is
-/// replaced, and Discord may have them already.
+/// Returns the salt of this process, for the nonces of posts that are not in the journal: they stay in the queue when
+/// an adapter is replaced, and Discord may have them already.
 pub(in super::super) fn run_of_process() -> &'static str {
     static RUN: OnceLock<String> = OnceLock::new();
     RUN.get_or_init(|| message::run(random()))
@@ -22,7 +22,7 @@ fn random() -> u64 {
     getrandom::u64().unwrap_or_default()
 }
 
-/// Returns the salt of this journal; creates it on first use.
+/// Returns the salt of this journal for nonces; it is drawn and stored on first use.
 pub(super) async fn salt(bot: &Arc<Bot>) -> String {
     let reading = Arc::clone(bot);
     let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(SALT)).await;
@@ -45,7 +45,8 @@ pub(super) async fn salt(bot: &Arc<Bot>) -> String {
 mod tests {
     use super::*;
 
-    /// A replacement adapter may send a message again that its predecessor has sent: Discord must recognise it.
+    /// Checks that a replacement adapter uses the same nonce for a message that its predecessor has sent, so that
+    /// Discord recognises it.
     #[test]
     fn what_is_in_no_journal_keeps_its_nonce_as_long_as_the_process_lives() {
         assert_eq!(run_of_process(), run_of_process());

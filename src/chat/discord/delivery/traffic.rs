@@ -1,4 +1,4 @@
-//! Flow control per channel: one message at a time each, and none while it would certainly fail.
+//! Flow control of messages to Discord: one at a time per channel or person, and none while it would certainly fail.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,39 +8,42 @@ use tokio::time::Instant;
 
 use crate::chat::absence::{ABSENCE, Silence};
 
-/// Maximum number of concurrent messages. A server has 500 channels, each with one at a time; the rest is for private messages.
+/// Maximum number of messages in flight. A server has 500 channels, each with one at a time; the rest is for private
+/// messages.
 pub(super) const PARALLEL: usize = 600;
 
-/// The first and the longest wait after Discord did not answer.
+/// The first and the longest wait after Discord did not answer, before a message is sent again.
 const LATER: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
-/// The first and the longest wait in a channel in which herder may not speak. Such requests count towards a ban.
+/// The first and the longest wait before another message to a channel in which herder may not speak. Such requests
+/// count towards a ban.
 const DENIED: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(300));
-/// The wait for a channel that is gone; its replacement is another channel.
+/// Wait before another message to a channel that is gone; its replacement is another channel.
 const GONE: Duration = Duration::from_secs(60);
-/// Maximum number of held places remembered; others are tried and held again.
+/// Maximum number of channels and people whose wait is remembered; a message to any other is tried and made to wait
+/// again.
 const HELD_MAX: usize = 4096;
 
-/// The destination of a message.
+/// The destination of a message on Discord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// A channel.
+    /// A channel, by its id.
     Channel(ChannelId),
-    /// A person, in private.
+    /// A person in private, by their user id.
     Person(UserId),
-    /// No destination: such a channel or person cannot exist.
+    /// No destination: a channel or person of this name cannot exist.
     Nowhere,
 }
 
-/// The reason why a place is held.
+/// The reason why messages to a destination wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Discord did not answer.
+    /// Discord did not answer a message.
     Later,
-    /// Refused for an unknown reason.
+    /// A message was refused for an unknown reason.
     Odd,
-    /// The channel is gone.
+    /// The channel does not exist any more.
     Gone,
-    /// herder may not speak there.
+    /// herder may not speak in the channel.
     Denied,
 }
 
@@ -51,53 +54,55 @@ struct Held {
     failures: u32,
 }
 
-/// Messages in flight, and places that are held.
+/// The messages in flight, and the destinations whose messages wait.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     busy: HashSet<Place>,
     held: HashMap<Place, Held>,
-    /// The time in which nothing was delivered.
+    /// Measures the time for which nothing was delivered.
     silence: Silence,
-    /// True if an absence is over and backlogs have to be shortened before anything is sent.
+    /// True if deliveries succeed again after an absence, so that backlogs have to be shortened before anything is
+    /// sent.
     is_back: bool,
 }
 
 impl Traffic {
-    /// Creates the state of a new adapter; backlogs are shortened first if nothing was delivered for long.
+    /// Creates the state of a new adapter. Backlogs are shortened first if nothing was delivered for at least
+    /// `ABSENCE`.
     pub(super) fn after(silence: Silence, now: Instant) -> Self {
         let is_back = silence.was(ABSENCE, now);
         Self { silence, is_back, ..Self::default() }
     }
 
-    /// Returns true if a message can be sent there now.
+    /// Returns true if a message can be sent to this destination now: none is in flight there, and no wait is open.
     pub(super) fn is_free(&self, place: Place, now: Instant) -> bool {
         let held = self.held.get(&place).is_some_and(|held| held.until > now);
         !self.busy.contains(&place) && !held
     }
 
-    /// Number of refusals in a row for an unknown reason.
+    /// Returns the number of messages to this destination in a row that were refused for an unknown reason.
     pub(super) fn odd(&self, place: Place) -> u32 {
         self.held.get(&place).filter(|held| held.reason == Reason::Odd).map_or(0, |held| held.failures)
     }
 
-    /// Number of messages that may be added to those in flight.
+    /// Returns the number of further messages that may be put in flight.
     pub(super) fn room(&self) -> usize {
         if self.is_back { 0 } else { PARALLEL.saturating_sub(self.busy.len()) }
     }
 
-    /// Records a message in flight.
+    /// Records that a message to this destination is in flight.
     pub(super) fn departed(&mut self, place: Place) {
         self.busy.insert(place);
     }
 
-    /// Records that the message was delivered or dropped.
+    /// Records that the message in flight to this destination was delivered or dropped.
     pub(super) fn arrived(&mut self, place: Place, now: Instant) {
         self.busy.remove(&place);
         self.held.remove(&place);
         self.is_back |= self.silence.ends(now) >= ABSENCE;
     }
 
-    /// Records that the message was not delivered, and holds the place.
+    /// Records that the message in flight to this destination failed, and makes the next one wait.
     pub(super) fn failed(&mut self, place: Place, reason: Reason, now: Instant) {
         self.busy.remove(&place);
         if matches!(reason, Reason::Later | Reason::Odd) {
@@ -119,17 +124,17 @@ impl Traffic {
         }
     }
 
-    /// Releases places that were denied, after a change of permissions.
+    /// Ends the waits of destinations in which herder could not speak, after a change of permissions.
     pub(super) fn allowed(&mut self) {
         self.held.retain(|_, held| held.reason != Reason::Denied);
     }
 
-    /// Returns the time at which the next place is released.
+    /// Returns the time at which the next wait ends; `None` if nothing waits.
     pub(super) fn next_release(&self, now: Instant) -> Option<Instant> {
         self.held.values().map(|held| held.until).filter(|until| *until > now).min()
     }
 
-    /// Returns true once if backlogs have to be shortened now: after an absence, when nothing is in flight any more.
+    /// Returns true, once, if backlogs have to be shortened now: after an absence, when nothing is in flight any more.
     pub(super) fn take_return(&mut self) -> bool {
         let now = self.is_back && self.busy.is_empty();
         self.is_back &= !now;

@@ -17,42 +17,42 @@ use tracing::{debug, error, warn};
 use super::super::inbound::{Heard, Lost};
 use super::super::{Bot, interactions, membership};
 
-/// Capacity for shards that came up and were not handled yet: the number of shards.
+/// Capacity of the channel that reports connected shards: their maximum number.
 const UP_CAPACITY: usize = 64;
 
-/// A shard that is connected.
+/// The report that a shard is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Up {
-    /// The shard's number.
+    /// Number of the shard, from 0.
     pub(super) shard: u32,
 }
 
-/// The event handler that serenity calls.
+/// The event handler that serenity calls; it passes events on to the parts of the adapter.
 pub(super) struct Fanout {
     bot: Arc<Bot>,
     heard: mpsc::Sender<Heard>,
     up: mpsc::Sender<Up>,
-    /// The async runtime on which everything except the link runs.
+    /// The async runtime of the adapter; serenity runs on a thread of its own.
     runtime: Handle,
     seen: AtomicU64,
-    /// Set while the event queue is full: the events lost until there is room.
+    /// The events that were lost because the queue is full; `None` while there is room.
     lost: Arc<Mutex<Option<Box<Lost>>>>,
 }
 
 impl Fanout {
-    /// Creates the handler; has to be called on the runtime on which the adapter runs.
+    /// Creates the handler, which puts messages into `heard`. Has to be called on the adapter's runtime.
     pub(super) fn new(bot: Arc<Bot>, heard: mpsc::Sender<Heard>) -> (Arc<Self>, mpsc::Receiver<Up>) {
         let (up, ups) = mpsc::channel(UP_CAPACITY);
         let (runtime, seen, lost) = (Handle::current(), AtomicU64::new(0), Arc::default());
         (Arc::new(Self { bot, heard, up, runtime, seen, lost }), ups)
     }
 
-    /// Number of events so far.
+    /// Returns the number of events that have arrived.
     pub(super) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// Handles events that Discord left out: messages since then are fetched.
+    /// Handles the report that Discord left out events: the messages in them are fetched.
     pub(super) fn skipped(&self) {
         warn!("Discord left out events; channels with news are looked at");
         self.hear(Heard::Skipped);
@@ -80,14 +80,15 @@ impl Fanout {
         self.bot.tasks.spawn_on(tell, &self.runtime);
     }
 
-    /// Passes on an event that is neither a message nor an interaction.
+    /// Passes on an event about the server, its members or the link, to all parts that follow them.
     fn tell(&self, event: Event) {
         if self.bot.changes.send(Arc::new(event)).is_err() {
             debug!("nobody follows the guild");
         }
     }
 
-    /// Handles an event that serenity could not parse: its content is lost, but its kind and channel are known.
+    /// Handles an event that serenity could not parse: its content is lost, but its kind and channel are known, so that
+    /// the messages can be fetched.
     fn unreadable(&self, event: UnknownEvent) {
         let (kind, about) = (event.kind.as_str(), |field: &str| event.value[field].as_str()?.parse().ok());
         match kind {

@@ -9,25 +9,25 @@ use tokio::time::Instant;
 use super::pace::Pace;
 use crate::core::time::Timestamp;
 
-/// State of the link across adapters: the backoff, whether it was ever up, and the time since which the bot is not in
-/// its server. Clones share the same state.
+/// State of the link to the gateway that outlives one adapter: the backoff, whether it was ever up, and the time since
+/// which the bot is not in its server. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Lasting>>);
 
-/// The shared state itself.
+/// The state in a `Memory`.
 #[derive(Debug, Default)]
 pub(super) struct Lasting {
     pub(super) pace: Pace,
-    /// The time of serenity's last connection attempt, which may have been a login.
+    /// Time of serenity's last connection attempt, which may have been a login; `None` before the first.
     pub(super) tried: Option<Instant>,
-    /// True if the link was up since herder started.
+    /// True if the link to the gateway was up at any time since herder started.
     pub(super) was_up: bool,
-    /// The time since which the bot is not in its server.
+    /// Time since which the bot is not a member of its server; `None` while it is.
     pub(super) outside: Option<Timestamp>,
 }
 
 impl Memory {
-    /// Takes the state out for the task that maintains the link; meanwhile others see the default.
+    /// Takes the state out for the task that keeps the link up; meanwhile the default is in its place.
     pub(super) fn borrow(&self) -> Borrowed {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Borrowed { memory: self.clone(), lasting: std::mem::take(&mut *kept) }

@@ -15,12 +15,12 @@ use tracing::{Dispatch, Event, Level, Metadata, Subscriber, dispatcher};
 /// Maximum length of an examined log message, in bytes: all relevant ones are shorter.
 const WORDS_MAX: usize = 200;
 
-/// Information from serenity's log.
+/// Information that serenity only writes to its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overheard {
-    /// Events were left out.
+    /// Discord left out events.
     Gap,
-    /// Discord closed a link with this code.
+    /// Discord closed the link with this code.
     Ended(u16),
 }
 
@@ -32,7 +32,7 @@ pub(super) fn listening<T>(tell: impl Fn(Overheard) + Send + Sync + 'static, act
 }
 
 struct Ear<T> {
-    /// herder's own log, which receives every entry.
+    /// herder's own log, to which every entry is passed on.
     log: Dispatch,
     level: LevelFilter,
     tell: T,
@@ -42,7 +42,7 @@ fn is_serenitys(told: &Metadata<'_>) -> bool {
     told.is_event() && *told.level() <= Level::WARN && told.target().starts_with("serenity::gateway")
 }
 
-/// Interprets a log message.
+/// Returns the information in a message of serenity's log; `None` if it has none.
 fn meaning(words: &str) -> Option<Overheard> {
     if words.contains("Sequence off;") {
         return Some(Overheard::Gap);
@@ -56,7 +56,7 @@ fn meaning(words: &str) -> Option<Overheard> {
     }
 }
 
-/// The message of a log event, cut to the needed length.
+/// Collects the message of a log event, cut to `WORDS_MAX`.
 struct Words(String);
 
 impl Visit for Words {

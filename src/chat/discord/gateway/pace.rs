@@ -9,18 +9,18 @@ use tokio::time::Instant;
 
 use crate::chat::reconnect::{Backoff, FIRST, MOST, Why};
 
-/// The backoff that decides when the next attempt is due.
+/// Decides when serenity may make its next connection attempt, by a growing wait after failures.
 #[derive(Debug)]
 pub(super) struct Pace {
     backoff: Backoff,
-    /// The time since which the link is up.
+    /// Time since which the link is up; `None` while it is not.
     up_since: Option<Instant>,
     opens: Option<Instant>,
-    /// Number of shards that have not connected yet: their first attempt does not count as a failure.
+    /// Number of shards that have not made their first attempt yet; that attempt does not count as a failure.
     first: u32,
     /// Number of failed attempts since the link was last up.
     fruitless: u32,
-    /// Number of failures before this adapter started.
+    /// Number of failures in a row before this adapter started.
     before: u32,
 }
 
@@ -45,17 +45,17 @@ impl Pace {
         self.first = shards;
     }
 
-    /// Returns true if serenity may make an attempt now.
+    /// Returns true if serenity may make a connection attempt now.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         self.opens.is_none_or(|opens| opens <= now)
     }
 
-    /// Returns the time of the next attempt; `None` means at once.
+    /// Returns the time from which a connection attempt is allowed; `None` for at once.
     pub(super) fn opens(&self) -> Option<Instant> {
         self.opens
     }
 
-    /// Records an attempt. Returns true if it follows a broken or failed link.
+    /// Records a connection attempt by serenity. Returns true if it follows a broken or failed link.
     pub(super) fn tried(&mut self, now: Instant, jitter: f64) -> bool {
         if self.first > 0 {
             self.first -= 1;
@@ -77,13 +77,13 @@ impl Pace {
         wait
     }
 
-    /// Records that all shards are connected.
+    /// Records that all shards are connected: the link is up.
     pub(super) fn up(&mut self, now: Instant) {
         self.up_since = Some(now);
         self.fruitless = 0;
     }
 
-    /// Postpones the next attempt to this time at least.
+    /// Forbids connection attempts before this time.
     pub(super) fn hold(&mut self, until: Instant) {
         self.opens = self.opens.max(Some(until));
     }

@@ -15,15 +15,15 @@ use tracing::debug;
 
 use crate::core::detail::DiscordReason;
 
-/// Timeout of the login.
+/// Timeout of a login that is made only to learn the close code.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Close code for a wrong token.
+/// Discord's close code for a wrong bot token.
 pub(super) const TOKEN: u16 = 4004;
-/// Close code for intents that are not enabled.
+/// Discord's close code for intents that are not enabled for the bot.
 pub(super) const DISALLOWED_INTENTS: u16 = 4014;
 
-/// Returns the meaning of a code that no other attempt can overcome; `None` if another attempt may help.
+/// Returns the meaning of a close code after which no attempt can help; `None` if another attempt may help.
 pub(super) fn reason(code: u16) -> Option<DiscordReason> {
     Some(match code {
         TOKEN => DiscordReason::Token,
@@ -36,7 +36,7 @@ pub(super) fn reason(code: u16) -> Option<DiscordReason> {
     })
 }
 
-/// Returns the code of the error with which serenity gave up.
+/// Returns the close code that corresponds to the error with which serenity gave up; `None` for other errors.
 pub(super) fn code(error: &GatewayError) -> Option<u16> {
     match error {
         GatewayError::InvalidAuthentication => Some(TOKEN),
@@ -48,7 +48,8 @@ pub(super) fn code(error: &GatewayError) -> Option<u16> {
     }
 }
 
-/// Logs in once and returns the code with which Discord closes the link; `None` if it does not, or is unreachable.
+/// Logs in to the gateway once and returns the close code with which Discord ends the link; `None` if it does not, or
+/// is unreachable.
 pub(super) async fn ask(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
     match tokio::time::timeout(PATIENCE, log_in(url, token, intents, shards)).await {
         Ok(code) => code,

@@ -26,38 +26,39 @@ use super::events::Fanout;
 use super::overheard::{self, Overheard};
 use super::turnstile::Turnstile;
 
-/// Timeout of closing the link properly.
+/// Maximum time for closing the link properly.
 const FAREWELL: Duration = Duration::from_millis(700);
-/// Maximum time for which the thread may be busy with one task: READY of the largest guild takes a fraction of it.
+/// Maximum time for which serenity's thread may be busy with one task before it counts as hanging: READY of the largest
+/// guild takes a fraction of it.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Maximum delay of the thread's timers. serenity checks its link twice a second with timers that would each wake the
-/// process twice; data from the link is not delayed.
+/// Maximum delay of the timers on serenity's thread. serenity checks its link twice a second, and the slack lets the
+/// process sleep longer; data from the link is not delayed.
 const TIMER_SLACK: Duration = Duration::from_millis(500);
 
-/// The end of serenity's part of a session.
+/// The reason why serenity's part of a session ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// serenity gave up with this error; `None` if its thread died.
     GaveUp(Option<GatewayError>),
-    /// Discord closed the link with this code, and serenity does not notice.
+    /// Discord closed the link with this code, which serenity does not notice, so that it hangs.
     Hangs(u16),
 }
 
-/// A running link.
+/// A running session with the gateway, on serenity's own thread.
 pub(super) struct Session {
     manager: Arc<ShardManager>,
     runtime: Handle,
     stop: CancellationToken,
-    /// `None` once the end was reported.
+    /// Receives the end of serenity's thread; `None` once it was reported.
     ended: Option<oneshot::Receiver<Option<GatewayError>>>,
-    /// Close codes after which serenity hangs; few, since each ends the session.
+    /// Receives close codes after which serenity hangs; each ends the session.
     code: mpsc::UnboundedReceiver<u16>,
 }
 
 impl Session {
-    /// Starts this number of shards. Each reads the gateway's address from behind its lock before it connects;
-    /// `turnstile` holds the lock.
+    /// Starts serenity with this number of shards on a thread of its own. Before a shard connects it locks the
+    /// gateway's address, which `turnstile` permits.
     pub(super) async fn start(
         rest: &Rest,
         shards: u32,
@@ -117,25 +118,25 @@ impl Session {
         }
     }
 
-    /// Returns true if the thread still runs other tasks within [`ANSWER`].
+    /// Returns true if serenity's thread runs a new task within [`ANSWER`], so that it does not hang.
     pub(super) async fn answers(&self) -> bool {
         tokio::time::timeout(ANSWER, self.runtime.spawn(async {})).await.is_ok()
     }
 
-    /// Returns the latency of each shard, which changes with each answered heartbeat.
+    /// Returns the latency of each shard that serenity lists; it changes with each answered heartbeat.
     pub(super) async fn pulse(&self) -> Vec<Option<Duration>> {
         let runners = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await;
         runners.map(|runners| runners.values().map(|runner| runner.latency).collect()).unwrap_or_default()
     }
 
-    /// Ends shards whose link is closed: setting the presence fails there, and a shard that cannot send ends.
+    /// Makes shards end whose link is closed, by setting the presence: a shard that cannot send ends.
     pub(super) async fn unstick(&self) {
         if let Ok(runners) = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await {
             runners.values().for_each(|runner| runner.runner_tx.set_status(OnlineStatus::Online));
         }
     }
 
-    /// Closes the link and ends the session.
+    /// Closes the link and ends serenity's thread.
     pub(super) async fn close(mut self) {
         self.stop.cancel();
         let Some(ended) = self.ended.take() else { return };

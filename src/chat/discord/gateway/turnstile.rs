@@ -14,7 +14,8 @@ use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 use tokio::task::unconstrained;
 
-/// Holds the gateway's address until serenity, on a thread of its own, may have it. Clones are the same turnstile.
+/// Holds the lock of the gateway's address, which serenity needs for each connection attempt, so that herder decides
+/// when an attempt is made. Clones are the same turnstile.
 #[derive(Clone)]
 pub(super) struct Turnstile {
     bar: Arc<StdMutex<Bar>>,
@@ -24,38 +25,38 @@ pub(super) struct Turnstile {
 struct Bar {
     address: Arc<Mutex<String>>,
     held: Option<OwnedMutexGuard<String>>,
-    /// The lock's next place in the queue, behind the task that went through, while nothing is held.
+    /// The pending lock that follows the task which went through; `None` while the lock is held here.
     next: Option<Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>>,
     is_open: bool,
 }
 
 impl Turnstile {
-    /// Creates a closed turnstile, provided that the address is not locked yet.
+    /// Creates a closed turnstile; it holds the lock unless `address` is locked already.
     pub(super) fn new(address: Arc<Mutex<String>>) -> Self {
         let held = Arc::clone(&address).try_lock_owned().ok();
         let bar = Bar { address, held, next: None, is_open: false };
         Self { bar: Arc::new(StdMutex::new(bar)), passed: Arc::default() }
     }
 
-    /// Lets the next task through, which may wait already or come later.
+    /// Lets one task through to the address: the one that waits, or the next to come.
     pub(super) fn open(&self) {
         self.bar().is_open = true;
         self.look();
     }
 
-    /// Returns true if the next task will be let through.
+    /// Returns true if the next task that comes will be let through.
     pub(super) fn is_open(&self) -> bool {
         self.bar().is_open
     }
 
-    /// Lets a waiting task through if the turnstile is open, and closes it again.
+    /// Lets a waiting task through if the turnstile is open, and closes the turnstile again.
     pub(super) fn look(&self) {
         if self.bar().turn() {
             self.passed.notify_one();
         }
     }
 
-    /// Waits until a task has gone through.
+    /// Waits until a task has been let through.
     pub(super) async fn passed(&self) {
         self.passed.notified().await;
     }
@@ -66,7 +67,7 @@ impl Turnstile {
 }
 
 impl Bar {
-    /// Returns true if a task went through.
+    /// Tries to let one task through if the turnstile is open; returns true if one went through.
     fn turn(&mut self) -> bool {
         if !self.is_open {
             return false;
@@ -151,8 +152,8 @@ mod tests {
         }
     }
 
-    /// The thread whose task waits for the lock calls `look` before it parks, and the task is let through without
-    /// another thread.
+    /// Checks that a task that comes to an open turnstile later is let through by its own thread, which calls `look`
+    /// before it parks.
     #[tokio::test]
     async fn who_comes_to_an_open_one_later_is_let_through_by_its_own_thread() {
         let (address, turnstile) = turnstile();
@@ -169,7 +170,7 @@ mod tests {
 
     type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>;
 
-    /// A task on another thread that is through and done before this one continues.
+    /// For a test: a task on another thread that has passed and ended before this thread continues.
     struct Swift(StdMutex<Option<Waiting>>);
 
     impl Wake for Swift {

@@ -20,35 +20,35 @@ const GONE_MAX: Duration = Duration::from_secs(20);
 /// Time without any event or answered heartbeat after which the link counts as dead: three of Discord's heartbeats.
 const SILENT_MAX: Duration = Duration::from_secs(125);
 
-/// The state of one session.
+/// Watches one session with the gateway, to notice that it does not connect, lacks shards, or is dead.
 #[derive(Debug)]
 pub(super) struct Watch {
     shards: u32,
     up: BTreeSet<u32>,
-    /// The last attempt that has not led to a link.
+    /// Time of the last connection attempt that has not led to a link; `None` while all shards are connected.
     trying: Option<Instant>,
-    /// The time since which serenity has too few shards although nothing blocks its attempts.
+    /// Time since which serenity lists too few shards although nothing blocks its attempts; `None` if it lists all.
     gone: Option<Instant>,
-    /// The time of the last sign of life, and below it the values that showed it.
+    /// Time of the last sign of life: an event or an answered heartbeat.
     alive: Instant,
     seen: (u64, Vec<Option<Duration>>),
-    /// True if Discord was asked for the reason of its refusal.
+    /// True if, since the link was last up, Discord was asked why it refuses the bot.
     asked: bool,
 }
 
 impl Watch {
-    /// Starts a session with this number of shards.
+    /// Starts the watch over a session with this number of shards.
     pub(super) fn new(shards: u32, now: Instant) -> Self {
         let (up, seen) = (BTreeSet::new(), (0, Vec::new()));
         Self { shards, up, trying: Some(now), gone: None, alive: now, seen, asked: false }
     }
 
-    /// Records that serenity makes an attempt.
+    /// Records that serenity makes a connection attempt.
     pub(super) fn tried(&mut self, now: Instant) {
         self.trying = Some(now);
     }
 
-    /// Records a connected shard. Returns true if all are, as far as is known.
+    /// Records that a shard is connected. Returns true if all shards are, as far as is known.
     pub(super) fn up(&mut self, shard: u32, now: Instant) -> bool {
         self.up.insert(shard);
         self.alive = now;
@@ -70,13 +70,14 @@ impl Watch {
         self.is_up() && self.gone.is_none()
     }
 
-    /// Returns true once per refusal if Discord has to be asked for its reason.
+    /// Returns true, once per refusal, if Discord is to be asked why it refuses the bot. `is_in_vain` is true if
+    /// attempts fail repeatedly.
     pub(super) fn may_ask(&mut self, is_in_vain: bool) -> bool {
         is_in_vain && self.trying.is_some() && !std::mem::replace(&mut self.asked, true)
     }
 
-    /// Returns the reason to end the session, if there is one. `pulse` has the latency of each shard that serenity
-    /// lists; `is_open` is true if it may make an attempt.
+    /// Returns the reason to end the session, if there is one. `events` is the number of events so far, `pulse` the
+    /// latency of each shard that serenity lists; `is_open` is true if serenity may make an attempt.
     pub(super) fn look(
         &mut self,
         events: u64,

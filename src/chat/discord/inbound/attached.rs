@@ -3,19 +3,19 @@
 use super::said::File;
 use crate::core::agent::WORK_TEXT_MAX;
 
-/// Maximum number of files fetched per message.
+/// Maximum number of attached files that are fetched per message.
 const FILES_MAX: usize = 10;
 
-/// Space reserved for headings and fences, in bytes.
+/// Number of bytes of a task's text that are reserved for headings and fences of attached files.
 const FRAME: usize = 256;
 
-/// Space reserved for the names of files that are left out, in bytes.
+/// Number of bytes of a task's text that are reserved for the names of files that are left out.
 const LEFT_OUT: usize = 4096;
 
-/// Maximum length of a file's name that is repeated, in characters.
+/// Maximum length of an attached file's name in a text, in characters.
 const NAME_MAX: usize = 80;
 
-/// Extensions of text files, whatever type Discord gives them.
+/// Extensions of files that count as text, whatever type Discord gives them.
 const ENDINGS: [&str; 46] = [
     "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "diff", "ex", "go", "h", "hpp", "hs",
     "html", "ini", "java", "js", "json", "jsonl", "kt", "lock", "log", "lua", "md", "ml", "patch", "php",
@@ -23,7 +23,7 @@ const ENDINGS: [&str; 46] = [
     "zig",
 ];
 
-/// Returns true if the file is text.
+/// Returns true if an attached file is text, by its type or its extension.
 pub(super) fn is_text(file: &File) -> bool {
     let kind = file.kind.split(';').next().unwrap_or_default().trim();
     let ending = file.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -36,32 +36,33 @@ pub(super) fn is_text(file: &File) -> bool {
             .any(|name| kind.strip_prefix("application/").is_some_and(|kind| kind.ends_with(name)))
 }
 
-/// The attached text of a message.
+/// Collects the text of a message's attached files, as far as it fits into a task.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attached {
     text: String,
-    /// Length of the message itself, in bytes.
+    /// Length of the message's own text, in bytes.
     beside: usize,
-    /// Number of files fetched.
+    /// Number of files that were fetched, or tried.
     asked: usize,
     /// Names of files that do not reach the agent, or not in full.
     left_out: Vec<String>,
-    /// Names of those files that do not reach the agent at all.
+    /// Names of files that do not reach the agent at all.
     missing: Vec<String>,
 }
 
 impl Attached {
-    /// Starts the attachments of a message with this text.
+    /// Begins with the attachments of a message whose own text is `words`.
     pub(super) fn beside(words: &str) -> Self {
         Self { beside: words.len(), ..Self::default() }
     }
 
-    /// Returns the number of bytes that a file may have.
+    /// Returns the number of bytes that the next file may add.
     fn left(&self) -> usize {
         WORK_TEXT_MAX.saturating_sub(self.beside + self.text.len() + FRAME + LEFT_OUT)
     }
 
-    /// Returns the number of bytes that still fit; `None` if the file must not be fetched.
+    /// Returns the number of bytes of a file that still fit; `None` if the file must not be fetched, because it is no
+    /// text or there are too many.
     pub(super) fn room(&mut self, file: &File) -> Option<usize> {
         let left = self.left();
         if !is_text(file) || self.asked >= FILES_MAX || file.size > left {
@@ -72,7 +73,7 @@ impl Attached {
         Some(left)
     }
 
-    /// Adds a fetched file, as much of it as fits.
+    /// Adds the content of a fetched file, as much of it as fits.
     pub(super) fn add(&mut self, file: &File, bytes: &[u8]) {
         let whole = String::from_utf8_lossy(bytes);
         let left = self.left();
@@ -103,7 +104,8 @@ impl Attached {
         self.missing.push(name(file));
     }
 
-    /// Returns the text for the agent, with a note about missing files, and the names of files that do not reach it in full.
+    /// Returns the text of all files for the agent, with a note about missing ones, and the names of files that do not
+    /// reach the agent in full.
     pub(super) fn finish(mut self) -> (String, Vec<String>) {
         if !self.missing.is_empty() {
             let more = self.missing.len().saturating_sub(FILES_MAX);
@@ -117,13 +119,13 @@ impl Attached {
     }
 }
 
-/// Returns a file's name as one short line.
+/// Returns a file's name on one line, cut to `NAME_MAX`.
 pub(super) fn name(file: &File) -> String {
     let seen = file.name.chars().filter(|c| !c.is_control() && *c != '`');
     seen.take(NAME_MAX).collect()
 }
 
-/// Returns a code fence that nothing in `text` closes.
+/// Returns a code fence that is longer than any run of backticks in `text`.
 fn fence(text: &str) -> String {
     let longest =
         text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();

@@ -5,57 +5,59 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum number of done messages remembered per channel, to tell a late message from a repeated one.
+/// Maximum number of handled messages remembered per channel, by which a late message is told from a repeated one.
 const RECENT_MAX: usize = 256;
-/// Maximum number of messages remembered per channel while earlier ones are unreadable or late; beyond it those are given up.
+/// Maximum number of messages remembered per channel while earlier ones are unreadable or take long; beyond it those
+/// are given up.
 const BEYOND_MAX: usize = 1024;
 
-/// The id of a message or channel. Message ids grow with time.
+/// The id of a message or channel on Discord. Ids grow with time.
 pub(super) type Id = u64;
 
-/// Time between the Unix epoch and Discord's, in ms.
+/// Time between the Unix epoch and Discord's, in milliseconds.
 const EPOCH_MILLIS: i64 = 1_420_070_400_000;
 
-/// Returns the first id of a millisecond of Unix time.
+/// Returns the smallest id that Discord gives in a millisecond of Unix time.
 pub(in crate::chat::discord) fn id_at(millis: i64) -> Id {
     u64::try_from(millis.saturating_sub(EPOCH_MILLIS)).unwrap_or_default() << 22
 }
 
-/// Returns the creation time of an id, in ms of Unix time.
+/// Returns the time at which an id was given, in milliseconds of Unix time.
 pub(in crate::chat::discord) fn millis_of(id: Id) -> i64 {
     i64::try_from(id >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS)
 }
 
-/// The state of a message, in a list ordered by id.
+/// The progress of one received message.
 #[derive(Debug, Clone, PartialEq)]
 enum Open<M> {
-    /// Not started.
+    /// The handling of the message has not begun.
     Waiting(M),
-    /// In progress.
+    /// The message is being handled.
     UnderWay,
-    /// In progress for long: later messages no longer wait for it, but the watermark does.
+    /// The message has been handled for long: later messages no longer wait for it, but the watermark does.
     Late,
     Done,
 }
 
-/// The state of one channel.
+/// The received messages of one channel and their progress.
 #[derive(Debug)]
 struct Channel<M> {
-    /// The watermark: everything up to here is done.
+    /// The watermark: the id up to which all messages are handled.
     seen: Id,
-    /// Older messages count as received; newer ones that are done are in `recent`.
+    /// Id up to which all messages count as received; handled messages between it and the watermark are in `recent`.
     since: Id,
-    /// Older messages are never fetched.
+    /// Id up to which messages are never fetched.
     floor: Id,
-    /// Messages received after the watermark.
+    /// Messages received after the watermark, with their progress.
     open: BTreeMap<Id, Open<M>>,
     recent: BTreeSet<Id>,
-    /// The id up to which everything was received; `None` if nothing is missing, as far as is known.
+    /// Id up to which all messages were received; `None` if no message is missing, as far as is known.
     fetched: Option<Id>,
-    /// True while later messages cannot be fetched. Live messages do not wait for them, but the watermark does.
+    /// True while messages after `fetched` cannot be fetched. Live messages do not wait for them, but the watermark
+    /// does.
     unreadable: bool,
     busy: bool,
-    /// True while it is unknown how messages of the channel are to be handled.
+    /// True while it is unknown whether the channel is herder's, so that its messages wait.
     held: bool,
 }
 
@@ -74,20 +76,21 @@ impl<M> Channel<M> {
         }
     }
 
-    /// Returns true if a message was received before.
+    /// Returns true if a message of this id was received before.
     fn knows(&self, id: Id) -> bool {
         let done = id <= self.since || self.recent.contains(&id);
         self.open.contains_key(&id) || (id <= self.seen && done)
     }
 
-    /// Returns the oldest waiting message, if none before it is missing and none of the channel is in progress.
+    /// Returns the oldest message that waits, if no message before it is missing and none of the channel is being
+    /// handled.
     fn next(&self) -> Option<Id> {
         let within = |id: &Id| self.unreadable || self.fetched.is_none_or(|fetched| *id <= fetched);
         let waiting = self.open.iter().find(|(_, open)| matches!(open, Open::Waiting(_)));
         waiting.map(|(id, _)| *id).filter(|id| !self.held && !self.busy && within(id))
     }
 
-    /// Moves the watermark over messages that are done. Returns true if it moved.
+    /// Moves the watermark past messages that are handled. Returns true if it moved.
     fn advance(&mut self) -> bool {
         let before = self.seen;
         if self.unreadable && self.open.len() > BEYOND_MAX {
@@ -116,11 +119,12 @@ impl<M> Channel<M> {
     }
 }
 
-/// The state of all channels.
+/// The received messages of all channels and their progress; handled in order per channel. `M` is the type of a
+/// message.
 #[derive(Debug)]
 pub(super) struct Intake<M> {
     channels: HashMap<Id, Channel<M>>,
-    /// Channels whose watermark moved and is not stored yet.
+    /// Channels whose watermark has moved since it was last stored.
     moved: BTreeSet<Id>,
 }
 
@@ -131,8 +135,8 @@ impl<M> Default for Intake<M> {
 }
 
 impl<M> Intake<M> {
-    /// Tracks a channel whose watermark is known; messages older than `floor` are handled if they come live, but
-    /// never fetched. Returns true if the channel was not tracked before.
+    /// Starts to track a channel whose watermark `seen` is known. Messages up to `floor` are handled if they arrive
+    /// live, but never fetched. Returns true if the channel was not tracked before.
     pub(super) fn follow(&mut self, channel: Id, seen: Id, floor: Id) -> bool {
         let mut new = false;
         self.channels.entry(channel).or_insert_with(|| {
@@ -142,12 +146,12 @@ impl<M> Intake<M> {
         new
     }
 
-    /// Returns true if a channel is tracked.
+    /// Returns true if the messages of a channel are tracked.
     pub(super) fn follows(&self, channel: Id) -> bool {
         self.channels.contains_key(&channel)
     }
 
-    /// Returns all tracked channels.
+    /// Returns the ids of all tracked channels.
     pub(super) fn channels(&self) -> Vec<Id> {
         self.channels.keys().copied().collect()
     }
@@ -162,14 +166,15 @@ impl<M> Intake<M> {
         true
     }
 
-    /// Starts to track a channel from this message. An earlier one that comes later still counts as new.
+    /// Starts to track a channel from its message `first` on. An earlier message that arrives later still counts as
+    /// new.
     pub(super) fn meet(&mut self, channel: Id, first: Id) {
         let met = || Channel { since: 0, ..Channel::new(first.saturating_sub(1), 0) };
         self.channels.entry(channel).or_insert_with(met);
     }
 
-    /// Records a live message that needs no handling, e.g. herder's own: the watermark passes it when everything
-    /// before is done. Ignored in an untracked channel.
+    /// Records a live message that needs no handling, e.g. herder's own, so that the watermark can pass it. Ignored in
+    /// an untracked channel.
     pub(super) fn passed(&mut self, channel: Id, id: Id) {
         if let Some(state) = self.channels.get_mut(&channel)
             && !state.knows(id)
@@ -179,8 +184,8 @@ impl<M> Intake<M> {
         }
     }
 
-    /// Records that messages may have been missed: live ones wait until those are fetched. Returns the id after which
-    /// to fetch; `None` if the channel is untracked, or if `newest`, its last message, was received already.
+    /// Records that messages of a channel may have been missed: live ones wait until those are fetched. Returns the id
+    /// after which to fetch; `None` if the channel is untracked, or its last message `newest` was received already.
     pub(super) fn missed(&mut self, channel: Id, newest: Option<Id>) -> Option<Id> {
         let channel = self.channels.get_mut(&channel)?;
         channel.unreadable = false;
@@ -195,8 +200,8 @@ impl<M> Intake<M> {
         Some(from)
     }
 
-    /// Adds a page of missed messages up to `upto`; `more` is true if another page follows. Known messages are left
-    /// as they are.
+    /// Adds a page of fetched messages up to the id `upto`; `more` is true if another page follows. Messages that are
+    /// known already stay as they are.
     pub(super) fn page(&mut self, channel: Id, messages: Vec<(Id, M)>, upto: Id, more: bool) {
         let Some(state) = self.channels.get_mut(&channel) else { return };
         for (id, message) in messages {
@@ -212,7 +217,8 @@ impl<M> Intake<M> {
         self.settle(channel);
     }
 
-    /// Records that nothing more can be fetched: the channel is gone, or closed to herder.
+    /// Records that missed messages of a channel cannot be fetched, because it is gone or closed to herder: live ones
+    /// no longer wait.
     pub(super) fn unfetchable(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             (state.fetched, state.unreadable) = (None, false);
@@ -234,8 +240,8 @@ impl<M> Intake<M> {
         }
     }
 
-    /// Records that later messages of a channel cannot be read until they are fetched ([`Intake::missed`]). Live
-    /// messages that come anyway are handled.
+    /// Records that messages of a channel may be missed until they are fetched ([`Intake::missed`]), because herder
+    /// cannot read it. Live messages that arrive anyway are handled.
     pub(super) fn unreadable(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
             state.fetched.get_or_insert(state.seen.max(state.floor));
@@ -243,7 +249,7 @@ impl<M> Intake<M> {
         }
     }
 
-    /// Returns the next message to handle, with its channel.
+    /// Takes the next message that can be handled: its channel, its id and the message.
     pub(super) fn next(&mut self) -> Option<(Id, Id, M)> {
         let (channel, id) =
             self.channels.iter().find_map(|(channel, state)| Some((*channel, state.next()?)))?;
@@ -253,7 +259,7 @@ impl<M> Intake<M> {
         Some((channel, id, message))
     }
 
-    /// Records that a message was handled.
+    /// Records that a message is handled.
     pub(super) fn done(&mut self, channel: Id, id: Id) {
         if let Some(state) = self.channels.get_mut(&channel)
             && let Some(open) = state.open.get_mut(&id)
@@ -264,7 +270,7 @@ impl<M> Intake<M> {
         self.settle(channel);
     }
 
-    /// Records that a message takes long: the next one can start.
+    /// Records that the handling of a message takes long: the next one of its channel can start.
     pub(super) fn late(&mut self, channel: Id, id: Id) {
         let Some(state) = self.channels.get_mut(&channel) else { return };
         if let Some(open @ Open::UnderWay) = state.open.get_mut(&id) {
@@ -275,7 +281,7 @@ impl<M> Intake<M> {
         }
     }
 
-    /// Changes a waiting message, or removes it if `change` returns `None`. Returns true if it was waiting.
+    /// Changes a message that waits, or removes it if `change` returns `None`. Returns true if it was waiting.
     pub(super) fn revise(&mut self, channel: Id, id: Id, change: impl FnOnce(M) -> Option<M>) -> bool {
         let Some(state) = self.channels.get_mut(&channel) else { return false };
         let Some(open @ Open::Waiting(_)) = state.open.get_mut(&id) else { return false };
@@ -288,19 +294,19 @@ impl<M> Intake<M> {
         true
     }
 
-    /// Returns true if a message was received, or the channel's watermark is beyond it.
+    /// Returns true if a message was received, or is not newer than the channel's watermark.
     pub(super) fn has(&self, channel: Id, id: Id) -> bool {
         let state = self.channels.get(&channel);
         state.is_some_and(|state| id <= state.seen || state.open.contains_key(&id))
     }
 
-    /// Returns true if a message is in progress.
+    /// Returns true if a message is being handled.
     pub(super) fn is_under_way(&self, channel: Id, id: Id) -> bool {
         let open = self.channels.get(&channel).and_then(|state| state.open.get(&id));
         matches!(open, Some(Open::UnderWay | Open::Late))
     }
 
-    /// Takes the watermarks that moved since the last call.
+    /// Takes the channels whose watermark has moved since the last call, with the new watermark.
     pub(super) fn moved(&mut self) -> Vec<(Id, Id)> {
         let seen = |channel: &Id| Some((*channel, self.channels.get(channel)?.seen));
         let moved = self.moved.iter().filter_map(seen).collect();
@@ -308,7 +314,7 @@ impl<M> Intake<M> {
         moved
     }
 
-    /// Returns the oldest message that is received and not done.
+    /// Returns the id of the oldest message, of any channel, that was received and is not handled yet.
     pub(super) fn first_open(&self) -> Option<Id> {
         let first = |state: &Channel<M>| {
             state.open.iter().find(|(_, open)| !matches!(open, Open::Done)).map(|(id, _)| *id)
@@ -316,7 +322,7 @@ impl<M> Intake<M> {
         self.channels.values().filter_map(first).min()
     }
 
-    /// Stops tracking a channel if nothing of it is left to do. Returns true if so.
+    /// Stops tracking a channel if all of its messages are handled. Returns true if so.
     pub(super) fn leave(&mut self, channel: Id) -> bool {
         let Some(state) = self.channels.get(&channel) else { return true };
         let is_done = state.open.is_empty() && state.fetched.is_none() && !state.busy;
@@ -327,7 +333,7 @@ impl<M> Intake<M> {
         is_done
     }
 
-    /// Returns the watermark of a channel.
+    /// Returns the watermark of a channel; `None` if it is not tracked.
     pub(super) fn seen(&self, channel: Id) -> Option<Id> {
         self.channels.get(&channel).map(|state| state.seen)
     }

@@ -11,35 +11,36 @@ use serenity::all::{ChannelId, Guild, GuildChannel, GuildId, MessageId};
 use super::intake::Id;
 use super::{Heard, Reader};
 
-/// Maximum number of channels with lost events: more than a server has in use. Beyond it all tracked channels are fetched.
+/// Maximum number of channels for which lost events are recorded: more than a server has in use. Beyond it all tracked
+/// channels are fetched.
 const CHANNELS_MAX: usize = 2048;
-/// Maximum number of deletions kept. Beyond it a deleted message that waits is still handled.
+/// Maximum number of lost deletions that are recorded. Beyond it a deleted message that waits is still handled.
 const DELETIONS_MAX: usize = 1024;
 
-/// The lost events of one channel.
+/// The events of one channel that were lost.
 #[derive(Debug, Default)]
 struct InChannel {
-    /// The first new message; `None` if there were only edits.
+    /// Id of the first new message that was lost; `None` if only edits were lost.
     first: Option<Id>,
     direct: bool,
 }
 
-/// The record of lost events, see the module.
+/// The record of message events that were lost because the reader's queue was full. See the module.
 #[derive(Debug)]
 pub(in super::super) struct Lost {
     ours: GuildId,
     channels: BTreeMap<Id, InChannel>,
-    /// True if there were more channels than the maximum.
+    /// True if events of more channels were lost than are recorded.
     more: bool,
     deleted: Vec<(ChannelId, Vec<MessageId>)>,
     ready: bool,
-    /// The latest description of our server.
+    /// The last description of herder's own server among the lost events.
     guild: Option<Box<Guild>>,
     threads: Vec<GuildChannel>,
 }
 
 impl Lost {
-    /// Creates an empty record.
+    /// Creates an empty record; `ours` is the id of herder's server.
     pub(in super::super) fn new(ours: GuildId) -> Self {
         Self {
             ours,
@@ -52,7 +53,7 @@ impl Lost {
         }
     }
 
-    /// Records a lost event.
+    /// Records an event that is lost.
     pub(in super::super) fn note(&mut self, heard: Heard) {
         match heard {
             Heard::Said(message) => {
@@ -102,7 +103,7 @@ impl Lost {
 }
 
 impl Reader {
-    /// Fetches the messages of lost events.
+    /// Handles lost events: fetches the messages of their channels.
     pub(super) fn missed(&mut self, lost: Lost) {
         let Lost { ours: _, channels, more, deleted, ready, guild, threads } = lost;
         if ready {

@@ -14,32 +14,34 @@ use crate::clock;
 use crate::core::id::AgentName;
 use crate::journal::{Heard, Memo};
 
-/// Key prefix of the watermarks.
+/// Prefix of the journal's keys under which the channels' watermarks are stored.
 const SEEN: &str = "discord/seen/";
-/// Key of the id up to which everything was received, in all channels.
+/// Key in the journal of the id up to which messages of all channels were received.
 const UP_TO: &str = "discord/heard-up-to";
-/// Interval at which that id is stored; messages since then are looked at again.
+/// Interval at which the id up to which messages were received is stored; after a restart newer messages are looked at
+/// again.
 const UP_TO_EVERY: Duration = Duration::from_secs(10);
-/// Time before a channel's first sight from which it is tracked, since Discord's clock differs from ours.
+/// Time before the first message of a new channel from which the channel is tracked, because Discord's clock differs
+/// from this machine's.
 const BEFORE_FIRST: Duration = Duration::from_secs(60);
-/// Maximum number of people whose private conversation is remembered: more than command a herder.
+/// Maximum number of people whose private channel is tracked: more than command a herder.
 const DIRECT_MAX: usize = 256;
-/// Name of any private place in the audit trail. It does not name the person.
+/// Name of every private conversation in the audit trail; it does not name the person.
 const PRIVATE: &str = "private";
-/// Time after which a decision whose channel is unknown is forgotten.
+/// Time after which a stored decision about a message is forgotten if its channel is unknown.
 const STRAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The watermark of a channel.
+/// The stored watermark of a channel.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Seen {
     id: Id,
-    /// Older messages are never fetched, because none was handled yet.
+    /// Id up to which messages are never fetched; they are from before the channel was tracked.
     #[serde(default, skip_serializing_if = "is_zero")]
     floor: Id,
-    /// True for a private channel.
+    /// True if the channel is private.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     direct: bool,
-    /// True for a thread, which is forgotten when it is archived.
+    /// True if the channel is a thread, which is forgotten when it is archived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     thread: bool,
 }
@@ -48,36 +50,38 @@ fn is_zero(id: &Id) -> bool {
     *id == 0
 }
 
-/// A message that was decided.
+/// A message about which the dispatcher has decided.
 #[derive(Debug, Clone, Copy)]
 struct Decided {
-    /// Its channel, if known.
+    /// Id of the message's channel; `None` if it is not known.
     channel: Option<Id>,
     /// True if the message became a task and is still tracked: the task is not over, or the reaction that says so is
     /// not set yet.
     open: bool,
 }
 
-/// The stored state and its pending changes, see the module.
+/// Watermarks of channels and decisions about messages, as stored in the journal, with the changes that are not stored
+/// yet. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     seen: HashMap<Id, Seen>,
-    /// Messages that were decided.
+    /// Messages about which was decided, by id.
     decided: HashMap<Id, Decided>,
-    /// Tasks given in private whose channel is not stored yet.
+    /// Decisions about tasks given in private whose channel is not stored yet, by message.
     unplaced: HashMap<Id, Heard>,
     direct: HashSet<Id>,
-    /// Private channels that need not be tracked any more.
+    /// Private channels with people without any role, which need not be tracked any more.
     strangers: HashSet<Id>,
     threads: HashSet<Id>,
     /// New channels whose first watermark is not stored yet.
     new: HashMap<Id, Id>,
-    /// The stored id up to which everything was received, in all channels.
+    /// The stored id up to which messages of all channels were received; `None` on the first run.
     up_to: Option<Id>,
 }
 
 impl Memory {
-    /// Loads the state from the journal. Messages that became tasks are passed to `marks`.
+    /// Loads the state from the journal. Messages that became tasks are passed to `marks`, which maintains their
+    /// reactions.
     pub(super) async fn load(bot: &Bot, marks: &Marks) -> Self {
         let journal = bot.ports.journal.clone();
         let read = move || {
@@ -136,12 +140,14 @@ impl Memory {
         memory
     }
 
-    /// Returns the id up to which everything was received when herder last ran; on the first run the present time.
+    /// Returns the id up to which messages of all channels were received when herder last ran; on the first run the id
+    /// of the present time.
     pub(super) fn up_to(&self) -> Id {
         self.up_to.unwrap_or_else(|| id_at(clock::now().as_millis()))
     }
 
-    /// Records that everything up to `id` was received. Returns a memo to store, not each time unless `at_last`.
+    /// Records that all messages up to `id` were received. Returns a memo to store, but at most every `UP_TO_EVERY`
+    /// unless `at_last`.
     pub(super) fn heard_up_to(&mut self, id: Id, at_last: bool) -> Option<Memo> {
         let every = i64::try_from(UP_TO_EVERY.as_millis()).unwrap_or(i64::MAX);
         let is_due = |noted: Id| millis_of(id) - millis_of(noted) >= every || (at_last && id > noted);
@@ -152,7 +158,7 @@ impl Memory {
         Some(Memo { key: UP_TO.to_owned(), value: serde_json::to_string(&id).ok() })
     }
 
-    /// Returns the tracked channels, each with its watermark and the id from which it is fetched.
+    /// Returns the tracked channels, each with its watermark and the id after which messages are fetched.
     pub(super) fn watermarks(&self) -> Vec<(Id, Id, Id)> {
         self.seen.iter().map(|(channel, seen)| (*channel, seen.id, seen.floor)).collect()
     }
@@ -170,19 +176,20 @@ impl Memory {
         floor
     }
 
-    /// Returns true if a message of `channel` was decided before.
+    /// Returns true if the dispatcher has decided about a message of `channel` before.
     pub(super) fn knows(&mut self, channel: Id, id: Id) -> bool {
         let Some(decided) = self.decided.get_mut(&id) else { return false };
         decided.channel = Some(channel);
         true
     }
 
-    /// Returns true if a message was decided before, in any channel.
+    /// Returns true if the dispatcher has decided about a message before, in any channel.
     pub(super) fn has_decided(&self, id: Id) -> bool {
         self.decided.contains_key(&id)
     }
 
-    /// Records that a message was decided. `open` is true if it is tracked until its task is over and marked so.
+    /// Records that a message is decided. `open` is true if it is tracked until its task is over and its reaction says
+    /// so.
     pub(super) fn decided(&mut self, channel: Id, id: Id, open: bool) {
         self.decided.insert(id, Decided { channel: Some(channel), open });
         // Somebody who addressed herder once may do so again there.
@@ -192,14 +199,14 @@ impl Memory {
         }
     }
 
-    /// Records the stored result of a message. The channel of a task given in private is not stored yet; it follows next.
+    /// Records the stored decision about a message. The channel of a task given in private is stored later.
     pub(super) fn became(&mut self, id: Id, heard: Heard) {
         if heard.work.is_some() && heard.place.as_deref() == Some(PRIVATE) {
             self.unplaced.insert(id, heard);
         }
     }
 
-    /// Returns the stored result of a task message whose private channel was unknown until now.
+    /// Takes the stored decision about a task given in private whose channel was unknown until now.
     pub(super) fn unplaced(&mut self, id: Id) -> Option<Heard> {
         let heard = self.unplaced.get(&id)?.clone();
         self.decided.get_mut(&id)?.open = true;
@@ -211,7 +218,8 @@ impl Memory {
         self.direct.insert(channel);
     }
 
-    /// Records that somebody spoke in private. Channels of strangers are not tracked, so that they take no room for good.
+    /// Records that a person wrote in private. Channels of people without any role are not tracked for long, so that
+    /// they take no room.
     pub(super) fn spoke_in_private(&mut self, channel: Id, is_strangers: bool) {
         if is_strangers {
             self.strangers.insert(channel);
@@ -221,7 +229,8 @@ impl Memory {
         }
     }
 
-    /// Returns private channels that need no tracking once they are done: those of strangers, and those idle for longest.
+    /// Returns the private channels that need no tracking once their messages are handled: those of people without any
+    /// role, and those idle for longest beyond `DIRECT_MAX`.
     pub(super) fn unneeded(&self) -> Vec<Id> {
         let kept = |channel: &&Id| !self.strangers.contains(*channel);
         let kept = self.seen.iter().filter(|(channel, seen)| seen.direct && kept(channel));
@@ -235,7 +244,7 @@ impl Memory {
             .collect()
     }
 
-    /// Stops tracking a private channel.
+    /// Stops tracking a private channel. Returns the memo that deletes its watermark, if one is stored.
     pub(super) fn forget_direct(&mut self, channel: Id) -> Option<Memo> {
         self.strangers.remove(&channel);
         self.direct.remove(&channel);
@@ -252,23 +261,23 @@ impl Memory {
         self.threads.insert(channel);
     }
 
-    /// Returns tracked threads whose stored watermark is below the id up to which everything was received: later
-    /// messages there are found without it.
+    /// Returns the tracked threads whose watermark is below the id up to which messages of all channels were received:
+    /// later messages there are found without it.
     pub(super) fn threads_heard(&self) -> Vec<Id> {
         let up_to = self.up_to.unwrap_or_default();
         let heard = |thread: &&Id| self.seen.get(thread).is_some_and(|seen| seen.id <= up_to);
         self.threads.iter().filter(heard).copied().collect()
     }
 
-    /// Stops tracking a thread.
+    /// Stops tracking a thread. Returns the memo that deletes its watermark.
     pub(super) fn forget_thread(&mut self, channel: Id) -> Memo {
         self.threads.remove(&channel);
         self.seen.remove(&channel);
         Memo { key: format!("{SEEN}{channel}"), value: None }
     }
 
-    /// Returns the memos to store. `moved` are watermarks, `finished` messages whose task is over and marked so,
-    /// `kept` the channels of the directory.
+    /// Returns the memos to store. `moved` are changed watermarks, `finished` messages whose task is over and marked
+    /// so, `kept` herder's own channels, whose watermarks are stored even if they are new.
     pub(super) fn note(
         &mut self,
         moved: Vec<(Id, Id)>,
@@ -311,7 +320,7 @@ impl Memory {
         memos
     }
 
-    /// Returns memos with the channels of tasks given in private.
+    /// Returns the memos that store the channels of tasks given in private.
     fn places(&mut self) -> Vec<Memo> {
         let Self { unplaced, decided, .. } = self;
         unplaced.retain(|id, _| decided.contains_key(id));
@@ -325,7 +334,7 @@ impl Memory {
     }
 }
 
-/// Returns the channel for a place named in the audit trail.
+/// Returns the id of the channel that the audit trail names as a place; `None` if it is none.
 fn channel_of(bot: &Bot, place: &str) -> Option<Id> {
     let Some(name) = place.strip_prefix('#') else { return place.parse().ok() };
     let purpose = if name == bot.ports.settings.control_channel {

@@ -18,13 +18,13 @@ use crate::clock;
 use crate::core::id::PostId;
 use crate::outbox::{Body, Lane, Post, Target};
 
-/// Maximum number of channels fetched, or messages read, at once: Discord allows some tens of requests a second in total.
+/// Maximum number of requests for missed messages in flight: Discord allows some tens of requests a second in total.
 pub(super) const FETCHES: usize = 8;
-/// The wait before another attempt to fetch a channel.
+/// Wait before the messages of a channel are fetched again after a failure.
 const FETCH_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Stops all handling until it is known whether messages were missed.
+    /// Stops the handling of all channels' messages until it is known whether messages were missed.
     pub(super) fn hold_all(&mut self) {
         self.follow_new();
         for channel in self.intake.channels() {
@@ -32,7 +32,7 @@ impl Reader {
         }
     }
 
-    /// Handles left-out events: channels with newer messages are fetched.
+    /// Handles left-out events: the server's channels are requested, and those with newer messages are fetched.
     pub(super) fn skipped(&mut self) {
         self.hold_all();
         if let Some(again) = &mut self.skipped {
@@ -52,7 +52,8 @@ impl Reader {
         }));
     }
 
-    /// Handles the list of the channels' last messages.
+    /// Handles the answer to the request for the last message of each channel: channels with newer messages are
+    /// fetched.
     pub(super) fn news(&mut self, newest: Result<HashMap<Id, Id>, RestError>) {
         let more = self.skipped.take() == Some(true);
         self.ask_for_private_talk(self.memory.up_to());
@@ -68,7 +69,8 @@ impl Reader {
         }
     }
 
-    /// Fetches messages that may have been missed; `newest` holds the last message of each channel if known.
+    /// Fetches the missed messages of all tracked channels; `newest` has the id of each channel's last message, if
+    /// known.
     pub(super) fn fetch_all(&mut self, newest: &HashMap<Id, Id>) {
         self.guild_by = None;
         self.follow_new();
@@ -82,7 +84,7 @@ impl Reader {
         }
     }
 
-    /// Fetches messages that may have been missed in one channel.
+    /// Fetches the missed messages of one channel; `newest` is the id of its last message, if known.
     pub(super) fn fetch_channel(&mut self, channel: Id, newest: Option<Id>) {
         if let Some(again) = self.fetched.get_mut(&channel) {
             *again = true;
@@ -92,7 +94,8 @@ impl Reader {
         }
     }
 
-    /// Also fetches channels in which no one has addressed herder before, if they have missed messages: one may address it.
+    /// Also fetches channels in which nobody has addressed herder before, if messages after `since` may have been
+    /// missed there: one may address it.
     pub(super) fn follow_strange(&mut self, guild: &Guild, since: Id) {
         let text =
             guild.channels.values().filter(|it| matches!(it.kind, ChannelType::Text | ChannelType::News));
@@ -106,7 +109,7 @@ impl Reader {
         }
     }
 
-    /// Returns true if no missed messages are left to be fetched.
+    /// Returns true if no missed messages are still to be fetched.
     pub(super) fn has_heard_all(&self) -> bool {
         // Channels that are always tracked have their watermarks stored one by one.
         let is_thread = |channel: Id| self.bot.threads.parent(ChannelId::new(channel.max(1))).is_some();
@@ -117,7 +120,7 @@ impl Reader {
         self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing && !asking
     }
 
-    /// Returns true if the message addresses herder or an agent, in a channel in which no one has before.
+    /// Returns true if a message in a channel where nobody has addressed herder before addresses herder or an agent.
     fn is_called(&self, said: &Said, agents: &[String]) -> bool {
         let words = self.names.words(said, self.bot.me).text;
         let own = [format!("{OWN_NAME}:"), format!("@{OWN_NAME}")];
@@ -125,8 +128,8 @@ impl Reader {
             || agents.iter().any(|agent| words.contains(agent.as_str()))
     }
 
-    /// Handles a change of the readable channels. Messages in unreadable ones are missed, and fetched when they
-    /// become readable again.
+    /// Handles a change of the channels that the bot can read. Messages in the others count as missed, and are fetched
+    /// when they can be read again.
     pub(super) fn may_read(&mut self, now: BTreeMap<ChannelId, bool>) {
         let before = std::mem::replace(&mut self.readable, now);
         let followed = self.intake.channels().into_iter();
@@ -240,7 +243,8 @@ impl Reader {
         });
     }
 
-    /// Queues messages whose task still waits for another read, since missed edits and deletions are not repeated.
+    /// Queues the messages whose task still waits to be fetched again, because Discord does not repeat missed edits and
+    /// deletions.
     pub(super) fn look_at_waiting(&mut self) {
         let fleet = &self.bot.ports.fleet;
         for (channel, id) in self.marks.waiting(fleet) {
@@ -260,7 +264,7 @@ impl Reader {
         }));
     }
 
-    /// Handles the present content of a message whose task waits.
+    /// Handles the present content of a message whose task waits: an edit or deletion that was missed is applied.
     pub(super) fn looked(&mut self, channel: Id, id: Id, now: Result<Option<Box<Message>>, RestError>) {
         match now {
             Ok(None) => self.revise(channel, id, Revision::Deleted),
@@ -285,7 +289,7 @@ impl Reader {
     }
 }
 
-/// Returns the newest message of a channel according to the server's list.
+/// Returns the id of a channel's newest message, according to the server's description.
 pub(super) fn last_message(channel: &GuildChannel) -> Id {
     channel.last_message_id.map_or(0, MessageId::get)
 }

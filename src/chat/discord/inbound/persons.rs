@@ -10,13 +10,15 @@ use super::intake::Id;
 use super::{Done, Reader};
 use crate::chat::discord::rest::{Direct, RestError};
 
-/// Maximum number of people requested after one gap: more than command a herder.
+/// Maximum number of people whose private channels are requested after messages may have been missed: more than command
+/// a herder.
 const PERSONS_MAX: usize = 64;
-/// The wait before another attempt.
+/// Wait before a private channel is requested again after a failure.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Requests the private channels of people known by id: they may have written for the first time after `since`.
+    /// Requests the private channels of people whose id is known: they may have written to herder for the first time
+    /// after the id `since`.
     pub(super) fn ask_for_private_talk(&mut self, since: Id) {
         let named = self.bot.ports.dispatcher.discord_users().into_iter();
         let tied = self.bot.ports.fleet.ties().all().into_iter().map(|tie| tie.user);
@@ -40,7 +42,7 @@ impl Reader {
         }));
     }
 
-    /// Handles the private channel with a person.
+    /// Handles the private channel with a person: messages there that were missed are fetched.
     pub(super) fn private_talk(&mut self, person: Id, direct: Result<Direct, RestError>) {
         match direct {
             Ok(direct) => {

@@ -16,24 +16,24 @@ use crate::core::notice::Refusal;
 use crate::core::work::Work;
 use crate::supervisor::Holder;
 
-/// Time for which files of an edited message are tried in one go. The message's next edit waits meanwhile.
+/// Maximum time in which the files of an edited message are fetched. The message's next edit waits meanwhile.
 const FILES_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum number of edited messages remembered; for others a pin counts as another edit.
+/// Maximum number of messages whose last edit is remembered; for others a pin counts as another edit.
 const EDITS_MAX: usize = 4096;
-/// Interval at which a task in transit is looked up, because its arrival is not signalled.
+/// Interval at which a task that moves between agents is looked up, because its arrival is not signalled.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(5);
 
-/// A change of a message.
+/// A change of a message by its author.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Revision {
-    /// The new content.
+    /// The message was edited; this is its new content.
     Edited(Box<Said>),
-    /// The message was deleted.
+    /// The author has deleted the message.
     Deleted,
 }
 
 impl Revision {
-    /// Applies the change to a message that was not handled yet.
+    /// Returns a message that was not handled yet, with this change applied; `None` if it was deleted.
     pub(super) fn of_waiting(&self, said: Said) -> Option<Said> {
         match self {
             Self::Edited(now) => Some(Said { roles: now.roles.clone().or(said.roles), ..(**now).clone() }),
@@ -42,8 +42,8 @@ impl Revision {
     }
 }
 
-/// Changes or withdraws the task that a message became, whichever agent has it now. Returns the change if it has to
-/// be tried again.
+/// Changes or cancels the task that a message became, whichever agent has it now. Returns the change if it has to be
+/// tried again.
 pub(super) async fn carry_out(
     bot: &Bot,
     names: &Names,
@@ -78,8 +78,8 @@ pub(super) async fn carry_out(
     None
 }
 
-/// Withdraws the task of a deleted message. Returns true if the task is in transit between agents; `None` if nothing
-/// can be done.
+/// Cancels the task of a deleted message. Returns true if the task is moving between agents, so that it has to be tried
+/// again; `None` if nothing can be done.
 async fn withdraw(bot: &Bot, roles: &Roles, (channel, id): (Id, Id), work: WorkId) -> Option<bool> {
     let fleet = &bot.ports.fleet;
     let Some(waiting) = fleet.waiting(work) else {
@@ -97,7 +97,7 @@ async fn withdraw(bot: &Bot, roles: &Roles, (channel, id): (Id, Id), work: WorkI
     Some(matches!(refused, Some(Refusal::TaskMoving { .. })))
 }
 
-/// Returns the author from the task, since a deleted message does not name it.
+/// Builds a message by the task's author, because a deleted message does not name its author.
 fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
     let by = &waiting.by;
     let author = access::discord_user(by.identity.as_deref()?)?.parse().ok()?;
@@ -116,13 +116,14 @@ fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
     })
 }
 
-/// Times of the messages' last known edits. Discord reports a pin or a link preview as another edit, with the time of
-/// the last one.
+/// Times of the last known edit of each message, in milliseconds. Discord reports a pin or a link preview as another
+/// edit with the time of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Edits(HashMap<Id, i64>);
 
 impl Edits {
-    /// Returns true if the text is newer than the last known one; an unedited message is news only the first time.
+    /// Returns true if an edit is newer than the last known one of its message; of an unedited message only the first
+    /// report is.
     pub(super) fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
         let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else {
             return !self.0.contains_key(&id);
@@ -134,7 +135,7 @@ impl Edits {
         true
     }
 
-    /// Records a deletion: no later report about the message is newer.
+    /// Records that a message was deleted, so that no later report about it counts as newer.
     pub(super) fn is_gone(&mut self, id: Id) {
         self.note(id, i64::MAX);
     }

@@ -13,22 +13,23 @@ use crate::chat::discord::rest::{RestError, code};
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Author, Origin};
 
-/// Maximum age of an answer: long enough for a page of one person's messages, too short to matter when a role is removed.
+/// Maximum age of cached roles: long enough for a page of one person's messages, too short to matter when a role is
+/// removed.
 const FRESH: Duration = Duration::from_secs(5);
-/// Maximum number of people whose roles are cached; a page has fewer authors.
+/// Maximum number of people whose roles are cached; a page of messages has fewer authors.
 const KNOWN_MAX: usize = 256;
-/// The wait before another request for somebody's roles.
+/// Wait before somebody's roles are requested again after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// A short-lived cache of people's roles, see the module.
+/// A short-lived cache of the role ids of people. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Roles {
     known: Mutex<HashMap<UserId, (Instant, Vec<String>)>>,
 }
 
 impl Roles {
-    /// Returns somebody's roles; asks until Discord answers, so that a failed request does not make an operator a
-    /// stranger. `None` if intake closes; then the message is read again after the next start.
+    /// Returns the role ids of a person, and requests them until Discord answers, so that a failed request does not
+    /// make an operator a stranger. `None` if intake closes; then the message is read again after the next start.
     pub(super) async fn of(&self, bot: &Bot, user: UserId) -> Option<Vec<String>> {
         if let Some(roles) = self.known(user) {
             return Some(roles);
@@ -50,8 +51,8 @@ impl Roles {
         }
     }
 
-    /// Returns true if somebody has no permission at all. A person whose roles are unknown because intake closes does
-    /// not count.
+    /// Returns true if a person has no role in herder at all. A person whose roles are unknown because intake closes
+    /// does not count.
     pub(super) async fn is_stranger(&self, bot: &Bot, user: UserId) -> bool {
         let Some(roles) = self.of(bot, user).await else { return false };
         let author = Author {
@@ -81,7 +82,7 @@ impl Roles {
     }
 }
 
-/// Requests somebody's present roles; a person who is not a member has none.
+/// Requests the role ids that a person has on the server; empty if the person is not a member.
 ///
 /// # Errors
 /// Discord did not answer.

@@ -12,39 +12,39 @@ use crate::chat::{Author, Inbound, Mention, Origin, Place};
 use crate::commands::words::bounded;
 use crate::core::time::Timestamp;
 
-/// The name that replaces a mention of herder in a line.
+/// The name that replaces a mention of herder in the text of a message.
 pub(super) const OWN_NAME: &str = "herder";
 
-/// A message of a person.
+/// A message of a person, reduced to the parts that herder uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
     pub(super) id: Id,
     pub(super) channel: Id,
-    /// True in a private channel.
+    /// True if the message is in a private channel.
     pub(super) direct: bool,
     pub(super) author: UserId,
     pub(super) name: String,
-    /// Ids of the author's roles; `None` if Discord did not send them, so that they have to be requested.
+    /// Ids of the author's roles on the server; `None` if Discord did not send them, so that they have to be requested.
     pub(super) roles: Option<Vec<String>>,
     pub(super) text: String,
     pub(super) mentioned: Vec<(Id, String)>,
     pub(super) files: Vec<File>,
-    /// Content other than text and files.
+    /// Content of the message that is neither text nor files, such as a sticker; `None` if there is none.
     pub(super) unread: Option<Unread>,
-    /// The message that it replies to, if that exists and has text.
+    /// The message to which this one replies; `None` if it is no reply, or that message has no text.
     pub(super) replied: Option<Replied>,
 }
 
-/// A message that somebody replies to.
+/// The message to which another one replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replied {
-    /// The name of its author.
+    /// Name of the author of the replied-to message.
     pub(super) name: String,
-    /// Its text, at most [`REPLIED_MAX`] bytes.
+    /// Text of the replied-to message, at most [`REPLIED_MAX`] bytes.
     pub(super) text: String,
 }
 
-/// Maximum length of a quoted message, in bytes: enough for one message of Discord's in most scripts.
+/// Maximum length of the quoted text of a replied-to message, in bytes: enough for one Discord message in most scripts.
 const REPLIED_MAX: usize = 4000;
 
 impl Replied {
@@ -59,23 +59,23 @@ impl Replied {
         (!text.is_empty()).then(said)
     }
 
-    /// Returns the message as a quotation.
+    /// Returns the text of the replied-to message as a Markdown quotation.
     pub(super) fn quoted(&self) -> String {
         self.text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Message content that is not text.
+/// Content of a message that herder cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unread {
     Poll,
     Sticker,
-    /// A forwarded message without readable content.
+    /// A forwarded message without readable text.
     Forward,
 }
 
 impl Unread {
-    /// Returns its name in `discord-unread` of the locales.
+    /// Returns the key by which `discord-unread` in the locales names this content.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Poll => "poll",
@@ -98,14 +98,14 @@ impl Unread {
 /// Prefix of forwarded text. It keeps such text from being read as a command.
 const FORWARDED: &str = "↪️";
 
-/// Returns the text of the messages that a message forwards; `None` if there is none.
+/// Returns the text of the messages that a message forwards; `None` if it forwards none.
 fn forwarded(message: &Message) -> Option<String> {
     let words = message.message_snapshots.iter().map(|snapshot| snapshot.content.trim());
     let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| format!("{FORWARDED} {}", words.join("\n")))
 }
 
-/// A file attached to a message.
+/// A file attached to a person's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub(super) name: String,
@@ -125,12 +125,13 @@ impl From<&Attachment> for File {
     }
 }
 
-/// The selection of authors that herder listens to.
+/// Selects the messages that herder reads: of its server and in private, not its own, and of other bots only those
+/// listed.
 #[derive(Debug, Clone)]
 pub(super) struct Ears {
     pub(super) me: UserId,
     pub(super) guild: Id,
-    /// Ids of bots that are listened to.
+    /// User ids of the bots whose messages are read.
     pub(super) bots: Vec<String>,
 }
 
@@ -139,7 +140,7 @@ impl Ears {
         author.id != self.me && (!author.bot || self.bots.contains(&author.id.to_string()))
     }
 
-    /// Converts a message; `None` if it is not for herder. `direct` tells whether it is private where the message
+    /// Converts a message; `None` if it is not for herder. `direct` tells whether it is private, where the message
     /// itself does not, as with fetched ones.
     pub(super) fn message(&self, message: Message, direct: Option<bool>) -> Option<Said> {
         let elsewhere = message.guild_id.is_some_and(|guild| guild.get() != self.guild);
@@ -169,7 +170,7 @@ impl Ears {
         })
     }
 
-    /// Converts an edited message; `None` if its text is unchanged or it is not for herder.
+    /// Converts the event that a message was edited; `None` if its text is unchanged or it is not for herder.
     pub(super) fn edited(&self, event: MessageUpdateEvent) -> Option<Said> {
         // Discord reports link previews and pins in the same way.
         event.edited_timestamp?;
@@ -204,24 +205,25 @@ fn mentioned<'a>(users: impl IntoIterator<Item = &'a User>) -> Vec<(Id, String)>
     users.into_iter().map(|user| (user.id.get(), shown(user))).collect()
 }
 
-/// Returns the ids of roles, in the form of the configuration.
+/// Returns role ids as texts, as they are in the configuration.
 pub(super) fn role_ids(roles: &[RoleId]) -> Vec<String> {
     roles.iter().map(ToString::to_string).collect()
 }
 
-/// Maximum length of a name that is repeated, in characters; Discord's own limits are lower.
+/// Maximum length of a name in a line, in characters; Discord's own limits are lower.
 const NAME_MAX: usize = 100;
 
-/// Names of the server's roles and channels, by id.
+/// Names of the server's roles and channels, by id, and herder's own role.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     pub(super) roles: HashMap<Id, String>,
     pub(super) channels: HashMap<Id, String>,
-    /// The role that Discord made for herder alone: clients suggest it beside herder itself when somebody types `@`.
+    /// Id of the role that Discord made for herder alone: clients suggest it beside herder itself when somebody types
+    /// `@`.
     pub(super) own_role: Option<Id>,
 }
 
-/// The text of a message as herder reads it, with its mentions.
+/// The text of a message as herder parses it, with the mentions in it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) text: String,
@@ -239,8 +241,8 @@ impl Names {
         }
     }
 
-    /// Returns the text of a message; a mention of herder at its beginning becomes herder's name. Other mentions stay
-    /// ids, because a name that anybody can choose must not decide the meaning of a line.
+    /// Returns the text of a message, in which a mention of herder at the beginning becomes herder's name. Other
+    /// mentions stay ids, because a name that anybody can choose must not decide the meaning of a line.
     pub(super) fn words(&self, said: &Said, me: UserId) -> Words {
         let mut words = String::with_capacity(said.text.len());
         let mut mentions: Vec<Mention> = Vec::new();
@@ -291,7 +293,7 @@ impl Names {
         }
     }
 
-    /// Returns the text that a person reads instead of an id, if known.
+    /// Returns the text that a person reads in place of a mentioned id, if it is known.
     fn shown(&self, said: &Said, kind: Kind, id: Id) -> Option<String> {
         let (sign, name) = match kind {
             Kind::User => ('@', said.mentioned.iter().find(|(user, _)| *user == id).map(|(_, name)| name)),
@@ -309,9 +311,10 @@ enum Kind {
     Channel,
 }
 
-/// Parses the mention at the beginning of `text`: `<@id>`, `<@!id>`, `<@&id>` or `<#id>`. Returns its length too.
+/// Parses the mention at the beginning of `text`: `<@id>`, `<@!id>`, `<@&id>` or `<#id>`. Returns its kind, its id and
+/// its length in bytes.
 fn mention(text: &str) -> Option<(Kind, Id, usize)> {
-    /// Maximum length of a mention, in bytes: an id has up to 20 digits.
+    /// Maximum length of a mention that is parsed, in bytes: an id has up to 20 digits.
     const LONGEST: usize = 24;
     let end = text.bytes().take(LONGEST).position(|byte| byte == b'>')?;
     let inside = &text[1..end];
@@ -321,7 +324,7 @@ fn mention(text: &str) -> Option<(Kind, Id, usize)> {
     Some((kind, id, end + 1))
 }
 
-/// Builds the line of a message, said at the time `at`.
+/// Builds the line for the dispatcher from a message that was said at time `at` in `place`.
 pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>, at: Timestamp) -> Inbound {
     Inbound {
         author: Author {

@@ -13,22 +13,22 @@ use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::rest::{ArchivedThreads, RestError};
 use crate::journal::Memo;
 
-/// The wait before another request for archived threads.
+/// Wait before archived threads are requested again after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// A pending request for the archived threads of a channel.
+/// A request for the archived threads of a channel that is still to be made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listing {
     channel: ChannelId,
-    /// Threads archived before this id contain no missed message.
+    /// Id before which missed messages are not searched: threads archived earlier contain none.
     since: Id,
     /// Only threads archived before this time are requested; `None` for the latest ones.
     before: Option<Timestamp>,
 }
 
 impl Reader {
-    /// Tracks threads with messages after `since`: in those of agents' channels every message is for the agent, in
-    /// others only one that addresses it.
+    /// Tracks the listed threads that have messages after the id `since`. In threads of an agent's channel every
+    /// message is for the agent; in others only one that addresses it.
     pub(super) fn follow_threads(&mut self, guild: &Guild, since: Id) {
         for thread in guild.threads.iter().filter(|thread| last_message(thread) > since) {
             let id = thread.id.get();
@@ -66,7 +66,7 @@ impl Reader {
         matches!(self.bot.directory.purpose(channel), Some(Purpose::Agent(_)))
     }
 
-    /// Returns the server channel of a thread, or the channel itself.
+    /// Returns the channel of a thread; for any other channel the channel itself.
     pub(super) fn channel_around(&self, channel: Id) -> ChannelId {
         let channel = ChannelId::new(channel.max(1));
         self.bot.threads.parent(channel).unwrap_or(channel)
@@ -82,7 +82,7 @@ impl Reader {
         }));
     }
 
-    /// Handles a page of a channel's archived threads.
+    /// Handles a page of a channel's archived threads: those that may have missed messages are fetched.
     pub(super) fn listed(&mut self, listing: Listing, archived: Result<ArchivedThreads, RestError>) {
         let ArchivedThreads { threads, more } = match archived {
             Ok(archived) => archived,
@@ -109,8 +109,8 @@ impl Reader {
         }
     }
 
-    /// Stops tracking archived and deleted threads; a new message tracks them again. Otherwise each would be fetched
-    /// at every new session, because the server does not tell their last message.
+    /// Stops tracking threads that are archived or deleted; a new message tracks them again. Otherwise each would be
+    /// fetched at every new session, because the server does not tell their last message. Returns the memos to store.
     pub(super) fn forget_threads(&mut self) -> Vec<Memo> {
         if !self.guild_seen || !self.has_heard_all() {
             return Vec::new();
@@ -130,7 +130,7 @@ impl Reader {
         memos
     }
 
-    /// Returns true if no one has addressed herder in the channel, and it is only an inactive thread.
+    /// Returns true if a channel is an inactive thread in which nobody has addressed herder.
     fn is_talk_of_the_past(&self, channel: Id) -> bool {
         let id = ChannelId::new(channel.max(1));
         let is_kept = self.memory.notes(channel) || self.memory.direct(channel);

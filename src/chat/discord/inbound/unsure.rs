@@ -11,7 +11,7 @@ use crate::chat::discord::Bot;
 use crate::chat::discord::directory::Outlook;
 use crate::clock;
 
-/// Maximum age of a channel that may have just been created by herder.
+/// Maximum age of an unknown channel at which it may be one that herder has just created.
 const YOUNG: Duration = Duration::from_secs(300);
 
 impl Reader {
@@ -23,7 +23,8 @@ impl Reader {
             && (directory.outlook() == Outlook::Unseen || is_young(&self.bot, channel.get()))
     }
 
-    /// Holds the messages of such a channel back until its purpose is known.
+    /// Holds back the messages of an unknown channel, of which `first` is the first, until it is known whether the
+    /// channel is herder's.
     pub(super) fn wait_for_its_purpose(&mut self, channel: Id, first: Id) {
         if self.unsure.insert(channel) {
             if is_young(&self.bot, channel) {
@@ -35,7 +36,7 @@ impl Reader {
         }
     }
 
-    /// Releases channels whose purpose is known now, because channels were learnt, none is being created, or time has passed.
+    /// Releases the messages of channels about which it is now known whether they are herder's.
     pub(super) fn sure_of_channels(&mut self) {
         let unsure = std::mem::take(&mut self.unsure).into_iter();
         let (unsure, sure): (HashSet<Id>, HashSet<Id>) =
@@ -54,7 +55,8 @@ impl Reader {
         }
     }
 
-    /// Starts to track channels that were created or found, from now on or from the start of a gap that is not fetched yet.
+    /// Starts to track herder's channels that were created or found, from now on or from the beginning of a gap that is
+    /// not fetched yet.
     pub(super) fn follow_new(&mut self) {
         for (_, channel) in self.bot.directory.all() {
             let channel = channel.get();

@@ -24,24 +24,26 @@ use crate::core::id::{AgentName, PostId};
 use crate::journal::{Batch, Heard, Memo};
 use crate::outbox::{Body, Lane, Post, Target};
 
-/// Timeout of all files of a message together. Later messages of the channel wait meanwhile.
+/// Maximum time for fetching all files of a message. Later messages of the channel wait meanwhile.
 const FILES_WITHIN: Duration = Duration::from_secs(30);
 
-/// Key prefix of the memo that people in a channel were told that no agent is there.
+/// Prefix of the journal's keys of the notes that people in a place were told that no agent listens there.
 const TOLD: &str = "discord/told/unheard/";
 
-/// Replaces the text of a message without words.
+/// Text that stands for the words of a message that has only files.
 const FILE: &str = "📎";
 
 /// The result of handling a message.
 pub(super) enum Worked {
-    /// Handled, with the decision about it if there was one.
+    /// The message is handled; the field is the stored decision about it, if there is one.
     Over(Option<Heard>),
-    /// Handled later. Until then it is not done: a herder that is killed meanwhile reads it again.
+    /// The handling takes longer; the future ends with the decision. A herder that is killed before reads the message
+    /// again.
     Late(Pin<Box<dyn Future<Output = Option<Heard>> + Send>>),
 }
 
-/// Handles a message. [`Unworked`] if it is not handled before the next start.
+/// Handles one message: dispatches its line and answers it. The error means that it is not handled before the next
+/// start.
 pub(super) async fn carry_out(
     bot: &Arc<Bot>,
     names: &Names,
@@ -91,7 +93,8 @@ pub(super) async fn carry_out(
     })
 }
 
-/// Returns the decision about a message that needs no answer from here.
+/// Completes the handling of a message to which the dispatcher gave no reply: returns the stored decision, or tells the
+/// author that no agent listens there. `None` if nothing is to be stored.
 async fn became(bot: &Bot, said: &Said, line: &Line) -> Option<Heard> {
     let Some(heard) = decided(bot, &said.id.to_string()).await else {
         return nobody_hears(bot, said, &line.inbound).await;
@@ -102,7 +105,7 @@ async fn became(bot: &Bot, said: &Said, line: &Line) -> Option<Heard> {
     Some(heard)
 }
 
-/// Answers a message.
+/// Posts the answer to a message and returns the decision that is stored with it.
 async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) -> Heard {
     // Recorded together with the answer: a question that is read twice is answered once, even if herder ends before
     // the answer is sent.
@@ -118,7 +121,7 @@ async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) ->
     heard
 }
 
-/// Returns the sentence for a person whose message would be a task if it had readable content.
+/// Returns a sentence for the author of a message that would be a task if it had readable content; else `None`.
 fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     let unread = said.unread.filter(|_| inbound.text.is_empty())?;
     let dispatcher = &bot.ports.dispatcher;
@@ -127,8 +130,8 @@ fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     (is_heard && is_meant).then(|| bot.ports.locale.text("discord-unread", &[("what", unread.key().into())]))
 }
 
-/// Tells a person who may give tasks that no agent listens in this channel or thread, once per place: people may well
-/// talk there among themselves.
+/// Tells a person who may give tasks that no agent listens in this channel or thread, once per place, because people
+/// may well talk there among themselves.
 async fn nobody_hears(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<Heard> {
     if said.direct || bot.ports.dispatcher.role(&inbound.author) < Some(Role::Operator) {
         return None;
@@ -158,11 +161,11 @@ fn is_there(bot: &Bot, agent: &AgentName) -> bool {
     view.map_or_else(|| bot.ports.fleet.is_deserted(agent), |view| view.agent.phase != Phase::Removed)
 }
 
-/// The error for a message whose author is unknown because intake has closed.
+/// The error for a message that cannot be handled because its author's roles were not known when intake closed.
 #[derive(Debug)]
 pub(super) struct Unworked;
 
-/// Records a line of a channel for agents that may read there.
+/// Records a line of a channel, for agents that may read there with their tools.
 fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     let Some(place) = inbound.place.channel() else { return };
     let purpose = bot.directory.purpose(ChannelId::new(said.channel));
@@ -171,7 +174,7 @@ fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
 }
 
-/// Tells the author which files do not reach the agent in full, if any.
+/// Tells the author of a message which of its files do not reach the agent in full, if any.
 pub(super) fn say_left_out(bot: &Bot, line: &Line) {
     if !line.left_out.is_empty() {
         say(bot, &line.inbound, vec![left_out_line(bot, &line.left_out)]);
@@ -185,11 +188,11 @@ fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
 }
 
-/// A message converted to a line.
+/// A message that was converted to a line for the dispatcher.
 pub(super) struct Line {
     /// The line, with its attachments if it is a task.
     pub(super) inbound: Inbound,
-    /// Names of files that it does not contain in full.
+    /// Names of files that the line does not contain in full.
     left_out: Vec<String>,
     /// True if a file is missing that another attempt may fetch.
     pub(super) is_short: bool,
@@ -201,8 +204,8 @@ impl Line {
     }
 }
 
-/// Builds the line of a message; its files are tried for at most `within`. `None` if the author's permissions cannot
-/// be found out any more.
+/// Converts a message to a line; its files are fetched for at most `within`. `None` if the author's roles cannot be
+/// found out any more.
 pub(super) async fn line(
     bot: &Bot,
     names: &Names,
@@ -260,7 +263,8 @@ fn reply_note(bot: &Bot, replied: &Replied) -> String {
     format!("{head}\n{}", replied.quoted())
 }
 
-/// Returns the place of a message; `None` if that cannot be found out any more.
+/// Returns the place of a message for the dispatcher; `None` if it cannot be found out any more whether the channel is
+/// a thread.
 pub(super) async fn place(bot: &Bot, said: &Said) -> Option<Place> {
     if said.direct {
         return Some(Place::Direct(said.author.to_string()));
@@ -271,7 +275,7 @@ pub(super) async fn place(bot: &Bot, said: &Said) -> Option<Place> {
     Some(bot.place_of(channel, parent))
 }
 
-/// Returns the stored decision about a message.
+/// Returns the decision about a message that is stored in the journal; `None` if there is none.
 async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     let journal = bot.ports.journal.clone();
     let key = format!("{}{id}", Heard::prefix(&network()));
@@ -293,12 +297,12 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     }
 }
 
-/// Posts lines in answer to a message, without storing them.
+/// Posts lines in answer to a message; they are not stored in the journal.
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
     bot.ports.queue.push(answer(bot, inbound, Body::Lines(lines)));
 }
 
-/// Like [`say`]; the future completes when the lines are sent or dropped.
+/// Posts lines as [`say`] does; the future resolves when they are sent or dropped.
 fn say_until_gone(
     bot: &Bot,
     inbound: &Inbound,
@@ -307,7 +311,7 @@ fn say_until_gone(
     bot.ports.queue.push_until_gone(answer(bot, inbound, Body::Lines(lines)))
 }
 
-/// Builds an answer to a message, in the same place.
+/// Builds the post that answers a message in the same place.
 fn answer(bot: &Bot, inbound: &Inbound, body: Body) -> Post {
     let to = match &inbound.place {
         Place::Channel(channel) => target(bot, channel),
@@ -338,7 +342,7 @@ fn target(bot: &Bot, channel: &str) -> Target {
     }
 }
 
-/// Returns a place's name in the audit trail.
+/// Returns the name of a place in the audit trail.
 fn shown(place: &Place) -> String {
     match place {
         Place::Channel(name) | Place::Thread { id: name, .. } => name.clone(),

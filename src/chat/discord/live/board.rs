@@ -1,4 +1,4 @@
-//! Choice of the agents' messages to edit now.
+//! Decides which status messages of agents are to be edited now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,16 +8,16 @@ use serenity::all::{ChannelId, MessageId};
 use crate::core::id::{AgentName, SessionId};
 use crate::core::time::Timestamp;
 
-/// Minimum time between two edits of a message.
+/// Minimum time between two edits of a status message.
 const EVERY: Duration = Duration::from_secs(5);
-/// Minimum duration of a session to be shown; a shorter one is described by its posts.
+/// Minimum duration of a session before its status message is edited; the posts of a shorter one are enough.
 const AFTER: Duration = Duration::from_secs(2);
-/// Time after a restart of herder in which an agent may continue its session.
+/// Time after a restart of herder in which an agent may continue its session, so that the status message stays.
 const RESTART: Duration = Duration::from_secs(20);
-/// Maximum number of concurrent requests: edits must not delay posts.
+/// Maximum number of edits in flight: they must not delay posts.
 const UNDER_WAY: usize = 8;
 
-/// A message that shows a session.
+/// The status message of an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) channel: ChannelId,
@@ -27,37 +27,37 @@ pub(super) struct Message {
     pub(super) since: Timestamp,
 }
 
-/// An agent's present state.
+/// The present state of an agent and of its status message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     pub(super) agent: AgentName,
-    /// The running session.
+    /// The running session; `None` without one.
     pub(super) session: Option<SessionId>,
-    /// The last session that ended, if a post announces its end or the next session continues it.
+    /// The last session that ended, if it ended well: then a post announces its end or the next session continues it.
     pub(super) well: Option<SessionId>,
-    /// The message that announced the session's start, once it exists.
+    /// The status message of the session, once it exists.
     pub(super) message: Option<Message>,
 }
 
-/// An action on one message.
+/// An edit of one status message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Its text may have changed.
+    /// Edit the message, because its text may have changed.
     Change(Message),
-    /// The session is over: edit it for the last time.
+    /// Edit the message for the last time, because the session is over.
     Close(Message),
 }
 
-/// The result of a step.
+/// The result of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stepped {
-    /// It was edited, or needed no change.
+    /// The message was edited, or needed no change.
     Changed,
-    /// It was closed.
+    /// The message was edited for the last time.
     Closed,
-    /// It failed; it is tried again.
+    /// The edit failed and is tried again.
     Failed,
-    /// The message is gone or impossible: this session has none any more.
+    /// The message is gone or cannot be edited: this session has no status message any more.
     Gone,
 }
 
@@ -65,16 +65,17 @@ pub(super) enum Stepped {
 struct Entry {
     session: SessionId,
     message: Option<Message>,
-    /// Set for a message from the previous process: until this time the continued session may have another number.
+    /// Time until which the session may be continued under another number, for a message of the previous process; else
+    /// `None`.
     loaded: Option<Timestamp>,
-    /// True if this session must not have a message any more.
+    /// True if this session must not have a status message any more.
     given_up: bool,
-    /// True if the last step failed.
+    /// True if the last edit failed.
     failed: bool,
     due: Timestamp,
 }
 
-/// The messages of all agents.
+/// The status messages of all agents, and the edits in flight.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     entries: BTreeMap<AgentName, Entry>,
@@ -82,7 +83,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// Creates the board with the messages of the previous process.
+    /// Creates the board with the status messages of the previous process.
     pub(super) fn new(known: Vec<(AgentName, Message)>, now: Timestamp) -> Self {
         let entry = |(agent, message): (AgentName, Message)| {
             let session = message.session;
@@ -101,8 +102,8 @@ impl Board {
         Self { entries: known.into_iter().map(entry).collect(), under_way: BTreeSet::new() }
     }
 
-    /// Returns the steps to take now; [`Board::stepped`] has to be called after each. If there are too many, ends
-    /// come first, then the sessions that have waited longest, so that none is left out.
+    /// Returns the edits that are due; `Board::stepped` has to be called with the result of each. If there are too
+    /// many, last edits come first, then the sessions that have waited longest.
     pub(super) fn look(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let mut steps = Vec::new();
         for seen in agents {
@@ -122,12 +123,12 @@ impl Board {
         steps
     }
 
-    /// Returns true if a message is shown, or an edit is in flight.
+    /// Returns true if any status message of a running session exists, or an edit is in flight.
     pub(super) fn is_shown(&self) -> bool {
         !self.under_way.is_empty() || self.entries.values().any(|entry| entry.message.is_some())
     }
 
-    /// Returns steps that close the messages of removed agents.
+    /// Returns the last edits of the status messages of removed agents.
     fn of_removed(&self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let known: BTreeSet<&AgentName> = agents.iter().map(|seen| &seen.agent).collect();
         let removed = self.entries.iter().filter(|(agent, _)| !known.contains(agent));
@@ -167,7 +168,7 @@ impl Board {
         entry.message.map(Step::Change)
     }
 
-    /// Handles the end of a session.
+    /// Handles that an agent's session has ended; returns the last edit if it is due.
     fn close(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
         let agent = &seen.agent;
         let entry = self.entries.get(agent)?;
@@ -187,7 +188,7 @@ impl Board {
         }
     }
 
-    /// Handles the result of a step.
+    /// Handles the result of an edit.
     pub(super) fn stepped(&mut self, agent: &AgentName, stepped: Stepped, now: Timestamp) {
         self.under_way.remove(agent);
         let Some(entry) = self.entries.get_mut(agent) else { return };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The fields that distinguish commands, options and choices. Other fields are Discord's own or defaults.
+/// Fields of slash commands, options and choices that are compared; other fields are Discord's own or defaults.
 const FIELDS: [&str; 14] = [
     "autocomplete",
     "channel_types",
@@ -20,7 +20,7 @@ const FIELDS: [&str; 14] = [
     "value",
 ];
 
-/// Normalises a list of commands for comparison.
+/// Reduces a list of slash commands to a form in which it can be compared.
 pub(super) fn told_apart(commands: &Value) -> Value {
     let mut commands: Vec<Value> = items(commands).iter().map(item).collect();
     // Discord returns them in an order of its own.
@@ -32,7 +32,7 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Normalises a command, an option or a choice.
+/// Reduces one command, option or choice to a form in which it can be compared.
 fn item(value: &Value) -> Value {
     let mut told = Map::new();
     for field in FIELDS {

@@ -10,15 +10,15 @@ use crate::commands::options::{COUNT_MAX, Kind, Opt, TEXT_MAX, WORD_MAX};
 use crate::commands::{COMMANDS, Command, Effect, GROUPS};
 use crate::l10n::{LOCALES, Locale, SOURCE};
 
-/// Texts by Discord's name of the language.
+/// The translations of a text, by Discord's name of the language.
 type Localized = Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>;
 
-/// Returns all locales, source first; their names are Discord's.
+/// Returns all locales, `SOURCE` first; their names are also Discord's.
 fn locales() -> Vec<Locale> {
     LOCALES.iter().filter_map(|(name, _)| Locale::load(name).ok()).collect()
 }
 
-/// Returns the text `id` in the source language, and in all others.
+/// Returns the text `id` in the source language, and its translations into all others.
 fn texts(locales: &[Locale], id: &str) -> (String, Localized) {
     let text = |locale: &Locale| locale.text(id, &[]);
     let source = locales.iter().find(|locale| locale.name() == SOURCE).map(text).unwrap_or_default();
@@ -27,12 +27,12 @@ fn texts(locales: &[Locale], id: &str) -> (String, Localized) {
     (source, Cow::from(others))
 }
 
-/// Returns the message id of a command's name: `slash-agent-add`.
+/// Returns the id of the message with a command's translated name: `slash-agent-add`.
 pub(super) fn name_id(name: &str) -> String {
     format!("slash-{}", name.replace(' ', "-"))
 }
 
-/// Returns the table as poise's commands.
+/// Returns all slash commands in the type of the library poise.
 pub(super) fn commands() -> Vec<poise::Command<(), ()>> {
     let locales = locales();
     let alone = COMMANDS.iter().filter(|command| !command.name.contains(' '));
@@ -53,7 +53,7 @@ pub(super) fn commands() -> Vec<poise::Command<(), ()>> {
     alone.chain(groups).collect()
 }
 
-/// Returns the second word of a command that belongs to the group.
+/// Returns the second word of a command's name if the first is `group`.
 fn member(group: &str, command: &Command) -> Option<&'static str> {
     command.name.split_once(' ').filter(|(first, _)| *first == group).map(|(_, second)| second)
 }
@@ -93,9 +93,9 @@ fn named(
     }
 }
 
-/// Returns the permission that a member needs to see a command or group on a fresh server; empty if everybody sees
-/// it. Discord hides groups as a whole, so that one with a command for viewers is visible, and herder's roles refuse
-/// the others.
+/// Returns the Discord permission that a member needs to see a command or group on a fresh server; empty if everybody
+/// sees it. Discord hides groups as a whole, so that one with a command for viewers is visible, and herder's roles
+/// refuse the others.
 fn permissions(commands: &[&Command]) -> Permissions {
     let changes = |command: &&Command| command.effect == Effect::Changes && command.role > Role::Anybody;
     if commands.iter().all(changes) { Permissions::MANAGE_GUILD } else { Permissions::empty() }
@@ -143,7 +143,7 @@ fn is_completed(kind: Kind) -> bool {
     }
 }
 
-/// Sets the type of a text option and its maximum length, in characters.
+/// Makes an option a text of at most `MAX` characters.
 fn text<const MAX: usize>(option: CreateCommandOption) -> CreateCommandOption {
     option.kind(CommandOptionType::String).max_length(u16::try_from(MAX).unwrap_or(u16::MAX))
 }

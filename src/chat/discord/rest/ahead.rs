@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use crate::core::time::Timestamp;
 
-/// Smallest difference that counts, in ms: an answer's date has whole seconds and arrives with a delay.
+/// Smallest difference between the clocks that counts, in milliseconds: an answer's date has whole seconds and arrives
+/// with a delay.
 const NOTICED: i64 = 3000;
 
-/// The difference in ms; negative if this machine's clock is behind.
+/// Difference between this machine's clock and Discord's, in milliseconds; negative if this machine's is behind.
 #[derive(Debug, Default)]
 pub(super) struct Ahead(AtomicI64);
 
 impl Ahead {
-    /// Updates the difference from the date of an answer received at `now`.
+    /// Updates the difference from the date in an answer of Discord's that arrived at `now`.
     pub(super) fn told(&self, date: Timestamp, now: Timestamp) {
         // The date is up to a second older than the answer.
         let ahead = now.as_millis().saturating_sub(date.as_millis()).saturating_sub(500);

@@ -13,17 +13,17 @@ use super::route::Route;
 use crate::core::time::Timestamp;
 use crate::outbox::clean::clean;
 
-/// Maximum length of an answer, in bytes; the list of the largest guild's channels is a tenth of it.
+/// Maximum length of an answer from Discord, in bytes; the list of the largest guild's channels is a tenth of it.
 const ANSWER_MAX: usize = 8 * 1024 * 1024;
-/// Maximum length of Discord's own words in an error, in characters.
+/// Maximum length of the message that Discord gives with an error, in characters.
 const WORDS_MAX: usize = 300;
 /// The smallest of Discord's error codes except zero. A smaller code is not Discord's but, for example, a proxy's in
 /// between.
 const FIRST_CODE: u32 = 10_000;
-/// The wait after a 429 that does not state one.
+/// Wait after a 429 that states no wait.
 const UNTOLD: Duration = Duration::from_secs(5);
 
-/// Reads the body of an answer, up to the maximum length.
+/// Reads the body of an answer from Discord, at most `ANSWER_MAX` bytes.
 pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut answer = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -36,7 +36,7 @@ pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Err
     Ok(answer)
 }
 
-/// Reads the rate limits from the headers and, for a 429, the body.
+/// Reads the rate limits from an answer: from its headers and, for a 429, its body.
 pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let number = |name: &str| text(name)?.trim().parse::<u32>().ok();
@@ -83,7 +83,7 @@ fn code(body: &[u8]) -> Option<u32> {
     (!message.is_empty() && (code == 0 || code >= FIRST_CODE)).then_some(code)
 }
 
-/// Returns the date of an answer, by the sender's clock.
+/// Returns the date in the headers of an answer, by the sender's clock.
 pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let date = headers.get(DATE)?.to_str().ok()?;
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;

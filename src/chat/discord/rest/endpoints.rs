@@ -15,7 +15,7 @@ use super::retry::{Failure, Retry};
 use super::route::{Route, segment};
 use super::{Body, Rest, RestError, Tried, code, failed, jitter};
 
-/// Number of messages per page; Discord's maximum.
+/// Number of messages that are requested at once; Discord's maximum.
 const PAGE: usize = 100;
 /// Maximum length of an attached file's name, in characters. Discord keeps letters, digits and `._-`.
 const FILE_NAME_MAX: usize = 80;
@@ -28,41 +28,41 @@ const ARCHIVED: &str = "/channels/{channel.id}/threads/archived/public";
 const CHANNELS: &str = "/guilds/{guild.id}/channels";
 const COMMANDS: &str = "/applications/{application.id}/guilds/{guild.id}/commands";
 
-/// A file attached to a message.
+/// A file that is attached to a message of herder's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct File {
-    /// Its name, with an extension that tells its type.
+    /// Name of the file, with an extension that tells its type.
     pub(in super::super) name: String,
-    /// Its content.
+    /// Content of the file.
     pub(in super::super) bytes: Vec<u8>,
 }
 
-/// A page of messages after a known one, oldest first.
+/// A page of a channel's messages after a known one, oldest first.
 #[derive(Debug, Default)]
 pub(in super::super) struct Page {
-    /// Messages that could be parsed.
+    /// The messages that could be parsed.
     pub(in super::super) messages: Vec<Message>,
     /// Ids of messages that could not be parsed, not even in part.
     pub(in super::super) unreadable: Vec<MessageId>,
-    /// The newest of all; the next page starts after it.
+    /// Id of the newest message of the page, after which the next page starts; `None` for an empty page.
     pub(in super::super) newest: Option<MessageId>,
-    /// True if there may be more messages.
+    /// True if more messages may follow.
     pub(in super::super) more: bool,
 }
 
-/// The parts of a message that are needed to recognise herder's own.
+/// The parts of a message by which herder recognises its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Seen {
-    /// Its id.
+    /// Id of the message.
     pub(in super::super) id: MessageId,
-    /// Its author.
+    /// User id of the author.
     pub(in super::super) author: UserId,
-    /// Its text.
+    /// Text of the message.
     pub(in super::super) content: String,
 }
 
 impl Seen {
-    /// Reads these parts from a message, whatever else it contains.
+    /// Reads these parts from a message in JSON, whatever else it contains; `None` if one is missing.
     fn of(message: &Value) -> Option<Self> {
         let id = |value: &Value| value["id"].as_str()?.parse::<u64>().ok().filter(|id| *id != 0);
         Some(Self {
@@ -73,21 +73,21 @@ impl Seen {
     }
 }
 
-/// A page of archived threads.
+/// A page of a channel's archived threads.
 #[derive(Debug, Default)]
 pub(in super::super) struct ArchivedThreads {
-    /// Threads that could be parsed.
+    /// The threads that could be parsed.
     pub(in super::super) threads: Vec<GuildChannel>,
-    /// True if there are more.
+    /// True if more threads follow.
     pub(in super::super) more: bool,
 }
 
-/// A private channel.
+/// A private channel with a person.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct Direct {
-    /// Its id.
+    /// Id of the private channel.
     pub(in super::super) id: ChannelId,
-    /// The last message in it.
+    /// Id of the last message in the private channel; `None` if there is none.
     #[serde(default)]
     pub(in super::super) last_message_id: Option<MessageId>,
 }
@@ -97,9 +97,9 @@ pub(super) struct WithId<T> {
     pub(super) id: T,
 }
 
-/// Endpoints of messages.
+/// Methods that call Discord's endpoints for messages.
 impl Rest {
-    /// Sends a message. The request is repeated if `message` has an enforced nonce.
+    /// Sends a message to a channel. The request is repeated after a failure only if `message` has an enforced nonce.
     pub(in super::super) async fn send_message(
         &self,
         channel: ChannelId,
@@ -113,7 +113,7 @@ impl Rest {
         Ok(sent.id)
     }
 
-    /// Edits a message.
+    /// Edits a message of herder's.
     pub(in super::super) async fn edit_message(
         &self,
         channel: ChannelId,
@@ -125,7 +125,7 @@ impl Rest {
         self.done(route, Body::Json(&body)).await
     }
 
-    /// Returns the next messages after `after`.
+    /// Returns the messages of a channel that follow the id `after`, one page.
     pub(in super::super) async fn messages_after(
         &self,
         channel: ChannelId,
@@ -149,7 +149,7 @@ impl Rest {
         Ok(Page { messages, unreadable, newest, more })
     }
 
-    /// Returns the last messages of a channel, newest first.
+    /// Returns the last messages of a channel, newest first, one page.
     pub(in super::super) async fn last_messages(&self, channel: ChannelId) -> Result<Vec<Seen>, RestError> {
         let path = format!("/channels/{channel}/messages?limit={PAGE}");
         let values: Vec<Value> = self.json(Route::get(MESSAGES, path, channel), Body::Nothing).await?;
@@ -184,7 +184,7 @@ impl Rest {
         gone_is_done(self.done(Route::put(REACTION, path, channel), Body::Nothing).await)
     }
 
-    /// Removes our reaction from a message.
+    /// Removes herder's own reaction from a message.
     pub(in super::super) async fn remove_own_reaction(
         &self,
         channel: ChannelId,
@@ -196,7 +196,7 @@ impl Rest {
     }
 }
 
-/// Endpoints of channels.
+/// Methods that call Discord's endpoints for channels.
 impl Rest {
     /// Returns all channels of a guild, without threads.
     pub(in super::super) async fn channels(&self, guild: GuildId) -> Result<Vec<GuildChannel>, RestError> {
@@ -204,7 +204,7 @@ impl Rest {
         Ok(readable(self.json(route, Body::Nothing).await?, CHANNELS))
     }
 
-    /// Returns one channel or thread.
+    /// Returns one channel or thread by its id.
     pub(in super::super) async fn channel(&self, channel: ChannelId) -> Result<GuildChannel, RestError> {
         self.json(Route::get(CHANNEL, format!("/channels/{channel}"), channel), Body::Nothing).await
     }
@@ -239,7 +239,7 @@ impl Rest {
         self.json(route, Body::Json(&body)).await
     }
 
-    /// Edits a channel.
+    /// Edits the properties of a channel.
     pub(in super::super) async fn edit_channel(
         &self,
         channel: ChannelId,
@@ -255,7 +255,7 @@ impl Rest {
         self.direct(person).await.map(|direct| direct.id)
     }
 
-    /// Returns the private channel with a person, with the last message in it.
+    /// Returns the private channel with a person, and the id of the last message in it.
     pub(in super::super) async fn direct(&self, person: UserId) -> Result<Direct, RestError> {
         let route = Route::post("/users/@me/channels", "/users/@me/channels".to_owned(), "").repeatable(true);
         let body = json!({ "recipient_id": person.to_string() });
@@ -263,14 +263,14 @@ impl Rest {
     }
 }
 
-/// Endpoints of the guild, the bot and the gateway.
+/// Methods that call Discord's endpoints for the guild, the bot and the gateway.
 impl Rest {
-    /// Returns a guild, with its roles.
+    /// Returns the server with its roles.
     pub(in super::super) async fn guild(&self, guild: GuildId) -> Result<PartialGuild, RestError> {
         self.json(Route::get("/guilds/{guild.id}", format!("/guilds/{guild}"), guild), Body::Nothing).await
     }
 
-    /// Returns a member of a guild, with the ids of their roles.
+    /// Returns a member of the server with the ids of their roles.
     pub(in super::super) async fn member(&self, guild: GuildId, user: UserId) -> Result<Member, RestError> {
         let route = Route::get(
             "/guilds/{guild.id}/members/{user.id}",
@@ -286,22 +286,22 @@ impl Rest {
         serde_json::from_value(answer).map_err(|error| RestError::unreadable(request(), &error))
     }
 
-    /// Returns the bot's user.
+    /// Returns the user account of the bot.
     pub(in super::super) async fn current_user(&self) -> Result<CurrentUser, RestError> {
         self.json(Route::get("/users/@me", "/users/@me".to_owned(), ""), Body::Nothing).await
     }
 
-    /// Returns the bot's application, with its flags.
+    /// Returns the application of the bot, with its flags, which tell the enabled intents.
     pub(in super::super) async fn application(&self) -> Result<CurrentApplicationInfo, RestError> {
         self.json(Route::get("/applications/@me", "/applications/@me".to_owned(), ""), Body::Nothing).await
     }
 
-    /// Returns the gateway's address, and the number of sessions that may still be started.
+    /// Returns the gateway's address, and the number of logins that Discord still allows.
     pub(in super::super) async fn gateway_bot(&self) -> Result<BotGateway, RestError> {
         self.json(Route::get("/gateway/bot", "/gateway/bot".to_owned(), ""), Body::Nothing).await
     }
 
-    /// Returns the commands registered in a guild, in all languages.
+    /// Returns the slash commands registered on the server, in all languages.
     pub(in super::super) async fn guild_commands(
         &self,
         application: ApplicationId,
@@ -311,7 +311,7 @@ impl Rest {
         self.json(Route::get(COMMANDS, path, guild), Body::Nothing).await
     }
 
-    /// Replaces the commands of a guild, and returns them as Discord stored them.
+    /// Replaces the slash commands of the server, and returns them as Discord has stored them.
     pub(in super::super) async fn put_guild_commands(
         &self,
         application: ApplicationId,
@@ -325,9 +325,9 @@ impl Rest {
     }
 }
 
-/// Endpoints of files.
+/// Methods that download attached files.
 impl Rest {
-    /// Downloads an attachment of at most `most` bytes, only from Discord's own hosts.
+    /// Downloads an attached file of at most `most` bytes, from Discord's own hosts only.
     pub(in super::super) async fn attachment(&self, url: &str, most: usize) -> Result<Vec<u8>, RestError> {
         let request = || "GET an attachment".to_owned();
         if !self.shared.files.iter().any(|place| url.starts_with(place.as_str())) {
@@ -376,7 +376,7 @@ impl Rest {
     }
 }
 
-/// The reason why a download failed.
+/// The failed download of an attached file.
 struct Unfetched {
     /// The failure, if another attempt may succeed; `None` if it is final.
     failure: Option<Failure>,
@@ -403,7 +403,8 @@ fn id_of(value: &Value) -> Option<MessageId> {
     value["id"].as_str()?.parse().ok().filter(|id| *id != 0).map(MessageId::new)
 }
 
-/// Parses a message. If a part is of an unknown kind, only the author, the text and the files are kept.
+/// Parses a message. If a part is of a kind that serenity does not know, only the author, the text and the files are
+/// kept.
 fn message_of(value: &Value) -> Result<Message, serde_json::Error> {
     Message::deserialize(value).or_else(|error| {
         let message = serde_json::from_value(plain(value))?;
@@ -434,7 +435,8 @@ fn plain(message: &Value) -> Value {
     plain
 }
 
-/// Parses the entries of a list; one of an unknown kind is left out.
+/// Parses the entries of a list, e.g. of channels; entries of an unknown kind are left out. `what` names the list in
+/// the log.
 fn readable<T: DeserializeOwned>(values: Vec<Value>, what: &str) -> Vec<T> {
     let read = |value: Value| match serde_json::from_value(value) {
         Ok(read) => Some(read),
@@ -485,7 +487,7 @@ pub(super) fn fetch_nothing(message: &mut Value) {
     }
 }
 
-/// Restricts notifications to the people whom the message lists for that.
+/// Restricts the notifications of a message to the people that its field `allowed_mentions` lists; nobody without it.
 pub(super) fn ping_nobody(message: &mut Value) {
     if let Some(fields) = message.as_object_mut() {
         let nobody = || json!({ "parse": [], "replied_user": false });
@@ -502,7 +504,7 @@ fn file_name(name: &str) -> String {
     name.chars().take(FILE_NAME_MAX).map(safe).collect()
 }
 
-/// Builds a form of the body and its files.
+/// Builds the multipart body of a request from its JSON body and its files.
 pub(super) fn form(body: &Value, files: &[File]) -> Form {
     let json = Part::text(body.to_string());
     let json = json.mime_str("application/json").unwrap_or_else(|_| Part::text(body.to_string()));

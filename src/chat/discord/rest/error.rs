@@ -2,36 +2,36 @@
 
 use crate::core::detail::{Detail, DiscordReason};
 
-/// The reason why a request was not carried out, or is not known to be.
+/// The reason why a request to Discord was not carried out, or is not known to be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum RestError {
     /// Discord refused the request.
     #[error("Discord refused {request}: {message} (status {status}, code {code})")]
     Refused {
-        /// The request's name.
+        /// Name of the request, for logs.
         request: String,
-        /// The HTTP status.
+        /// HTTP status of the answer.
         status: u16,
-        /// Discord's own code; see [`code`].
+        /// Discord's error code; see [`code`].
         code: u32,
-        /// Discord's message, with the invalid fields of a form.
+        /// Discord's message, with the invalid fields of the request.
         message: String,
     },
     /// Something between herder and Discord answered: a proxy, a guard, a captive portal. The answer says nothing
     /// about the request.
     #[error("{request} was answered by something other than Discord (status {status})")]
     Foreign {
-        /// The request's name.
+        /// Name of the request, for logs.
         request: String,
-        /// The HTTP status.
+        /// HTTP status of the answer.
         status: u16,
     },
-    /// No answer came within the request's timeout.
+    /// Discord did not answer within the request's timeout.
     #[error("{request} was not answered in time: {reason}")]
     Unanswered {
-        /// The request's name.
+        /// Name of the request, for logs.
         request: String,
-        /// Reason of the last attempt's failure.
+        /// Reason why the last attempt failed.
         reason: String,
         /// True if the request may have been carried out.
         maybe_done: bool,
@@ -39,9 +39,9 @@ pub(in super::super) enum RestError {
     /// The request was carried out, but the answer cannot be parsed.
     #[error("the answer to {request} cannot be read: {reason}")]
     Unreadable {
-        /// The request's name.
+        /// Name of the request, for logs.
         request: String,
-        /// Reason of the parse error.
+        /// Reason why the answer cannot be parsed.
         reason: String,
         /// True if the answer is not JSON or incomplete, so that it may not be from Discord.
         foreign: bool,
@@ -49,14 +49,14 @@ pub(in super::super) enum RestError {
     /// The request could not be sent: its body is not JSON, or its address is not Discord's.
     #[error("{request} cannot be asked: {reason}")]
     Unaskable {
-        /// The request's name.
+        /// Name of the request, for logs.
         request: String,
-        /// The reason.
+        /// Reason why the request cannot be sent.
         reason: String,
     },
 }
 
-/// Converts the error to a reason for people.
+/// Converts the error of a request to Discord into a reason that people are told.
 impl From<RestError> for Detail {
     fn from(error: RestError) -> Self {
         match error {
@@ -77,33 +77,33 @@ impl From<RestError> for Detail {
 
 /// Discord's error codes that herder handles.
 pub(in super::super) mod code {
-    /// The channel does not exist.
+    /// Discord's error code: the channel does not exist.
     pub(in super::super::super) const UNKNOWN_CHANNEL: u32 = 10003;
-    /// The message does not exist.
+    /// Discord's error code: the message does not exist.
     pub(in super::super::super) const UNKNOWN_MESSAGE: u32 = 10008;
-    /// No member of the server has this id.
+    /// Discord's error code: no member of the server has this id.
     pub(in super::super::super) const UNKNOWN_MEMBER: u32 = 10007;
-    /// No user has this id.
+    /// Discord's error code: no user has this id.
     pub(in super::super::super) const UNKNOWN_USER: u32 = 10013;
-    /// The interaction was answered already.
+    /// Discord's error code: the interaction was answered already.
     pub(in super::super::super) const ALREADY_ACKNOWLEDGED: u32 = 40060;
-    /// The channel is not visible to the bot.
+    /// Discord's error code: the channel is not visible to the bot.
     pub(in super::super::super) const MISSING_ACCESS: u32 = 50001;
-    /// The person accepts no messages from the bot.
+    /// Discord's error code: the person accepts no messages from the bot.
     pub(in super::super::super) const CANNOT_MESSAGE_USER: u32 = 50007;
-    /// The bot's roles do not allow it.
+    /// Discord's error code: the bot's roles do not allow the request.
     pub(in super::super::super) const MISSING_PERMISSIONS: u32 = 50013;
-    /// The thread is archived and locked.
+    /// Discord's error code: the thread is archived and locked.
     pub(in super::super::super) const THREAD_ARCHIVED: u32 = 50083;
-    /// The thread is locked.
+    /// Discord's error code: the thread is locked.
     pub(in super::super::super) const THREAD_LOCKED: u32 = 160_005;
-    /// Temporary refusals: unspecified errors, limits other than request rates, disabled messages, Discord's guard,
-    /// an overload.
+    /// Discord's error codes of temporary refusals: unspecified errors, limits other than request rates, disabled
+    /// messages, Discord's guard, an overload.
     pub(super) const PASSING: [u32; 8] = [0, 20_016, 20_022, 20_028, 20_029, 40_004, 40_333, 130_000];
 }
 
 impl RestError {
-    /// Builds the error for an answer that cannot be parsed.
+    /// Builds the error for an answer to `request` that cannot be parsed.
     pub(super) fn unreadable(request: String, error: &serde_json::Error) -> Self {
         Self::Unreadable { request, reason: error.to_string(), foreign: !error.is_data() }
     }

@@ -11,19 +11,19 @@ use super::retry::Retry;
 use super::route::{Route, segment};
 use super::{Body, File, Rest, RestError, code};
 
-/// Timeout of an acknowledgement: Discord gives an interaction up after three seconds.
+/// Timeout of an interaction's acknowledgement: Discord gives an interaction up after three seconds.
 const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
 /// The flag of a message that only the person who asked sees.
 pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
 
-/// The first message of the answer to an interaction.
+/// The state of the first message that answers an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Original {
-    /// There is none.
+    /// There is no such message.
     Nothing,
-    /// The word that one is coming: «is thinking…».
+    /// The message is the acknowledgement "is thinking…".
     Announced,
-    /// The answer.
+    /// The message is the answer itself.
     Answer,
 }
 
@@ -59,7 +59,7 @@ impl Rest {
         }
     }
 
-    /// Edits the first response to an interaction, or replaces its announcement.
+    /// Edits the first response to an interaction, or replaces the acknowledgement.
     pub(in super::super) async fn edit_response(
         &self,
         application: ApplicationId,
@@ -107,7 +107,7 @@ impl Rest {
         }
     }
 
-    /// Deletes the first response to an interaction, or its announcement. Succeeds if it is gone.
+    /// Deletes the first response to an interaction, or the acknowledgement. Succeeds if it is gone.
     pub(in super::super) async fn delete_response(
         &self,
         application: ApplicationId,

@@ -17,68 +17,69 @@ use super::route::Route;
 
 /// Maximum number of requests in [`SECOND`]. Discord allows a bot 50; a few are left for the gateway library's own.
 const GLOBAL_MAX: u32 = 47;
-/// The part of them that is not reserved for urgent requests.
+/// The part of `GLOBAL_MAX` that is open to requests that are not urgent.
 const GLOBAL_NORMAL: u32 = 38;
 /// The window of the global limit. The limits of Discord's window are unknown, so that this one holds for any second.
 const SECOND: Duration = Duration::from_secs(1);
-/// Margin for the difference between Discord's window and ours.
+/// Margin that is added to a limit's reset time for the difference between Discord's window and ours.
 const MARGIN: Duration = Duration::from_millis(20);
-/// Maximum number of limits remembered: the channels of the largest fleet, several routes each. Beyond it unused ones
-/// are removed.
+/// Maximum number of rate limits that are remembered: the channels of the largest fleet, several routes each. Beyond it
+/// unused ones are removed.
 const BUCKETS_MAX: usize = 8192;
-/// Maximum length of a limit's name; Discord's have 32 characters.
+/// Maximum length of a rate limit's name; Discord's have 32 characters.
 const NAME_MAX: usize = 64;
-/// The wait after Discord rejected the bot's token: such requests count towards a ban.
+/// Wait of all requests after Discord rejected the bot's token: such requests count towards a ban.
 const UNAUTHORISED: Duration = Duration::from_secs(30);
-/// Upper bound for a wait that an answer states: Discord's own blocks last minutes.
+/// Maximum wait that an answer can impose: Discord's own blocks last minutes.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 
-/// The decision whether a request can be sent.
+/// The decision of the rate limits about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Send it now; the permit has to be returned by [`Limits::answered`] or [`Limits::abandoned`].
+    /// The request can be sent now; the permit has to be returned by [`Limits::answered`] or [`Limits::abandoned`].
     Go(Permit),
-    /// Not before this time.
+    /// The request cannot be sent before this time.
     At(Instant),
-    /// After another request of the same limit was answered.
+    /// The request cannot be sent before another request of the same limit is answered.
     AfterAnswer,
 }
 
-/// The rate limits in an answer.
+/// The rate limits that an answer of Discord's states.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Told {
-    /// Discord's name of the limit.
+    /// Discord's name of the limit that the request counts against; `None` if the answer states none.
     pub(super) bucket: Option<String>,
     pub(super) limit: Option<u32>,
     pub(super) remaining: Option<u32>,
     pub(super) reset_after: Option<Duration>,
-    /// Set for a 429: the wait, and whether it concerns all requests.
+    /// The wait that a 429 states, and whether it concerns all requests; `None` for other answers.
     pub(super) limited: Option<Limited>,
-    /// True if the bot's token was rejected.
+    /// True if Discord rejected the bot's token.
     pub(super) unauthorised: bool,
-    /// True if refused by Discord so that it counts towards a ban, or by something in between.
+    /// True if the request was refused by Discord in a way that counts towards a ban, or by something between herder
+    /// and Discord.
     pub(super) refused: bool,
 }
 
-/// The details of a 429.
+/// The wait that an answer with status 429 states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limited {
     pub(super) after: Duration,
     pub(super) is_global: bool,
 }
 
-/// A request in flight.
+/// Permits one request to be sent, and counts it as in flight until it is returned.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Permit(Key);
 
 type Kind = (Method, &'static str);
-/// The name of a limit, and the channel or guild it belongs to.
+/// The name of a rate limit, and the channel or guild to which it applies.
 type Key = (String, String);
 
-/// All known limits.
+/// All known rate limits of Discord's API.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// Discord's names of the routes' limits.
+    /// Names that Discord has given to the limits of request kinds.
     names: HashMap<Kind, String>,
     buckets: HashMap<Key, Bucket>,
     global: Global,
@@ -88,7 +89,7 @@ pub(super) struct Limits {
 
 #[derive(Debug, Default)]
 struct Bucket {
-    /// `None` if Discord has not sent it yet.
+    /// Number of requests that the limit allows in its window; `None` if Discord has not stated it yet.
     limit: Option<u32>,
     remaining: u32,
     resets_at: Option<Instant>,
@@ -101,7 +102,7 @@ struct Global {
     blocked_until: Option<Instant>,
     /// Times of the requests sent within the last [`SECOND`].
     gone: VecDeque<Instant>,
-    /// The time of the last change of the pace.
+    /// Time of the last change of `pace`.
     paced: Option<Instant>,
     /// Maximum number of requests that are not urgent in any [`SECOND`]; halved by every 429, and raised by one a second.
     pace: u32,
@@ -141,7 +142,7 @@ impl Limits {
         Verdict::Go(Permit(key))
     }
 
-    /// Records the answer to a request.
+    /// Records the answer to a request, with the limits that it states.
     pub(super) fn answered(&mut self, permit: &Permit, route: &Route, told: &Told, now: Instant) {
         self.abandoned(permit);
         self.refusals.answered(told.refused, now);
@@ -167,7 +168,7 @@ impl Limits {
         self.tidy(now);
     }
 
-    /// Records that no answer came, or that the request was dropped.
+    /// Records that a request ended without an answer, or was dropped.
     pub(super) fn abandoned(&mut self, permit: &Permit) {
         self.refusals.is_over();
         if let Some(bucket) = self.buckets.get_mut(&permit.0) {
@@ -175,7 +176,7 @@ impl Limits {
         }
     }
 
-    /// Number of requests refused within ten minutes, if all others are stopped because of it.
+    /// Returns the number of requests refused within ten minutes, if all others are stopped because of it; else `None`.
     pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
         self.refusals.stopped(now)
     }
@@ -193,7 +194,8 @@ impl Limits {
 }
 
 impl Bucket {
-    /// Returns `None` if a request can be sent now; otherwise the time to wait for, or `Some(None)` to wait for an answer.
+    /// Checks one limit: returns `None` if a request can be sent now, `Some` of the time to wait for, or `Some(None)`
+    /// to wait for an answer.
     fn ask(&mut self, now: Instant) -> Option<Option<Instant>> {
         if let Some(until) = self.blocked_until.filter(|until| *until > now) {
             return Some(Some(until));
@@ -237,7 +239,7 @@ impl Bucket {
 }
 
 impl Global {
-    /// Returns the time at which there is room; `None` if there is room now.
+    /// Checks the global limit: returns the time at which a request can be sent; `None` for now.
     fn ask(&mut self, urgent: bool, now: Instant) -> Option<Instant> {
         if let Some(until) = self.blocked_until.filter(|until| *until > now) {
             return Some(until);
@@ -260,7 +262,7 @@ impl Global {
         }
     }
 
-    /// Halves the pace after a 429.
+    /// Halves the number of requests per second that are not urgent, after a 429.
     fn slows_down(&mut self, now: Instant) {
         self.pace = (self.pace / 2).max(1);
         self.paced = Some(now);
@@ -364,7 +366,7 @@ mod tests {
         go(&mut limits, &message(2000), false, now + SECOND);
     }
 
-    /// No second exceeds the limit, wherever Discord's windows begin.
+    /// Checks that no second has more requests than the limit, wherever Discord's windows begin.
     #[test]
     fn no_second_has_more_requests_than_are_allowed() {
         let (mut limits, start) = (Limits::new(), Instant::now());

@@ -13,36 +13,36 @@ use super::{PATIENCE, Rest, Shared};
 use crate::config::{self, API_URL, Reach};
 use crate::numbers::Numbers;
 
-/// Discord's hosts for attachments.
+/// URL prefixes of the hosts from which Discord serves attachments.
 const FILES: [&str; 2] = ["https://cdn.discordapp.com/", "https://media.discordapp.net/"];
-/// Timeout of opening a connection.
+/// Timeout for opening a connection to Discord's API.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Timeout of serenity's own requests.
+/// Timeout of a request that serenity makes by itself.
 const SERENITY: Duration = Duration::from_secs(15);
-/// Discord requires the library's name, and refuses requests without it.
+/// Value of the header `User-Agent`: Discord requires a library's name and refuses requests without it.
 const USER_AGENT: &str = concat!(
     "DiscordBot (https://github.com/serenity-rs/serenity, 0.12.5) herder/",
     env!("CARGO_PKG_VERSION")
 );
 
-/// The reason why the configured connection to Discord is not possible.
+/// The reason why no client for Discord's API can be built.
 #[derive(Debug, thiserror::Error)]
 pub(in super::super) enum ReachError {
-    /// The CA certificate cannot be read.
+    /// The configured certificate of a certificate authority cannot be read.
     #[error("the certificate {path} of [discord] ca cannot be used: {reason}")]
     Ca {
-        /// The file.
+        /// Path of the certificate file.
         path: String,
-        /// The reason.
+        /// Reason why the file cannot be read.
         reason: String,
     },
-    /// The HTTP client cannot be built.
+    /// The HTTP client cannot be built, for this reason.
     #[error("no client for Discord can be made: {0}")]
     Client(String),
 }
 
 impl Rest {
-    /// Builds the client that `settings` describe.
+    /// Builds the client for Discord's API from the configuration.
     ///
     /// # Errors
     /// The configured CA certificate cannot be read, or no client can be built.
@@ -75,7 +75,7 @@ impl Rest {
         Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
     }
 
-    /// Builds serenity's own client, used only by its gateway to request the address.
+    /// Builds the client that serenity's gateway uses to request the gateway's address.
     pub(in super::super) fn serenity(&self) -> Arc<Http> {
         let builder = HttpBuilder::new(self.shared.token.expose_secret().trim())
             .client(self.shared.client.clone())

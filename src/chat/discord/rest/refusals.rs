@@ -10,35 +10,37 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The window in which refusals are counted.
+/// Window in which refused requests are counted: Discord bans an address with too many of them.
 const WINDOW: Duration = Duration::from_secs(600);
-/// Number of refusals in [`WINDOW`] without effect: a hundredth of Discord's limit.
+/// Number of refused requests in [`WINDOW`] that have no effect: a hundredth of Discord's limit.
 const FREE: usize = 100;
-/// The same for interactions: people make them, and wait no longer than three seconds.
+/// Number of refused requests about interactions in `WINDOW` that have no effect. It is higher, because people make
+/// interactions and wait no longer than three seconds.
 const FREE_OF_INTERACTIONS: usize = 1000;
-/// The wait after the first refusal beyond [`FREE`].
+/// Wait of all requests after the first refusal beyond [`FREE`].
 const WAIT_FIRST: Duration = Duration::from_millis(250);
-/// Number of refusals after which the wait doubles. If everything is refused, about 160 are sent in a window.
+/// Number of further refusals after which the wait doubles. If everything is refused, about 160 requests are sent in a
+/// window.
 const DOUBLES_AFTER: usize = 16;
-/// The longest wait.
+/// Maximum wait of all requests after a refusal.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Delay of requests that are not urgent behind urgent ones that waited for the same time.
+/// Additional wait of requests that are not urgent, so that urgent ones come first.
 const BEHIND: Duration = Duration::from_millis(100);
-/// Maximum number of concurrent requests while refusals are many; the number doubles with each success.
+/// Maximum number of requests in flight while refusals are many; the number doubles with each success.
 const ROOM_MAX: u32 = 64;
-/// Maximum number of refusals remembered.
+/// Maximum number of refused requests whose time is remembered.
 const KEPT_MAX: usize = 2 * FREE_OF_INTERACTIONS;
 
-/// The event that a request has to wait for.
+/// The event for which a request has to wait, because many were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// This time.
+    /// The request waits until this time.
     Until(Instant),
-    /// The answer to another request.
+    /// The request waits for the answer to another one.
     Answer,
 }
 
-/// The refusals of the last minutes, see the module.
+/// The refused requests of the last ten minutes, which slow down all others. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     at: VecDeque<Instant>,
@@ -48,7 +50,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Returns the event that a request has to wait for; `None` if it can be sent.
+    /// Decides whether a request can be sent: `None` if so, else the event for which it has to wait.
     pub(super) fn ask(&mut self, by_interaction: bool, urgent: bool, now: Instant) -> Option<Stop> {
         let free = if by_interaction { FREE_OF_INTERACTIONS } else { FREE };
         if self.count(now) <= free {
@@ -61,17 +63,17 @@ impl Refusals {
         (self.under_way >= self.room.max(1)).then_some(Stop::Answer)
     }
 
-    /// Records that a request is sent.
+    /// Records that a request is in flight.
     pub(super) fn goes(&mut self) {
         self.under_way += 1;
     }
 
-    /// Records that a request is over, answered or not.
+    /// Records that a request in flight has ended, answered or not.
     pub(super) fn is_over(&mut self) {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
-    /// Records the answer to a request.
+    /// Records whether the answer to a request was a refusal.
     pub(super) fn answered(&mut self, refused: bool, now: Instant) {
         if !refused {
             self.room = self.room.saturating_mul(2).clamp(1, ROOM_MAX);
@@ -90,7 +92,8 @@ impl Refusals {
         }
     }
 
-    /// Number of refusals in [`WINDOW`], if requests wait for it and the last one was refused.
+    /// Returns the number of refusals in [`WINDOW`] if requests wait because of it and the last one was refused; else
+    /// `None`.
     pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
         let count = self.count(now);
         (count > FREE && self.room <= 1).then(|| u32::try_from(count).unwrap_or(u32::MAX))
@@ -108,7 +111,8 @@ impl Refusals {
 mod tests {
     use super::*;
 
-    /// Simulates `wanted` concurrent requests for `lasts`, all of them refused after 20 ms. Returns the number sent.
+    /// Simulates `wanted` concurrent requests for the time `lasts`, all of them refused after 20 ms. Returns the number
+    /// of requests sent.
     fn storm(refusals: &mut Refusals, wanted: u32, lasts: Duration) -> u32 {
         let (start, moment) = (Instant::now(), Duration::from_millis(20));
         let (mut now, mut sent) = (start, 0);

@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-/// The longest wait between two attempts.
+/// Maximum wait between two attempts of a request.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Number of retries after an answer that is not from Discord; beyond it the caller decides.
 const FOREIGN_MAX: u32 = 2;
-/// The wait after the first failure.
+/// Wait after the first failed attempt of a request.
 const WAIT_FIRST: Duration = Duration::from_millis(200);
 
-/// A failed attempt that may be repeated.
+/// The failure of one attempt of a request, after which it may be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// A 429; the limits know the wait.
+    /// Discord answered with 429; the rate limits know the wait.
     Limited,
-    /// A fault of Discord: 500, 502, 503, 504 and the like. The request may have been carried out.
+    /// Discord failed with a status like 500, 502, 503 or 504. The request may have been carried out.
     Server(u16),
-    /// Something between herder and Discord refused.
+    /// Something between herder and Discord refused the request.
     Foreign,
-    /// Nothing was sent: no connection.
+    /// No connection was made, so that nothing was sent.
     Unreached,
     /// The answer was lost by a timeout or a broken connection. The request may have been carried out.
     Lost,
 }
 
 impl Failure {
-    /// Returns true if the request may have been carried out.
+    /// Returns true if the request may have been carried out although the attempt failed.
     pub(super) fn maybe_done(self) -> bool {
         match self {
             Self::Server(_) | Self::Lost => true,
@@ -34,7 +34,7 @@ impl Failure {
     }
 }
 
-/// The attempts of one request.
+/// Counts the attempts of one request and decides about the next.
 #[derive(Debug, Default)]
 pub(super) struct Retry {
     failures: u32,

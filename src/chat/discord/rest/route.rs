@@ -2,19 +2,19 @@
 
 use reqwest::Method;
 
-/// The target of one request.
+/// The method and path of one request to Discord's API, with its properties for limits and retries.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) method: Method,
-    /// The path as Discord documents it, for logs and limits: without ids and interaction tokens.
+    /// The path as Discord documents it, without ids and interaction tokens, for logs and rate limits.
     pub(super) template: &'static str,
-    /// The path below `/api/v10`.
+    /// The path of the request below `/api/v10`.
     pub(super) path: String,
-    /// The channel, guild or interaction, which has limits of its own.
+    /// Id of the channel, guild or interaction, which has rate limits of its own.
     pub(super) major: String,
-    /// True if the bot's token is sent. Interactions are authorised by their own token.
+    /// True if the bot's token is sent. Requests about interactions are authorised by the interaction's token.
     pub(super) authorised: bool,
-    /// True if a repetition has no further effect.
+    /// True if repeating the request has no further effect.
     pub(super) repeatable: bool,
 }
 
@@ -24,49 +24,50 @@ impl Route {
         Self { method, template, path, major: major.to_string(), authorised: true, repeatable }
     }
 
-    /// Builds a request that reads.
+    /// Builds a GET request, which only reads.
     pub(super) fn get(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::GET, template, path, major)
     }
 
-    /// Builds a request that creates something each time.
+    /// Builds a POST request, which creates something each time.
     pub(super) fn post(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::POST, template, path, major)
     }
 
-    /// Builds a request that edits something.
+    /// Builds a PATCH request, which edits something.
     pub(super) fn patch(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::PATCH, template, path, major)
     }
 
-    /// Builds a request that sets something.
+    /// Builds a PUT request, which sets something.
     pub(super) fn put(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::PUT, template, path, major)
     }
 
-    /// Builds a request that deletes something.
+    /// Builds a DELETE request.
     pub(super) fn delete(template: &'static str, path: String, major: impl ToString) -> Self {
         Self::new(Method::DELETE, template, path, major)
     }
 
-    /// Sets whether it may be repeated although it creates something: by a nonce, or because Discord accepts it once only.
+    /// Sets whether the request may be repeated although it creates something: because of a nonce, or because Discord
+    /// accepts it once only.
     pub(super) fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
         self
     }
 
-    /// Marks it as authorised by the interaction's token in its path.
+    /// Marks the request as authorised by the interaction's token in its path.
     pub(super) fn by_interaction(mut self) -> Self {
         self.authorised = false;
         self
     }
 
-    /// Returns its name in logs.
+    /// Returns the request's name in logs: its method and documented path.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.method, self.template)
     }
 
-    /// Returns the key of the limits it shares, until Discord has sent a name for them.
+    /// Returns the method and documented path, by which rate limits are kept until Discord has sent a name for them.
     pub(super) fn kind(&self) -> (Method, &'static str) {
         (self.method.clone(), self.template)
     }

@@ -6,12 +6,13 @@ use tokio::time::Instant;
 
 use super::topics::Topic;
 
-/// The first wait after a refused JOIN; it doubles.
+/// First wait before herder tries to join a channel again that has refused it; it doubles.
 const RETRY: Duration = Duration::from_secs(15);
-/// The longest wait between two attempts, also if the server says that we are in too many channels.
+/// Maximum wait before herder tries to join a channel again, also if it is in too many channels.
 pub(super) const RETRY_MAX: Duration = Duration::from_secs(600);
 
-/// The progress of a joined channel towards live speech.
+/// The progress of a joined channel until its lines are live: the list of names, then a fence (a PING that proves that
+/// all earlier lines have arrived).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Live {
     Names,
@@ -20,7 +21,7 @@ pub(super) enum Live {
     Yes,
 }
 
-/// Our membership of a channel.
+/// herder's membership of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Out { join_at: Instant },
@@ -28,22 +29,23 @@ pub(super) enum State {
     In { live: Live, since: Instant },
 }
 
-/// One channel.
+/// A wanted channel and its state.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// The name in the configuration.
+    /// Name of the channel in the configuration.
     pub(super) name: String,
-    /// The name of the channel to which the server forwarded us, if it did.
+    /// Name of the channel to which the server has forwarded herder; `None` if it has not.
     pub(super) forwarded: Option<String>,
     pub(super) state: State,
-    /// True if the first JOIN was answered, with success or not.
+    /// True if the first JOIN of the channel was answered, with success or not.
     pub(super) tried: bool,
     pub(super) refusals: u32,
     pub(super) kicks: u32,
     pub(super) denials: u32,
-    /// True if a post was refused although nothing said that we left: a JOIN without an answer then means that we are still in.
+    /// True if a post was refused although nothing said that herder has left the channel: a JOIN without an answer then
+    /// means that it is still in.
     pub(super) still_in: bool,
-    /// True if its posts go to the control channel instead.
+    /// True if the channel is unavailable, so that its posts go to the control channel.
     pub(super) lost: bool,
     pub(super) topic: Topic,
 }
@@ -64,7 +66,7 @@ impl Channel {
         }
     }
 
-    /// The server's name for the channel.
+    /// Returns the server's name for the channel.
     pub(super) fn actual(&self) -> &str {
         self.forwarded.as_deref().unwrap_or(&self.name)
     }
@@ -73,8 +75,8 @@ impl Channel {
         matches!(self.state, State::In { .. })
     }
 
-    /// Marks the channel as left and schedules the next JOIN, with a wait that doubles. Returns true if its posts are
-    /// redirected from now on and were not before.
+    /// Marks the channel as left and schedules the next JOIN, after a wait that doubles. Returns true if the channel's
+    /// posts go to the control channel from now on and did not before.
     pub(super) fn refused(&mut self, now: Instant, patience: u32) -> bool {
         let wait = RETRY.saturating_mul(1_u32.checked_shl(self.refusals).unwrap_or(u32::MAX)).min(RETRY_MAX);
         self.refusals = self.refusals.saturating_add(1);

@@ -10,19 +10,21 @@ use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::{LINE_MAX, Outgoing};
 use crate::core::detail::LinkReason;
 
-/// The wait before we rejoin after a kick. Servers and channel bots take an immediate return for an attack.
+/// Wait before herder rejoins a channel after a kick. Servers and channel bots take an immediate return for an attack.
 const REJOIN_AFTER_KICK: Duration = Duration::from_secs(5);
-/// Number of kicks after which we rejoin by ourselves; a fourth one is taken as intended.
+/// Number of kicks from a channel after which herder still rejoins by itself; one more is taken as intended.
 const KICKS_MAX: u32 = 3;
-/// Timeout of a JOIN without any answer.
+/// Maximum time for the server to answer a JOIN.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
-/// Timeout of a JOIN to a channel that we may still be in, because a post was refused there and nothing removed us.
+/// Maximum time for the answer to a JOIN of a channel that herder may still be in, because a post was refused there and
+/// nothing removed it.
 const STILL_IN_TIMEOUT: Duration = Duration::from_secs(10);
-/// Number of refused posts in a row, in a channel that we are in, after which it counts as unavailable.
+/// Number of posts in a row that a channel refuses although herder is in it, after which the channel counts as
+/// unavailable.
 const DENIALS_MAX: u32 = 3;
 
 impl Channels {
-    /// Returns the JOIN that is due, for as many channels as fit into one line.
+    /// Returns the JOIN command that is due, for as many channels as fit into one line if `in_lists`.
     pub(super) fn joins_due(&mut self, in_lists: bool, now: Instant) -> Option<Outgoing> {
         let mut under_way = false;
         for channel in &mut self.list {
@@ -63,7 +65,7 @@ impl Channels {
         (!list.is_empty()).then(|| Outgoing::new("JOIN").word(list))
     }
 
-    /// Returns the time of the next JOIN or of the next timeout of one.
+    /// Returns the time at which a JOIN is due or the answer to one is overdue.
     pub(super) fn joins_deadline(&self) -> Option<Instant> {
         let waits = |channel: &Channel| match channel.state {
             State::Out { join_at } => Some(join_at),
@@ -84,7 +86,7 @@ impl Channels {
         joins.into_iter().chain(names.min()).min()
     }
 
-    /// Records our own JOIN.
+    /// Records that herder itself has joined a channel.
     pub(crate) fn joined(&mut self, name: &str, server: &ISupport, now: Instant) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.state = State::In { live: Live::Names, since: now };
@@ -96,7 +98,8 @@ impl Channels {
         }
     }
 
-    /// Handles 366, the end of the list of names. A fence then tells when all lines sent with it have arrived.
+    /// Handles reply 366, the end of a joined channel's list of names. The answer to a fence (PING) then tells when all
+    /// replayed lines have arrived.
     pub(crate) fn named(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server)
             && let State::In { live, .. } = &mut channel.state
@@ -106,7 +109,7 @@ impl Channels {
         }
     }
 
-    /// Returns true if channels wait for a fence and none is in flight; [`Channels::fence`] records the one sent.
+    /// Returns true if channels wait for a fence and none is in flight; `Channels::fence` records the one that is sent.
     pub(crate) fn needs_fence(&self) -> bool {
         let lives = || {
             self.list.iter().filter_map(|channel| match channel.state {
@@ -117,7 +120,7 @@ impl Channels {
         lives().any(|live| live == Live::Named) && !lives().any(|live| matches!(live, Live::Fence(_)))
     }
 
-    /// Assigns this fence to all channels that wait for one.
+    /// Records that the fence with this number was sent for all channels that wait for one.
     pub(crate) fn fence(&mut self, fence: u64) {
         for channel in &mut self.list {
             if let State::In { live, .. } = &mut channel.state
@@ -128,8 +131,8 @@ impl Channels {
         }
     }
 
-    /// Handles the answer to a fence. Returns the channels that become live, each by its configured name and by the
-    /// server's name.
+    /// Handles the answer to a fence. Returns the channels whose lines are live from now on, each by its configured
+    /// name and by the server's name.
     pub(crate) fn fenced(&mut self, fence: u64) -> Vec<(String, String)> {
         let mut now_live = Vec::new();
         for channel in &mut self.list {
@@ -143,7 +146,7 @@ impl Channels {
         now_live
     }
 
-    /// Records a kick or another removal from a channel.
+    /// Records that herder was kicked, or removed otherwise, from a channel.
     pub(crate) fn thrown_out(
         &mut self,
         name: &str,
@@ -166,7 +169,7 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason })
     }
 
-    /// Handles an error numeric for a JOIN, or for another command in a channel that we are in.
+    /// Handles the server's refusal of a JOIN, or of another command in a channel that herder is in.
     pub(crate) fn refused(
         &mut self,
         code: u16,
@@ -189,14 +192,14 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
-    /// Handles 470: the server forwards us to another channel.
+    /// Handles reply 470: the server has forwarded herder to another channel.
     pub(crate) fn forwarded(&mut self, from: &str, to: &str, server: &ISupport) {
         if let Some(channel) = self.list.iter_mut().find(|channel| server.case.same(&channel.name, from)) {
             channel.forwarded = Some(to.to_owned());
         }
     }
 
-    /// Handles an INVITE: the JOIN is due at once.
+    /// Handles an invitation: the JOIN of the channel is due at once.
     pub(crate) fn invited(&mut self, name: &str, server: &ISupport, now: Instant) {
         if let Some(channel) = self.find_mut(name, server)
             && let State::Out { join_at } = &mut channel.state
@@ -205,7 +208,7 @@ impl Channels {
         }
     }
 
-    /// Handles the refusal of a post in this channel: we are not in it, or may not speak.
+    /// Handles the refusal of a post in a channel: herder is not in it, or may not speak there.
     pub(crate) fn denied(
         &mut self,
         code: u16,
@@ -230,7 +233,7 @@ impl Channels {
         first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
-    /// Records that a post in this channel was accepted.
+    /// Records that a post in this channel was accepted, so that earlier refusals do not count.
     pub(crate) fn accepted(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.denials = 0;

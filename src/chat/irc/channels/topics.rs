@@ -10,14 +10,15 @@ use super::channel::Channel;
 use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::Outgoing;
 
-/// Maximum number of topics of one channel within [`TOPICS_IN`]: a short burst is allowed, so that the effect of an
-/// abort shows at once.
+/// Maximum number of topics that herder sets in one channel within `TOPICS_IN`: a short burst is allowed, so that the
+/// effect of an abort shows at once.
 const TOPICS_MAX: usize = 3;
-/// Time window of [`TOPICS_MAX`].
+/// Window in which `TOPICS_MAX` counts.
 const TOPICS_IN: Duration = Duration::from_secs(30);
-/// Minimum time between two topics of a link: everybody in the channel sees each one, and it counts against flood limits.
+/// Minimum time between two topics on a network: everybody in the channel sees each one, and it counts against flood
+/// limits.
 const TOPIC_GAP: Duration = Duration::from_secs(2);
-/// Minimum time before a topic that somebody else set is replaced.
+/// Minimum time before herder replaces a topic that somebody else has set.
 const TOPIC_RESPECT: Duration = Duration::from_secs(60);
 
 /// The wanted and the present topic of a channel.
@@ -25,15 +26,15 @@ const TOPIC_RESPECT: Duration = Duration::from_secs(60);
 pub(super) struct Topic {
     wanted: Option<String>,
     shown: Option<String>,
-    /// The earliest time of the next change.
+    /// Time before which the topic is not changed.
     next: Instant,
-    /// Times of the last changes, at most [`TOPICS_MAX`].
+    /// Times of herder's last changes of the topic, at most [`TOPICS_MAX`].
     set: VecDeque<Instant>,
     denied: bool,
 }
 
 impl Topic {
-    /// Creates the state without a wanted topic.
+    /// Creates the state of a channel for which no topic is wanted yet.
     pub(super) fn new(now: Instant) -> Self {
         Self { wanted: None, shown: None, next: now, set: VecDeque::with_capacity(TOPICS_MAX), denied: false }
     }
@@ -43,7 +44,7 @@ impl Topic {
         self.wanted = Some(clip(topic, max));
     }
 
-    /// Resets the state after our JOIN: the server sends the present topic with the names.
+    /// Resets the state when herder has joined the channel: the server sends the present topic then.
     pub(super) fn came_in(&mut self, now: Instant) {
         self.shown = None;
         self.denied = false;
@@ -52,7 +53,7 @@ impl Topic {
 }
 
 impl Channels {
-    /// Returns the TOPIC line that is due.
+    /// Returns the TOPIC command that is due, if there is one.
     pub(super) fn topic_due(&mut self, now: Instant) -> Option<Outgoing> {
         if self.topic_gap > now {
             return None;
@@ -69,12 +70,12 @@ impl Channels {
         Some(Outgoing::new("TOPIC").word(channel.actual()).text(wanted))
     }
 
-    /// Returns the time of the next topic change.
+    /// Returns the time at which the next topic is due; `None` if all are as wanted.
     pub(super) fn topics_deadline(&self) -> Option<Instant> {
         self.list.iter().filter_map(topic_at).min().map(|at| at.max(self.topic_gap))
     }
 
-    /// Handles a TOPIC of the server; `by_us` is true if it is the echo of our own.
+    /// Handles the news of a channel's topic; `by_us` is true if it was set by herder.
     pub(crate) fn topic(&mut self, name: &str, topic: &str, by_us: bool, server: &ISupport, now: Instant) {
         let Some(channel) = self.find_mut(name, server) else { return };
         if by_us {
@@ -87,8 +88,8 @@ impl Channels {
         channel.topic.shown = Some(topic.to_owned());
     }
 
-    /// Handles 482: we may not set this channel's topic, and do not try again until its modes change or we rejoin.
-    /// Returns the channel's configured name.
+    /// Handles reply 482: herder may not set the channel's topic, and does not try again until the channel's modes
+    /// change or it rejoins. Returns the channel's configured name.
     pub(crate) fn topic_denied(&mut self, name: &str, server: &ISupport) -> Option<String> {
         let channel = self.find_mut(name, server)?;
         channel.topic.denied = true;
@@ -96,7 +97,7 @@ impl Channels {
         Some(channel.name.clone())
     }
 
-    /// Handles a mode change: we may be allowed to set the topic now.
+    /// Handles a change of a channel's modes: herder may be allowed to set the topic now.
     pub(crate) fn modes_changed(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server) {
             channel.topic.denied = false;
@@ -104,7 +105,7 @@ impl Channels {
     }
 }
 
-/// Returns the time at which the channel's topic has to be set, if it has to.
+/// Returns the time at which the channel's topic has to be set; `None` if it is as wanted.
 fn topic_at(channel: &Channel) -> Option<Instant> {
     let topic = &channel.topic;
     let due = channel.is_in() && !topic.denied && topic.wanted.is_some() && topic.wanted != topic.shown;

@@ -14,16 +14,17 @@ use tokio::time::Instant;
 use super::super::wire::{Outgoing, Source};
 use super::{Now, Phase, Session};
 
-/// WHOX token of the census, to tell its answer from those to other requests.
+/// Token of the WHOX request for the members of the alerts channel, which tells its answer from those to other
+/// requests.
 const TOKEN: &str = "999";
 
-/// Minimum time between two requests on servers that do not send the account with a JOIN.
+/// Minimum time between two requests for the members' accounts, on servers that do not send the account with a JOIN.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// The request, its time, and whether its answer is pending.
+/// The request for the services accounts of the alerts channel's members, by which operators are recognised.
 #[derive(Debug, Default)]
 pub(super) struct Census {
-    /// The server's name of the alerts channel.
+    /// Name of the alerts channel as the server has it.
     channel: String,
     due: Option<Instant>,
     asked: Option<Instant>,
@@ -31,25 +32,26 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// Returns the time of the next request.
+    /// Returns the time at which the members' accounts are requested next; `None` if nothing is scheduled.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.due.filter(|_| !self.answering)
     }
 }
 
 impl Session<'_> {
-    /// Schedules the census after our JOIN.
+    /// Schedules the request for the members' accounts, after herder has joined the alerts channel.
     pub(super) fn count_who_is_there(&mut self, channel: &str, now: Now) {
         self.census = Census { channel: channel.to_owned(), due: Some(now.mono), ..Census::default() };
     }
 
-    /// Schedules another census after a JOIN without an account.
+    /// Schedules another request for the members' accounts, after somebody has joined without the server sending the
+    /// account.
     pub(super) fn count_again(&mut self, now: Now) {
         let soonest = self.census.asked.map_or(now.mono, |asked| asked + AGAIN).max(now.mono);
         self.census.due.get_or_insert(soonest);
     }
 
-    /// Sends the request, if it is time.
+    /// Sends the request for the members' accounts if it is due.
     pub(super) fn ask_who_is_there(&mut self, now: Now) {
         if self.census.deadline().is_none_or(|due| due > now.mono)
             || matches!(self.phase, Phase::Greeting { .. })
@@ -62,7 +64,7 @@ impl Session<'_> {
         self.send(fields.into_iter().fold(question, Outgoing::word));
     }
 
-    /// Handles one entry of the answer.
+    /// Handles one member in the answer: if the account is an operator's, the person is remembered.
     pub(super) fn somebody_is_there(&mut self, code: u16, params: &[String]) {
         let (place, source, account) = match (code, params) {
             // Parameters: our nick, token, channel, user, host, nick, account.
@@ -84,14 +86,14 @@ impl Session<'_> {
         }
     }
 
-    /// Handles the end of the answer.
+    /// Handles the end of the answer about the members.
     pub(super) fn who_answered(&mut self, asked: &str) {
         if self.channels.is_alerts(asked, &self.server) {
             self.census.answering = false;
         }
     }
 
-    /// Handles a server that is too busy for this request: it is repeated later.
+    /// Handles that the server is too busy for the request: it is repeated later.
     pub(super) fn who_not_answered(&mut self, command: &str, now: Now) {
         if self.census.answering && command.eq_ignore_ascii_case("WHO") {
             self.census.answering = false;
@@ -99,7 +101,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles the login or logout of somebody who shares a channel with us.
+    /// Handles that somebody in a common channel has logged in to a services account, or out of it (`None`).
     pub(super) fn logged_in_or_out(&mut self, source: &Source, account: Option<&str>) {
         let account = account.filter(|_| self.caps.has("account-notify")).map(str::to_owned);
         if (self.settings.is_operator)(&self.author(source, account)) {

@@ -6,7 +6,7 @@ use super::super::wire::{Cap, Outgoing, Received, Said};
 use super::{Closing, Now, Phase, Session, services};
 
 impl Session<'_> {
-    /// Handles one line.
+    /// Handles one line from the server, after the registration.
     pub(crate) fn receive(&mut self, line: &Received, now: Now) {
         self.idle.heard(now.mono);
         if self.past_told(line, now) {
@@ -143,7 +143,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles 396: the server shows another host for us, sometimes with the user part.
+    /// Handles reply 396: the server shows another host for herder, sometimes with the user part.
     fn host_shown(&mut self, shown: &str) {
         let (user, host) = match shown.split_once('@') {
             Some((user, host)) => (Some(user.to_owned()), host),
@@ -157,7 +157,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles the refusal of a JOIN or of a line of ours.
+    /// Handles the server's refusal of a JOIN or of a line that herder has sent.
     fn refused(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
         // The answer to a labelled line never refers to a JOIN, even if one is in flight.
         if self.is_answer(line) {
@@ -168,7 +168,7 @@ impl Session<'_> {
         self.tell(trouble, now);
     }
 
-    /// Handles an error without a label: it refers to all lines in flight to `target`.
+    /// Handles an error reply without a label: it is about all lines in flight to `target`.
     fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
         if self.is_answer(line) {
             return;

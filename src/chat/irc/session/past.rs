@@ -18,27 +18,28 @@ use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Target};
 
-/// Maximum length of a message id, in bytes: it becomes part of a key on disk.
+/// Maximum length of a message id that is stored, in bytes: it becomes part of a key in the journal.
 const ID_MAX: usize = 100;
-/// Maximum number of speakers per channel, and in private, who are asked to repeat an early line.
+/// Maximum number of people per channel, and in private, who are asked to repeat a line that came too early.
 const EARLY_MAX: usize = 8;
 
-/// The times for which channels were not heard.
+/// The times for which herder did not hear channels, and what was missed.
 #[derive(Debug)]
 pub(super) struct Absences {
-    /// Start of the absence before this link, for all channels.
+    /// Time at which herder's absence before this link began, for all channels; `None` if there was none.
     before: Option<Timestamp>,
-    /// Channels that we joined on this link.
+    /// Channels that herder has joined on this link.
     been: BTreeSet<String>,
-    /// Times at which we were removed from a channel.
+    /// Times at which herder was removed from a channel on this link.
     out_since: BTreeMap<String, Timestamp>,
-    /// Channels whose missed lines were all fetched.
+    /// Channels whose missed lines were all fetched from history.
     made_up: BTreeSet<String>,
-    /// Channels that we joined on this link and that were never tracked before.
+    /// Channels that herder has joined on this link and had never been in before.
     begun: BTreeSet<String>,
-    /// Nicks that spoke in a channel between our JOIN and the start of live speech.
+    /// Nicks that spoke in a channel between herder's JOIN and the beginning of live lines, so that their line may be a
+    /// replay.
     early: BTreeMap<String, Vec<String>>,
-    /// Nicks that wrote in private before anything was live, and the targets of their answers.
+    /// Nicks that wrote in private before live lines began, and the targets for answers to them.
     early_in_private: Vec<(String, Target)>,
     /// True if the control channel was told that lines were missed.
     said_in_control: bool,
@@ -64,14 +65,14 @@ impl Absences {
 }
 
 impl Session<'_> {
-    /// Stops tracking channels that are no longer wanted.
+    /// Stops tracking channels that are not wanted any more.
     pub(super) fn follow_wanted(&mut self) {
         let names: BTreeSet<&str> = self.channels.names().collect();
         self.settings.marks.keep(|channel| names.contains(channel));
         self.history.keep(|channel| names.contains(channel));
     }
 
-    /// Handles channels whose speech becomes live: requests the missed lines, or starts tracking a channel that is new.
+    /// Handles channels whose lines are live from now on: requests the missed lines, or starts to track a new channel.
     pub(super) fn came_live(&mut self, channels: Vec<(String, String)>, now: Now) {
         for (channel, actual) in channels {
             if !self.caps.tell_the_past() {
@@ -99,7 +100,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles our JOIN: a channel that was never tracked is tracked from here on.
+    /// Handles that herder has joined a channel: a new channel is tracked from here on.
     pub(super) fn came_in(&mut self, line: &Received, channel: &str, now: Now) {
         let Some(name) = self.channels.wanted_as(channel, &self.server).map(str::to_owned) else { return };
         self.absences.early.remove(&name);
@@ -110,7 +111,7 @@ impl Session<'_> {
         }
     }
 
-    /// Records the speaker of a line that came before its channel was live, so that it may be new or a replay.
+    /// Records who said a line before the channel's lines were live, so that it may be new or a replay.
     pub(super) fn heard_early(&mut self, line: &Received, to: &str, said: &str, now: Now) {
         if self.is_us(to) {
             return self.heard_early_in_private(line, said, now);
@@ -129,7 +130,7 @@ impl Session<'_> {
         }
     }
 
-    /// Records the speaker of a private line that came before anything was live.
+    /// Records who wrote in private before live lines began, so that it may be new or a replay.
     fn heard_early_in_private(&mut self, line: &Received, said: &str, now: Now) {
         let nick = &line.source.name;
         let speaks = !line.source.user.is_empty() && text::plain(said).is_some_and(|text| !text.is_empty());
@@ -144,14 +145,14 @@ impl Session<'_> {
         }
     }
 
-    /// Asks people to repeat private lines that came before anything was live.
+    /// Asks people to repeat private lines that came before live lines began.
     pub(super) fn began_to_hear(&mut self, now: Now) {
         for (nick, to) in std::mem::take(&mut self.absences.early_in_private) {
             self.post(to, Body::Notice(Notice::TooEarly { nicks: vec![nick] }), now);
         }
     }
 
-    /// Asks people to repeat lines that came too early and that no history returns.
+    /// Asks people to repeat lines in a channel that came too early and that no history returns.
     fn say_again(&mut self, channel: &str, now: Now) {
         let nicks = self.absences.early.remove(channel).unwrap_or_default();
         if !nicks.is_empty() {
@@ -159,14 +160,14 @@ impl Session<'_> {
         }
     }
 
-    /// Handles our leaving a channel.
+    /// Handles that herder has left a channel.
     pub(super) fn went_out(&mut self, channel: &str, now: Now) {
         let Some(name) = self.channels.wanted_as(channel, &self.server).map(str::to_owned) else { return };
         self.history.left(&name);
         self.absences.out_since.entry(name).or_insert(now.wall);
     }
 
-    /// Sends the history requests that are due.
+    /// Sends the requests for history that are due.
     pub(super) fn ask_for_past(&mut self, now: Now) {
         let labels = self.caps.has("labeled-response");
         let lasting = &mut *self.lasting;
@@ -177,7 +178,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles a line that answers a history request. Returns true if it is one.
+    /// Handles a line that answers a request for history. Returns true if it is one.
     pub(super) fn past_told(&mut self, line: &Received, now: Now) -> bool {
         let Some(told) = self.history.receive(line, &self.server) else { return false };
         for told in told {
@@ -232,7 +233,8 @@ impl Session<'_> {
         }
     }
 
-    /// Handles one line of the history.
+    /// Handles one line of a channel's history: dispatches it if it is new and its author is proven by a services
+    /// account.
     fn past_line(&mut self, channel: &str, time: i64, line: &Received) -> Past {
         let Said::Message { text, .. } = &line.said else { return Past::Nothing };
         let nick = &line.source.name;
@@ -262,8 +264,8 @@ impl Session<'_> {
         Past::WorkedOn(id.to_owned())
     }
 
-    /// Returns true if we may have said it ourselves, under an earlier nick. It may also be somebody else who shares
-    /// our account.
+    /// Returns true if the line may be by herder itself, under an earlier nick. It may also be by somebody else with
+    /// the same account.
     fn has_our_account(&self, line: &Received) -> bool {
         let account = match &self.settings.network.sasl {
             Some(Sasl::Plain { account, .. }) => Some(account.as_str()),
@@ -272,7 +274,7 @@ impl Session<'_> {
         account.is_some() && line.tag("account") == account
     }
 
-    /// Returns true if this line would be obeyed if it were said now.
+    /// Returns true if the line would be obeyed if it were said now.
     fn would_command(&self, line: &Received) -> bool {
         (self.settings.is_operator)(&Author {
             network: self.settings.network.name.clone(),
@@ -284,7 +286,7 @@ impl Session<'_> {
         })
     }
 
-    /// Announces that the speech of a channel was missed.
+    /// Announces that the lines of a channel were missed for a time.
     fn missed(&mut self, channel: &str, since: Option<Timestamp>, known_until: Option<Timestamp>, now: Now) {
         // Before the link is up, one announcement covers all channels if a link was lost.
         let is_said = self.phase != Phase::Up && self.lasting.lost_at.is_some();
@@ -300,7 +302,7 @@ impl Session<'_> {
         self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
     }
 
-    /// Passes on a live line after the history before it.
+    /// Passes on a live line whose author is known, after the channel's history that comes before it.
     pub(super) fn speak_in_order(&mut self, heard: Heard, answer: Answer) {
         match &heard.place {
             Place::Channel(channel) if heard.id.is_some() && self.history.covers(channel) => {
@@ -311,7 +313,7 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the id of a live line, if its channel is tracked.
+    /// Returns the server's id of a live line, if its channel is tracked.
     pub(super) fn line_id(&self, line: &Received, place: &Place, now: Now) -> Option<LineId> {
         let Place::Channel(_) = place else { return None };
         let id = line.tag("msgid").filter(|id| is_usable(id))?.to_owned();
@@ -319,13 +321,13 @@ impl Session<'_> {
         Some(LineId { id, time: time.unwrap_or_else(|| self.replay.by_server(now.wall)) })
     }
 
-    /// Records that a line is about to be handled. Returns true if it is tracked by its id.
+    /// Records that the handling of a line begins. Returns true if the line is tracked by its id.
     pub(super) fn take(&self, place: &Place, id: &LineId) -> bool {
         let Place::Channel(channel) = place else { return false };
         self.settings.marks.took(channel, &id.id, id.time)
     }
 
-    /// Handles the echo of a line of ours: all lines before it were heard.
+    /// Handles the echo of a line by herder: all lines before it were received.
     pub(super) fn own_passed(&self, line: &Received, to: &str) {
         let live = self.channels.live(to, &self.server).filter(|channel| !self.history.covers(channel));
         if let Some(channel) = live
@@ -337,17 +339,17 @@ impl Session<'_> {
     }
 }
 
-/// The result of a line of the history.
+/// The result of handling one line of a channel's history.
 enum Past {
     /// The line needs no handling.
     Nothing,
     /// The line with this id is handled or in progress.
     WorkedOn(String),
-    /// An operator may have said it, but that cannot be proven.
+    /// An operator may have said the line, but the history does not prove it.
     Unproven,
 }
 
-/// Returns true if an id can be stored.
+/// Returns true if a message id can be stored in a key of the journal.
 fn is_usable(id: &str) -> bool {
     (1..=ID_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

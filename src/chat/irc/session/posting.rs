@@ -1,4 +1,4 @@
-//! Sending: the space in a line, its destination, and the server's answer.
+//! Sending of posts: the room for text in a line, the line's destination, and the server's answer to it.
 
 use super::super::delivery::{Flight, Landed, Refusal, RefusedBy, WINDOW};
 use super::super::persons::Verdict;
@@ -8,17 +8,17 @@ use super::{Effect, Now, Phase, Session};
 use crate::core::id::PostId;
 use crate::outbox::{Line, Target, Window};
 
-/// Assumed length of our user name while it is unknown, with the server's addition.
+/// Assumed length of herder's user name while it is unknown, in bytes, with the server's addition.
 const WORST_USER: usize = 10;
-/// Assumed length of our host while it is unknown: the longest that a server may show.
+/// Assumed length of herder's host while it is unknown, in bytes: the longest that a server may show.
 const WORST_HOST: usize = 63;
-/// Minimum space for text in a line, in bytes, however long the names around it are.
+/// Minimum room for text in a line, in bytes, however long the names around it are.
 const ROOM_MIN: usize = 64;
 
-/// Maximum number of open answer batches: one for each line of a window, with a reserve.
+/// Maximum number of answers that arrive as a batch at the same time: one for each line of a window, with a reserve.
 const ANSWERS_MAX: usize = 16;
 
-/// A batched answer to a labelled line, still incomplete.
+/// The answer to a labelled line that arrives as a batch and is not complete yet.
 #[derive(Debug)]
 pub(super) struct BatchedAnswer {
     id: String,
@@ -26,12 +26,12 @@ pub(super) struct BatchedAnswer {
     refusal: Option<Refusal>,
 }
 
-/// Number of refusals after which a line is dropped. Its own channel and the fleet's three each count as unavailable
-/// after three refusals and then rest for minutes: only text that no channel accepts gets further, and it would block
-/// everything behind it forever.
+/// Number of refusals after which a line is dropped. Each channel that it can go to counts as unavailable after three
+/// refusals and then rests for minutes: only text that no channel accepts gets further, and it would block everything
+/// behind it.
 const REFUSALS_MAX: u32 = 13;
 
-/// The refused line at the head of a target's queue, and the number of refusals.
+/// The first line of a target's queue, which the server refuses, and the number of refusals.
 #[derive(Debug)]
 pub(super) struct Setback {
     target: Target,
@@ -51,15 +51,17 @@ impl Setback {
     }
 }
 
-/// Targets of lines sent without a fence since the last fence: answers to people who only looked something up. They
-/// do not wait for the server's confirmation, and their number is bounded to what a server accepts at once.
+/// Targets of lines that were sent without a fence (PING) since the last one: answers to people who only looked
+/// something up. They do not wait for the server's confirmation, and their number is limited to what a server accepts
+/// at once.
 #[derive(Debug, Default)]
 pub(super) struct Unproven(Vec<String>);
 
-/// Maximum number of lines without a fence in a row: with the window behind them eight, which every server accepts.
+/// Maximum number of lines in a row without a fence (PING): with the window behind them eight, which every server
+/// accepts.
 const UNPROVEN_MAX: usize = WINDOW;
 
-/// Returns the refusal in the server's answer to a line of ours; `None` if it is none.
+/// Returns the refusal in the server's answer to a line by herder; `None` if it is none.
 fn refusal(said: &Said) -> Option<Refusal> {
     match said {
         Said::Numeric(code, params) if *code >= 400 => {
@@ -71,7 +73,7 @@ fn refusal(said: &Said) -> Option<Refusal> {
 }
 
 impl Session<'_> {
-    /// Returns the space for text in one line for `target`, in bytes, at its present destination.
+    /// Returns the room for text in one line to `target`, in bytes, at its present destination.
     pub(crate) fn room(&self, target: &Target) -> usize {
         match self.channels.route(target, &self.server) {
             Some(route) => self.room_at(route.to).saturating_sub(route.prefix.len()).max(ROOM_MIN),
@@ -88,7 +90,8 @@ impl Session<'_> {
         LINE_MAX.saturating_sub(around)
     }
 
-    /// Returns true if a line for `target` can be sent now.
+    /// Returns true if a line to `target` can be sent now: its channel, or the one in its place, is joined. For a
+    /// person it is true unless the server is being asked who has the nick.
     pub(crate) fn joined(&self, target: &Target) -> bool {
         match target {
             Target::Person(person) => !self.persons.is_asked(person, &self.server),
@@ -98,7 +101,7 @@ impl Session<'_> {
         }
     }
 
-    /// Sends a window, with its fence if it needs one.
+    /// Sends a window of lines, followed by a fence (a PING that proves their delivery) if it needs one.
     pub(crate) fn send_window(&mut self, window: Window, now: Now) {
         if self.goes_unproven(&window, now) {
             return self.send_unproven(window);
@@ -116,7 +119,7 @@ impl Session<'_> {
         self.fence(fence, now);
     }
 
-    /// Returns true if the whole window may be sent without a fence.
+    /// Returns true if a whole window may be sent without a fence (PING).
     fn goes_unproven(&self, window: &Window, now: Now) -> bool {
         let fits = |line: &Line| match &line.target {
             Target::Person(person) => self.persons.is_seen(person, &self.server, now.mono),
@@ -126,7 +129,7 @@ impl Session<'_> {
             && window.lines.iter().all(|line| line.is_look() && !line.resent && fits(line))
     }
 
-    /// Sends a window that counts as confirmed as soon as it is sent.
+    /// Sends a window whose lines count as delivered once they are sent.
     fn send_unproven(&mut self, window: Window) {
         let mut sent = Flight::sent_only();
         for line in window.lines {
@@ -137,8 +140,8 @@ impl Session<'_> {
         self.give_back(landed);
     }
 
-    /// Handles a refusal for `target` of a line sent without a fence. The person can ask again, and the next answer
-    /// is sent with a fence.
+    /// Handles the refusal of a line to `target` that was sent without a fence (PING). The person can ask again, and
+    /// the next answer is sent with a fence.
     pub(super) fn unproven_refused(&mut self, code: u16, target: &str, reason: &str, now: Now) {
         if self.flight.is_some() || !self.unproven.0.iter().any(|to| self.server.case.same(to, target)) {
             return;
@@ -148,7 +151,7 @@ impl Session<'_> {
         self.tell(trouble, now);
     }
 
-    /// Returns the line if it may be sent: a private message goes only to the person who asked.
+    /// Returns the line if it may be sent: a private message goes only to the person it is for.
     fn for_whom_it_is(&mut self, flight: &mut Flight, line: Line, now: Now) -> Option<Line> {
         let Target::Person(person) = &line.target else { return Some(line) };
         match self.persons.verdict(person, flight.fence(), &self.server, now.mono) {
@@ -195,8 +198,8 @@ impl Session<'_> {
         flight.sent(line, to, due);
     }
 
-    /// Handles the answer to a labelled line of the window. An answer of several lines is a batch with the label; it
-    /// is decided when the batch ends.
+    /// Handles the server's answer to a labelled line of the window. An answer of several lines is a batch with the
+    /// label, and counts when the batch ends.
     pub(super) fn acknowledge(&mut self, line: &Received, now: Now) {
         if let Some(answer) =
             line.tag("batch").and_then(|id| self.answers.iter_mut().find(|answer| answer.id == id))
@@ -220,7 +223,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns true if [`Session::acknowledge`] took this line for the answer to one of ours.
+    /// Returns true if a line from the server is the answer to a labelled line by herder, which
+    /// [`Session::acknowledge`] has handled.
     pub(super) fn is_answer(&self, line: &Received) -> bool {
         let batch = line.tag("batch");
         line.tag("label").is_some() || self.answers.iter().any(|answer| batch == Some(answer.id.as_str()))
@@ -253,7 +257,7 @@ impl Session<'_> {
         self.go_on(now);
     }
 
-    /// Counts a refusal of a line. Returns true if it has to be dropped.
+    /// Counts that the server has refused a line. Returns true if the line has to be dropped.
     fn set_back(&mut self, line: &Line) -> bool {
         let before =
             self.setbacks.iter().find(|setback| setback.is_of(line)).map_or(0, |setback| setback.count);
@@ -266,7 +270,8 @@ impl Session<'_> {
         count >= REFUSALS_MAX
     }
 
-    /// Ends the session's window when the link is lost: proven lines are confirmed, the rest is returned.
+    /// Ends the window of lines when the link is lost: those that the server has accepted are confirmed, the others are
+    /// sent again.
     pub(crate) fn lost(&mut self, now: Now) {
         if self.phase == Phase::Up {
             self.lasting.lost_at.get_or_insert(now.wall);

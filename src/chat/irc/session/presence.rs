@@ -40,7 +40,8 @@ impl Session<'_> {
         }
     }
 
-    /// Handles the list of names after our JOIN. People lost in a split may have returned while we were away.
+    /// Handles the list of names of a channel that herder has joined. People lost in a netsplit may have returned
+    /// meanwhile.
     pub(super) fn listed(&mut self, channel: &str, names: &str, now: Now) {
         if !self.channels.is_alerts(channel, &self.server) {
             return;
@@ -52,7 +53,7 @@ impl Session<'_> {
         }
     }
 
-    /// Repeats the alerts that somebody missed because of a split.
+    /// Repeats to a person the alerts that they missed because of a netsplit.
     fn repeat(&mut self, nick: String, missed: Vec<String>, now: Now) {
         let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
         self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
@@ -77,7 +78,8 @@ impl Session<'_> {
         }
     }
 
-    /// Handles our removal from a channel. A channel that we leave ourselves is forgotten before its PART is sent.
+    /// Handles that herder was removed from a channel. A channel that it leaves by itself is forgotten before its PART
+    /// is sent.
     fn left(&mut self, channel: &str, reason: &str, now: Now) {
         self.went_out(channel, now);
         let trouble = self.channels.thrown_out(channel, reason, &self.server, now.mono);

@@ -3,11 +3,11 @@
 use super::super::wire::{Received, Said};
 use super::Session;
 
-/// Prefixes that servers put before a nick in a list of names.
+/// Characters that servers put before a nick in a list of names, for operators and the like.
 pub(super) const MARKS: [char; 6] = ['~', '&', '@', '%', '+', '!'];
 
 impl Session<'_> {
-    /// Updates the registry of members and topics from one line, before it is handled.
+    /// Updates the members and topics of channels that agents can read from one line, before the line is handled.
     pub(super) fn observe(&self, line: &Received) {
         let (rooms, network) = (&self.settings.rooms, &self.settings.network.name);
         let us = self.is_us(&line.source.name);

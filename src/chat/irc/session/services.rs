@@ -19,26 +19,26 @@ use super::{Effect, IDENTIFY_AGAIN, IDENTIFY_AGAIN_MAX, Now, Session};
 use crate::core::cut::one_line;
 use crate::core::detail::{Detail, LinkReason};
 
-/// The nick of the service that knows nicks.
+/// The usual nick of the service for registered nicks.
 const NICKSERV: &str = "NickServ";
-/// Maximum length of NickServ's words in a report.
+/// Maximum length of NickServ's words in a report, in characters.
 const SAID_MAX: usize = 200;
 
-/// The state of the login at NickServ.
+/// The state of herder's login at NickServ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Nothing was sent.
+    /// NickServ was told nothing yet.
     Nothing,
-    /// The server is asked who NickServ is; `services` is true as soon as it says that it is a service, and `at` is NickServ's
-    /// server.
+    /// The server was asked who NickServ is; `services` is true once the server says that it is a service, and `at` is
+    /// the server that NickServ is on.
     Asked { services: bool, at: Option<String> },
-    /// The password was sent; its answer is pending.
+    /// The password was sent to NickServ, and the answer is pending.
     Password,
-    /// NickServ has accepted or refused it.
+    /// NickServ has accepted or refused the password.
     Answered,
 }
 
-/// Returns true if a word can be the name of a server in a target.
+/// Returns true if a word can be the name of a server, as in `NickServ@server`.
 fn is_server(word: &str) -> bool {
     word.contains('.') && word.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'))
 }
@@ -49,7 +49,7 @@ pub(super) fn is_nickserv(target: &str) -> bool {
 }
 
 impl Session<'_> {
-    /// Starts the login at NickServ where SASL has not logged us in: asks the server who NickServ is.
+    /// Starts the login at NickServ, if SASL has not logged herder in: asks the server who NickServ is.
     pub(super) fn identify(&mut self, now: Now) {
         if self.settings.network.nickserv_password.is_none() || self.logged_in || self.told == Told::Answered
         {
@@ -62,7 +62,7 @@ impl Session<'_> {
         self.send(Outgoing::new("WHOIS").word(NICKSERV));
     }
 
-    /// Handles the server's description of NickServ.
+    /// Handles a reply of the server about NickServ (WHOIS).
     pub(super) fn nickserv_is(&mut self, code: u16, params: &[String], now: Now) {
         let Told::Asked { services, at } = &mut self.told else { return };
         if !params.get(1).is_some_and(|nick| nick.eq_ignore_ascii_case(NICKSERV)) {
@@ -112,14 +112,15 @@ impl Session<'_> {
         self.send(Outgoing::new("PRIVMSG").word(to).text(text));
     }
 
-    /// Handles the answer that nobody has that name: NickServ is away, or known by its nick alone.
+    /// Handles the reply that nobody has NickServ's name: it is absent, or known by its nick alone.
     pub(super) fn nickserv_unknown(&mut self, now: Now) {
         // It was there when the server was asked.
         self.nickserv_only_by_nick |= self.told == Told::Password;
         self.identify_later(now);
     }
 
-    /// Schedules another login because NickServ is absent or has renamed us; it is repeated until we are logged in or refused.
+    /// Schedules another login because NickServ is absent or has renamed herder; it is repeated until herder is logged
+    /// in or refused.
     pub(super) fn identify_later(&mut self, now: Now) {
         let refused = self.lasting.unidentified.is_some() && self.told == Told::Answered;
         if self.logged_in || refused || self.settings.network.nickserv_password.is_none() {
@@ -138,13 +139,13 @@ impl Session<'_> {
         IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX)
     }
 
-    /// Handles the server's own confirmation that we are logged in.
+    /// Handles the server's confirmation that herder is logged in to its account.
     pub(super) fn known(&mut self) {
         (self.logged_in, self.identify_at, self.told) = (true, None, Told::Answered);
         self.make_known(None);
     }
 
-    /// Handles a notice: it counts if it is from NickServ and an answer is pending.
+    /// Handles a notice: if it is from NickServ and an answer is pending, it decides about the login.
     pub(super) fn noticed(&mut self, line: &Received, text: &str, now: Now) {
         if self.told != Told::Password || !line.source.name.eq_ignore_ascii_case(NICKSERV) {
             return;
@@ -168,7 +169,7 @@ impl Session<'_> {
         }
     }
 
-    /// Handles an error numeric that says the same instead of a notice.
+    /// Handles an error reply by which the server, instead of a notice, says that NickServ has refused the password.
     pub(super) fn password_refused(&mut self, reason: &str) {
         if self.told == Told::Password {
             self.not_identified(reason);
@@ -187,7 +188,7 @@ impl Session<'_> {
         self.make_known(Some(said.into()));
     }
 
-    /// Reports the state of our login, if it changed.
+    /// Records and reports the state of herder's login if it has changed: `unidentified` is the reason of a refusal.
     fn make_known(&mut self, unidentified: Option<Detail>) {
         if self.lasting.unidentified != unidentified {
             self.lasting.unidentified = unidentified;
@@ -195,7 +196,7 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the reason why the services refuse us, if they did, on this link or the one before.
+    /// Returns the reason why the services refuse herder's password; `None` if they do not.
     pub(crate) fn unidentified(&self) -> Option<Detail> {
         self.lasting.unidentified.clone()
     }

@@ -1,4 +1,4 @@
-//! Speech addressed to us: whether it is live, its place, and its author.
+//! Lines that people say on IRC: whether they are live, and their place and author.
 
 use super::super::identity::{Answer, Heard, Rank};
 use super::super::text;
@@ -43,7 +43,7 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the place of a line, if speech there is live.
+    /// Returns the place in which a line was said, if lines there are live, not replayed; else `None`.
     fn place(&self, source: &Source, to: &str) -> Option<Place> {
         if self.is_us(to) {
             let person = !source.name.is_empty() && !source.user.is_empty();
@@ -62,8 +62,8 @@ impl Session<'_> {
         self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
     }
 
-    /// Returns true if the author has to be identified. Requests are expensive: in the fleet's channels only lines
-    /// that may be addressed to herder need one; in the control channel every line can be a command.
+    /// Returns true if the services account of the line's author has to be looked up. That is expensive: in the fleet's
+    /// channels only lines that may be addressed to herder need it; in the control channel every line can be a command.
     fn must_be_known(&self, heard: &Heard) -> bool {
         if self.lookups.holds(&heard.source.name, &self.server) {
             return true;
@@ -130,7 +130,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns the author's account where the server sends it with every line.
+/// Returns the author's account from the tag that the server sends with every line.
 pub(super) fn tagged(line: &Received) -> Answer {
     let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
     Answer { account: account.map(str::to_owned), bot: false }

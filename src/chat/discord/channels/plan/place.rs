@@ -7,19 +7,19 @@ use super::super::super::directory::Purpose;
 use super::super::seen::{Kind, There, sealed};
 use super::{Plan, REMADE_AFTER, Step};
 
-/// Maximum number of channels in a category.
+/// Maximum number of channels in a category; Discord's limit.
 const CATEGORY_MAX: usize = 50;
 
-/// A category with room for a channel.
+/// The category for a new channel.
 enum Category {
     There(ChannelId),
     ToMake(Step),
-    /// It cannot be created now.
+    /// The category does not exist and cannot be created now.
     Later,
 }
 
 impl Plan {
-    /// Returns all purposes that have a channel of their own.
+    /// Returns the purposes for which a channel is wanted: alerts, work, control, and one per agent.
     pub(super) fn wishes(&self) -> impl Iterator<Item = Purpose> {
         let agents = self.agents.iter().cloned().map(Purpose::Agent);
         [Purpose::Alerts, Purpose::Work, Purpose::Control].into_iter().chain(agents)
@@ -64,7 +64,8 @@ impl Plan {
         None
     }
 
-    /// Adopts existing channels by name, without creating any. A channel that is being created is left to its answer.
+    /// Adopts existing channels of the right name, without creating any. A channel that is just being created is left
+    /// out.
     pub(super) fn find_all(&mut self, now: Instant) {
         let is_sought = |purpose: &Purpose| !self.known.contains_key(purpose) && !self.is_being_made(purpose);
         let lacking: Vec<Purpose> = self.wishes().filter(is_sought).collect();
@@ -136,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// Returns a category of the series with room for one more channel.
+    /// Returns a category with room for one more channel, out of the numbered categories that `series` makes.
     fn room(&mut self, series: fn(u16) -> Purpose, now: Instant) -> Category {
         for number in 0..=u16::MAX {
             let category = self.category(series(number), now);
@@ -150,7 +151,7 @@ impl Plan {
         Category::Later
     }
 
-    /// Returns a category: known, found by its name, or to be created.
+    /// Returns the category with this purpose: known, found by its name, or to be created.
     fn category(&mut self, purpose: Purpose, now: Instant) -> Category {
         if let Some(id) = self.known.get(&purpose) {
             return Category::There(*id);
@@ -178,7 +179,8 @@ impl Plan {
         found.map(|(id, _)| *id)
     }
 
-    /// Finds a channel by name in one of the categories. A channel elsewhere is not herder's, whatever its name is.
+    /// Finds a channel of this name in one of herder's categories. A channel elsewhere is not herder's, whatever its
+    /// name is.
     fn find(&self, purpose: &Purpose, name: &str) -> Option<ChannelId> {
         let ours = |parent: ChannelId| {
             self.known.iter().any(|(of, id)| {

@@ -10,12 +10,12 @@ use super::super::super::permission::{self, Needed};
 use super::super::seen::{Kind, There};
 use super::Plan;
 
-/// A problem that people have to solve.
+/// A problem with channels that people have to solve.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Trouble {
-    /// A permission is missing: on the whole server, or in one channel.
+    /// The bot lacks a permission: on the whole server (`None`), or in one channel.
     Permission { needed: Needed, channel: Option<ChannelId> },
-    /// There is no room for more channels.
+    /// The server has no room for more channels.
     Full,
 }
 
@@ -26,7 +26,8 @@ impl Plan {
         there.map_or_else(|| standing.base(), |there| standing.within(&there.overwrites)).contains(permission)
     }
 
-    /// Returns the problems that were not announced yet. A solved problem is announced again when it returns.
+    /// Returns the present problems that were not announced yet. A solved problem is announced again when it comes
+    /// back.
     pub(in super::super) fn troubles(&mut self) -> Vec<Trouble> {
         let now = self.all_troubles();
         let new = now.difference(&self.said).cloned().collect();
@@ -56,8 +57,8 @@ impl Plan {
         troubles
     }
 
-    /// Returns all channels of the server with whether their messages can be read; `None` if that is unknown or has
-    /// not changed since the last call.
+    /// Returns all channels of the server, each with true if the bot can read messages there; `None` if that is unknown
+    /// or has not changed since the last call.
     pub(in super::super) fn readable(&mut self) -> Option<BTreeMap<ChannelId, bool>> {
         let (standing, there) = (self.standing.as_ref()?, self.there.as_ref()?);
         if !std::mem::take(&mut self.allowed) {
@@ -68,23 +69,24 @@ impl Plan {
         Some(there.iter().map(|(id, channel)| (*id, reads(channel))).collect())
     }
 
-    /// Returns the channels of the server in which herder may not add reactions.
+    /// Returns the channels of the server in which the bot may not add reactions.
     pub(in super::super) fn unmarkable(&self) -> BTreeSet<ChannelId> {
         let channels = self.there.iter().flatten().map(|(id, _)| *id);
         channels.filter(|id| !self.may(Permissions::ADD_REACTIONS, Some(*id))).collect()
     }
 
-    /// Returns true if herder can post in this channel of its own.
+    /// Returns true if the bot can post in herder's channel with this purpose.
     pub(in super::super) fn can_post(&self, purpose: &Purpose) -> bool {
         self.known.get(purpose).is_some_and(|id| self.may(Permissions::SEND_MESSAGES, Some(*id)))
     }
 
-    /// Number of wanted channels that are missing.
+    /// Returns the number of wanted channels that do not exist.
     pub(in super::super) fn lacking(&self) -> usize {
         self.wishes().filter(|purpose| !self.known.contains_key(purpose)).count()
     }
 
-    /// Returns whether an unknown channel may be a wanted one: not found yet, or created and not answered yet.
+    /// Returns how certain it is that an unknown channel is not one of herder's: one may not be found yet, or was just
+    /// created.
     pub(in super::super) fn outlook(&self, now: Instant) -> Outlook {
         // A refused channel is not being created; the read that follows is for permissions.
         let is_refused = self.denied.is_some() && self.hold.is_some_and(|hold| hold > now);
@@ -98,7 +100,7 @@ impl Plan {
         }
     }
 
-    /// Returns a channel's name for people.
+    /// Returns the name of a channel for people: `#spark`, or the bare name of a category.
     pub(in super::super) fn shown(&self, channel: ChannelId) -> String {
         let there = self.there.as_ref().and_then(|there| there.get(&channel));
         match there {
