@@ -154,8 +154,7 @@ pub struct Herder {
     life: Arc<Life>,
     /// The embedded IRC server, which runs if no network is configured; else `None`.
     home: Option<Home>,
-    /// Set to the reason when the only network refuses herder for good; this ends the run, because no person can reach
-    /// herder.
+    /// Set to the reason when the only network refuses herder for good, which ends the run.
     refused: watch::Sender<Option<Detail>>,
     /// Time for which herder was away before this start.
     away: Option<Duration>,
@@ -330,8 +329,7 @@ impl Herder {
         &self.fleet
     }
 
-    /// Starts the parts that communicate with the outside: networks, local socket, agents' tool server and web page;
-    /// and the periodic upkeep.
+    /// Starts networks, local socket, the agents' tool server and the web page; and the periodic upkeep.
     fn start_edges(
         &self,
         config: &Arc<Config>,
@@ -565,8 +563,7 @@ impl Herder {
     }
 }
 
-/// Parts opened early in a start and passed to the tasks that use them: local socket, tool server, access rules, read
-/// marks, web page.
+/// Parts that are opened early in a start and passed to the tasks that use them.
 struct Doors {
     socket: Bound,
     calls: Option<(Bound, Grants)>,

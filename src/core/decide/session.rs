@@ -314,8 +314,7 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     }
 }
 
-/// Returns true if an outcome is due to the work itself and not to the agent: too large, too long, or in need of more
-/// permissions.
+/// Returns true if an outcome is due to the work and not to the agent: too large, too long, or without permission.
 fn is_of_work(category: Category) -> bool {
     match category {
         Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
@@ -335,8 +334,7 @@ fn is_of_work(category: Category) -> bool {
     }
 }
 
-/// Returns the outcome as it is recorded: texts within their bounds, and the category `Interrupted` or `Hung` if herder
-/// itself ended the session.
+/// Returns the outcome as it is recorded: texts are bounded; it is `Interrupted` or `Hung` if herder ended the session.
 fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     let mut outcome = outcome.clone();
     let finished = matches!(outcome.category, Category::Success | Category::MaxTurns);
@@ -479,8 +477,7 @@ fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
     }
 }
 
-/// Pauses the agent if its account failed (billing, login or budget), which closes the account for its other agents
-/// too.
+/// Pauses the agent if its account failed (billing, login or budget), which closes the account for all its agents.
 fn report_account_failure(draft: &mut Draft<'_>, category: Category) {
     if category.is_of_account() {
         draft.pause(PauseReason::Failure(category));
@@ -541,8 +538,7 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     }
 }
 
-/// Decides the next step by the category of the session's outcome: next work, another try after a wait, a pause, or a
-/// call for a person.
+/// Decides the next step by the outcome's category: next work, another try after a wait, a pause, or a call.
 fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, timed_out_again: bool) {
     match category {
         Category::Success | Category::Interrupted => draft.proceed(),
