@@ -45,7 +45,9 @@ impl Two {
         let mut options = stage::inside(&server);
         options.connectors.insert(NetworkName::from("far"), far);
         let moment = Duration::from_millis(10);
-        options.patience = Patience { retry: moment, anew: moment, ..Patience::default() };
+        // Every absence is one that shortens a backlog.
+        let absence = Duration::ZERO;
+        options.patience = Patience { retry: moment, anew: moment, absence, ..Patience::default() };
         let mut config = stage::config(dir.path(), networks, agents);
         change(&mut config);
         let stage = Stage::open(config, options).await;
