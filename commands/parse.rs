@@ -100,7 +100,7 @@ pub enum Problem {
     },
     /// The line has a word that only sounds like a command; herder asks back.
     AskBack {
-        /// The word as it was written.
+        /// The unknown word as it was written.
         word: String,
         /// The commands that may be meant, as they would be typed.
         options: Vec<&'static str>,

@@ -38,7 +38,7 @@ pub enum StopReason {
     StopAll,
     /// The session's task was cancelled; the next work follows.
     Cancel,
-    /// The agent was removed.
+    /// The agent was removed from the fleet.
     Remove,
     /// Another agent of the account failed for this category: billing, auth or budget.
     Account(Category),
@@ -476,7 +476,7 @@ pub enum Event {
     PermissionDecided {
         /// Number of the session.
         session: SessionId,
-        /// The driver's key of the question.
+        /// The driver's key of the question; `None` if the agent polls for the answer.
         key: AskKey,
         /// Name of the tool.
         tool: String,

@@ -32,7 +32,7 @@ pub enum Next {
     Again {
         /// The wait before the next attempt.
         wait: Duration,
-        /// Number of failed attempts in a row.
+        /// Number of failed attempts in a row, of any events.
         attempts: u32,
         /// Description of the failed attempt.
         reason: String,

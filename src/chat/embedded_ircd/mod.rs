@@ -120,7 +120,7 @@ impl Server {
     /// Starts the server: it listens and serves clients until it is stopped.
     ///
     /// # Errors
-    /// No port is free.
+    /// None of the ports is free.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let listener = listen(options.port, options.more_ports).await?;
         let address = listener.local_addr().map_err(|source| StartError::Listen {

@@ -122,7 +122,7 @@ pub struct Failed<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Thread<'a> {
-    /// The id of the conversation.
+    /// Id of the conversation.
     #[serde(borrow)]
     pub id: Scalar<'a>,
 }
