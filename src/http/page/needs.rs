@@ -8,9 +8,10 @@ use super::story::LastWords;
 use crate::commands::log_line;
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::ask::{About, Ask};
+use crate::core::event::Event;
 use crate::core::time::Timestamp;
 use crate::core::watch::Escalation;
-use crate::journal::Recorded;
+use crate::journal::{Entry, Recorded};
 use crate::outbox::clean::visible;
 use crate::supervisor::View as Seen;
 
@@ -41,7 +42,7 @@ pub(super) fn needs(view: &View<'_>, agents: &[Seen], back: &str, words: &LastWo
         section #needs.needs-you hx-swap-oob="true" aria-labelledby="needs-title" {
             h2 #needs-title aria-live="polite" { (view.text("page-needs-you")) @if !all.is_empty() { " " span.count { (all.len()) } } }
             @if all.is_empty() { p.nobody { (view.text("page-needs-nobody")) } }
-            @for need in all.iter().take(CARDS_MAX) { (need.card(view, back, words.of(&need.seen.name))) }
+            div.cards { @for need in all.iter().take(CARDS_MAX) { (need.card(view, back, words.of(&need.seen.name))) } }
             @if more > 0 { p.nobody { (view.voice.text("cmd-more", &[("count", more.into())])) } }
         }
     }
@@ -80,7 +81,12 @@ fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
 impl Need<'_> {
     fn card(&self, view: &View<'_>, back: &str, words: &[Recorded]) -> Markup {
         let voice = view.voice;
-        let words: Vec<String> = words.iter().filter_map(|turn| log_line(voice, turn)).collect();
+        // The end of the session is the card's own sentence where that end is the matter.
+        let is_told = |turn: &Recorded| {
+            matches!(self.what, What::Halt) && matches!(turn.entry, Entry::Agent(Event::SessionEnded { .. }))
+        };
+        let words = words.iter().filter(|turn| !is_told(turn));
+        let words: Vec<String> = words.filter_map(|turn| log_line(voice, turn)).collect();
         let (sign, what, more, act) = match self.what {
             What::Call(call) => {
                 let why = voice.short(&voice.locale.why(&call.why), LINE_MAX);

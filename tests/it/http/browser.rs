@@ -5,6 +5,8 @@
 
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
 use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
 use http::Method;
@@ -126,22 +128,38 @@ impl Browser {
     pub(super) async fn log_in(&self, link: &str) {
         self.go(link).await;
         self.press("button.go").await;
+        self.shows("header nav").await;
+    }
+
+    /// Waits for an element; also for one of the page that a button leads to.
+    pub(super) async fn shows(&self, css: &str) -> Element {
         let wait = self.client.wait().at_most(PATIENCE);
-        wait.for_element(Locator::Css("header nav")).await.expect("the fleet's page");
+        match wait.for_element(Locator::Css(css)).await {
+            Ok(element) => element,
+            Err(reason) => panic!("no {css}: {reason}; the page says {}", self.text().await),
+        }
+    }
+
+    /// Whether the page that is shown has an element.
+    pub(super) async fn has(&self, css: &str) -> bool {
+        !self.client.find_all(Locator::Css(css)).await.expect("a page").is_empty()
     }
 
     /// Presses the button or follows the link that the selector names.
     pub(super) async fn press(&self, css: &str) {
-        let element = self.client.find(Locator::Css(css)).await;
-        let element = element.unwrap_or_else(|reason| panic!("no {css}: {reason}"));
-        element.click().await.unwrap_or_else(|reason| panic!("{css} cannot be pressed: {reason}"));
+        loop {
+            match self.shows(css).await.click().await {
+                Ok(()) => return,
+                // A change has just taken its place.
+                Err(reason) if reason.is_stale_element_reference() => {}
+                Err(reason) => panic!("{css} cannot be pressed: {reason}"),
+            }
+        }
     }
 
     /// Types into a field.
     pub(super) async fn types(&self, css: &str, text: &str) {
-        let field = self.client.find(Locator::Css(css)).await;
-        let field = field.unwrap_or_else(|reason| panic!("no {css}: {reason}"));
-        field.send_keys(text).await.expect("a field takes words");
+        self.shows(css).await.send_keys(text).await.expect("a field takes words");
     }
 
     /// Presses keys, wherever the focus is.
@@ -182,17 +200,28 @@ impl Browser {
         self.until(&format!("document.body.innerText.includes({})", json!(text))).await;
     }
 
+    /// Waits until the page says something, by the driver alone: scripts may be off.
+    pub(super) async fn says(&self, text: &str) {
+        let reading = async { while !self.text().await.contains(text) {} };
+        if tokio::time::timeout(PATIENCE, reading).await.is_err() {
+            panic!("the page does not say {text:?}: {}", self.text().await);
+        }
+    }
+
     /// Text of the page.
     pub(super) async fn text(&self) -> String {
         loop {
-            let body = self.client.find(Locator::Css("body")).await.expect("a page");
-            match body.text().await {
+            match self.shown_text().await {
                 Ok(text) => return text,
                 // The page that a button led to has just taken its place.
                 Err(reason) if reason.is_stale_element_reference() => {}
                 Err(reason) => panic!("the page cannot be read: {reason}"),
             }
         }
+    }
+
+    async fn shown_text(&self) -> Result<String, CmdError> {
+        self.client.wait().at_most(PATIENCE).for_element(Locator::Css("body")).await?.text().await
     }
 
     /// Light or dark, as the system asks for it.

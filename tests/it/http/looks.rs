@@ -72,6 +72,28 @@ async fn audited(house: &House) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_shows_a_button_that_works_once() {
+    let mut house = house(&["#spark", "#herder"], |dir| vec![shell("spark", dir, "cat")]).await;
+    let browser = Browser::open(Kind::default()).await;
+    let path = house.link().await;
+    let link = format!("{}{path}", house.url);
+    let has_button = async || browser.has("button.go").await;
+    for _ in 0..3 {
+        browser.go(&link).await;
+        assert!(has_button().await, "looking uses nothing up");
+    }
+    browser.log_in(&link).await;
+    browser.go(&link).await;
+    assert!(!has_button().await);
+    assert!(browser.text().await.contains("This link was used"), "{}", browser.text().await);
+    // Whoever is in stays in.
+    browser.go(&house.url).await;
+    browser.until("document.querySelector('#agent-spark')").await;
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_comes_to_the_page_without_a_reload() {
     let (house, browser) = seen("cat", Kind::default()).await;
     browser.script("window.sameAsBefore = true").await;
@@ -181,13 +203,14 @@ async fn agents_are_filtered_while_one_types_and_without_scripts() {
         browser.types(".finder input[name=text]", "rust").await;
         if no_scripts {
             browser.press(".finder button").await;
+            // As the server wrote it, into the page that the form led to.
+            browser.shows(".finder input[value=rust]").await;
         } else {
             browser
                 .until("document.querySelector('#agent-nova') && !document.querySelector('#agent-spark')")
                 .await;
         }
-        assert!(browser.client.find(fantoccini::Locator::Css("#agent-nova")).await.is_ok());
-        assert!(browser.client.find(fantoccini::Locator::Css("#agent-spark")).await.is_err());
+        assert!(browser.has("#agent-nova").await && !browser.has("#agent-spark").await);
         if !no_scripts {
             // What is filtered is live as well, and the words are still there.
             let pause = json!({ "command": "pause", "agent": "nova" });
@@ -198,7 +221,7 @@ async fn agents_are_filtered_while_one_types_and_without_scripts() {
             assert_eq!(browser.script("return document.querySelector('.finder input').value").await, "rust");
         }
         browser.go(&format!("{}/?phase=works", house.url)).await;
-        assert!(browser.client.find(fantoccini::Locator::Css("#agents tr")).await.is_err());
+        assert!(!browser.has("#agents tr").await);
         browser.close().await;
         house.close().await;
     }
@@ -207,23 +230,26 @@ async fn agents_are_filtered_while_one_types_and_without_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_works_without_scripts() {
     let (mut house, browser) = seen("cat", Kind { no_scripts: true, ..Kind::default() }).await;
-    assert!(browser.text().await.contains("reload the page"), "it says that it does not renew itself");
+    browser.says("reload the page").await;
     browser.press("#agent-spark a").await;
     browser.press("#head button[value=pause]").await;
-    assert!(browser.text().await.contains("is paused"));
+    browser.says("is paused").await;
     house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
     browser.press("header nav a[href='/board']").await;
     browser.types(".add input[name=text]", "mend the roof").await;
     browser.press(".add button").await;
-    assert!(browser.text().await.contains("mend the roof"));
+    browser.shows(".said").await;
+    browser.says("mend the roof").await;
     browser.press(".card a").await;
-    assert!(browser.text().await.contains("mend the roof"));
+    browser.shows("main pre.whole").await;
+    browser.says("mend the roof").await;
     browser.press("button[value^='task cancel']").await;
+    browser.shows(".said").await;
     for path in ["/money", "/history", "/history?kind=audit"] {
         browser.go(&format!("{}{path}", house.url)).await;
-        assert!(browser.client.find(fantoccini::Locator::Css("main h1")).await.is_ok(), "{path}");
+        browser.shows("main h1").await;
     }
-    assert!(browser.text().await.contains("task cancel"), "{}", browser.text().await);
+    browser.says("task cancel").await;
     browser.close().await;
     house.close().await;
 }
@@ -247,23 +273,11 @@ async fn a_person_with_a_keyboard_alone_gets_everywhere() {
     browser.keys("\u{e007}").await;
     tab_to("#agent-spark a").await;
     browser.keys("\u{e007}").await;
-    browser
-        .client
-        .wait()
-        .at_most(crate::stage::PATIENCE)
-        .for_element(fantoccini::Locator::Css("#head"))
-        .await
-        .expect("spark's page");
+    browser.shows("#head").await;
     tab_to("#head button[value=pause]").await;
     browser.keys("\u{e007}").await;
     house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
-    browser
-        .client
-        .wait()
-        .at_most(crate::stage::PATIENCE)
-        .for_element(fantoccini::Locator::Css(".said"))
-        .await
-        .expect("the answer");
+    browser.shows(".said").await;
     tab_to("input[name=text]").await;
     browser.keys("sweep the floor\u{e007}").await;
     house.scene.person.hears_in_any_order("#spark", "sweep the floor").await;
