@@ -133,10 +133,19 @@ impl Browser {
 
     /// Waits for an element; also for one of the page that a button leads to.
     pub(super) async fn shows(&self, css: &str) -> Element {
-        let wait = self.client.wait().at_most(PATIENCE);
-        match wait.for_element(Locator::Css(css)).await {
+        let mut failed = None;
+        let finding = async {
+            loop {
+                match self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await {
+                    Ok(element) => return element,
+                    // The page has just made way for another one.
+                    Err(reason) => failed = Some(reason),
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, finding).await {
             Ok(element) => element,
-            Err(reason) => panic!("no {css}: {reason}; the page says {}", self.text().await),
+            Err(_) => panic!("no {css} ({failed:?}); the page says {}", self.text().await),
         }
     }
 
