@@ -14,7 +14,7 @@ mod bench;
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod browser;
 
-/// What the browser's file takes from the tests.
+/// The part of the tests that the browser's file needs.
 mod stage {
     use std::time::Duration;
 

@@ -14,7 +14,7 @@ use super::{Arguments, child, folder, median, runtime, settings};
 /// Events that stay in the database when the others have gone to archives.
 const KEPT: u64 = 10_000;
 
-/// How often the memory of a process is looked at: its highest point only grows, so that no more than its last moment is missed.
+/// Interval between looks at the memory of a process: its highest point only grows, so that no more than its last moment is missed.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Seconds and the most memory, in MB, that a command of herder took.

@@ -28,6 +28,7 @@ use crate::core::id::AgentName;
 use crate::http::Shared;
 use crate::http::who::Caller;
 use crate::journal::{Filter, Followed, Follower, Page, ReadError, Stream, encoding};
+use crate::outbox::clean::visible;
 
 /// Events that a stream reads in one go.
 const READ_MAX: usize = 200;
@@ -43,6 +44,9 @@ pub(super) const SEQ_MAX: u64 = (1 << 53) - 1;
 
 /// Names in one filter.
 const NAMES_MAX: usize = 100;
+
+/// Characters of a mistaken name that are shown.
+const SHOWN_MAX: usize = 60;
 
 /// Numbers that a filter passes over before a stream says where it is, so that whoever comes back need not begin far behind.
 const SAY_WHERE: u64 = 1_000;
@@ -60,13 +64,15 @@ pub(super) struct Wanted {
 /// Returns the filter of a request.
 fn filter(wanted: &Wanted) -> Result<Filter, Problem> {
     let wrong = |said: String| Problem::new(StatusCode::BAD_REQUEST, said);
+    let shown = |name: &str| visible(&name.chars().take(SHOWN_MAX).collect::<String>());
     let names = |list: Option<&String>| {
         let names = list?.split(',').map(str::trim).filter(|name| !name.is_empty());
         Some(names.map(str::to_owned).collect::<BTreeSet<_>>()).filter(|names| !names.is_empty())
     };
     let streams = names(wanted.agent.as_ref()).map(|names| {
         let agents = names.into_iter().map(|name| {
-            let agent = AgentName::new(&name).map_err(|_| wrong(format!("{name:?} is no name of an agent")));
+            let agent = AgentName::new(&name)
+                .map_err(|_| wrong(format!("“{}” is no name of an agent", shown(&name))));
             agent.map(Stream::Agent)
         });
         agents.collect::<Result<BTreeSet<_>, Problem>>()
@@ -74,7 +80,10 @@ fn filter(wanted: &Wanted) -> Result<Filter, Problem> {
     let kinds = names(wanted.kind.as_ref()).map(|kinds| {
         let known = encoding::kinds();
         match kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
-            Some(kind) => Err(wrong(format!("{kind:?} is no kind of event; there are {}", known.join(", ")))),
+            Some(kind) => {
+                let kind = shown(kind);
+                Err(wrong(format!("“{kind}” is no kind of event; there are {}", known.join(", "))))
+            }
             None => Ok(kinds),
         }
     });
