@@ -32,9 +32,9 @@ use herder::core::agent::Agent;
 use herder::core::event::Event;
 use herder::core::id::{AgentName, NetworkName, PostId, SessionId};
 use herder::core::notice::Notice;
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Confirmed, Entry, FleetState, Journal, Settings, Snapshot, Stream, Write};
-use herder::outbox::{Body, Lane, Post, Target};
 use sled::transaction::{ConflictableTransactionError, Transactional as _};
 use tokio::sync::{mpsc, oneshot};
 

@@ -297,7 +297,7 @@ fn session(language: &Language) -> io::Result<Launch> {
     spec.command = vec![std::env::current_exe()?.display().to_string(), language.flag.to_owned()];
     let long = Duration::from_secs(600);
     Ok(Launch {
-        redactor: herder::outbox::redact::Redactor::default(),
+        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),

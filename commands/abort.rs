@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::desk::{Desk, Done, Failure};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Button, Control};
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
 
 /// Time in which a second `abort` by a person is carried out after the first was refused, because another person had
 /// just answered the call.

@@ -11,12 +11,13 @@ use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::settings::{self, Problem, Why};
 use super::words::repeat;
-use super::{Arg, Command, Effect, Scope, Strictness, Verb, is_word};
-use crate::access::Role;
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::id::{AgentName, NameError};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
 use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::words::is_command_word;
 use crate::runtime::folder;
 
 /// Maximum wait for the check that a folder exists; one on a server that is gone never answers.
@@ -131,7 +132,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
 /// The sentence that says why no agent can have that name.
 pub(super) fn new_name(inner: &Inner, voice: Voice<'_>, word: &str) -> Result<AgentName, String> {
     let (id, name) = match AgentName::new(word) {
-        Ok(name) if is_word(name.as_str()) => ("cmd-agent-name-is-word", name.to_string()),
+        Ok(name) if is_command_word(name.as_str()) => ("cmd-agent-name-is-word", name.to_string()),
         Ok(name) if inner.is_channel(&name) => ("cmd-agent-name-is-channel", name.to_string()),
         Ok(name) => return Ok(name),
         Err(NameError::Reserved(_)) => ("cmd-agent-name-is-word", repeat(word)),

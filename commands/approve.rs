@@ -6,15 +6,15 @@ use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::person;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
 use crate::core::agent::Agent;
 use crate::core::ask::{About, AskAnswer};
+use crate::core::clean::visible;
 use crate::core::id::AskId;
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
 use crate::core::spec::Runtime;
 use crate::core::work::WorkKind;
-use crate::outbox::clean::visible;
 use crate::supervisor::Asked;
 
 pub(super) const APPROVE: Command = Command {

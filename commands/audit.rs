@@ -7,7 +7,7 @@ use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{Voice, person};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::role::Role;
 use crate::journal::{AuditEntry, Entry, Recorded, Stream};
 
 pub(super) const COMMAND: Command = Command {

@@ -9,11 +9,11 @@ use super::dispatch::{Dispatcher, Reply};
 use super::parse::{self, Heard};
 use super::say::Voice;
 use super::{Verb, answers, audit, history, log};
-use crate::access::Role;
 use crate::clock;
+use crate::core::clean::clean;
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 use crate::journal::{Entry, Filter, Followed, Follower, Recorded, Stream};
-use crate::outbox::clean::clean;
 
 /// Maximum number of events that are read from the journal at once.
 const READ_MAX: usize = 200;

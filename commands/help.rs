@@ -6,7 +6,7 @@ use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::Voice;
 use super::{Arg, COMMANDS, Command, Effect, GROUPS, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Help,

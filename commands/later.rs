@@ -8,13 +8,13 @@ use super::dispatch::Dispatcher;
 use super::parse::Heard;
 use super::say::Voice;
 use super::words::repeat;
-use crate::access::Role;
-use crate::chat::Inbound;
 use crate::clock;
 use crate::core::board::Wish;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
+use crate::core::speech::Inbound;
 use crate::supervisor::{Asked, Holder, View};
 
 /// Age from which a command asks back before it is carried out, because it may not be meant any more.

@@ -13,11 +13,11 @@ use super::desk::{self, Answer, Desk, Done, Failure};
 use super::grammar::Call;
 use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
-use crate::chat::{Author, Origin};
-use crate::config::DISCORD_NETWORK;
+use crate::core::link::DISCORD_NETWORK;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Origin};
+use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
-use crate::journal::Tie;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Link,

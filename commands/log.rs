@@ -9,12 +9,12 @@ use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::clean::clean;
 use crate::core::event::Event;
 use crate::core::id::{AgentName, SessionId};
 use crate::core::outcome::Outcome;
+use crate::core::role::Role;
 use crate::journal::{Entry, Recorded, Stream};
-use crate::outbox::clean::clean;
 use crate::outbox::split::split;
 
 pub(super) const COMMAND: Command = Command {
@@ -208,7 +208,7 @@ mod tests {
     use crate::core::outcome::Category;
     use crate::core::time::Timestamp;
     use crate::l10n::Locale;
-    use crate::outbox::Redactor;
+    use crate::redact::Redactor;
 
     fn entry(event: Event) -> Recorded {
         let agent = AgentName::new("spark").expect("a name");

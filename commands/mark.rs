@@ -3,9 +3,9 @@
 use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
 use crate::core::id::WorkId;
 use crate::core::input::Control;
+use crate::core::role::Role;
 use crate::core::watch::Mark;
 
 pub(super) const COMMAND: Command = Command {

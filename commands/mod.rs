@@ -80,8 +80,8 @@ pub(crate) use history::{hide_whisper, is_told, line as history_line};
 pub(crate) use log::line as log_line;
 pub(crate) use task::listed;
 
-use crate::access::Role;
 use crate::core::card::Priority;
+use crate::core::role::Role;
 use crate::l10n::Locale;
 
 /// Identifies a command; the dispatcher matches on it.
@@ -358,15 +358,6 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
 
 /// Returns true if herder uses a word in commands, so that no agent can have it as its name.
 #[must_use]
-pub fn is_word(word: &str) -> bool {
-    let word = words::fold(word);
-    let arguments =
-        ["now", "always", "chart", "confirm", "add", "edit", "remove", "list", "show", "cancel", "auto"];
-    first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
-}
-
-/// Returns the table of commands for the manual, in Markdown; a test compares it with the manual.
-#[must_use]
 pub fn table_markdown(locale: &Locale) -> String {
     let mut table = String::from("| command | does | needs |\n|---|---|---|\n");
     for command in COMMANDS {
@@ -378,4 +369,21 @@ pub fn table_markdown(locale: &Locale) -> String {
         let _ = writeln!(table, "| {forms} | {} | {} |", locale.text(command.about, &[]), command.role);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{first_words, parse};
+    use crate::core::words::COMMAND_WORDS;
+
+    #[test]
+    fn no_agent_can_be_named_by_a_word_of_a_command() {
+        let arguments =
+            ["now", "always", "chart", "confirm", "add", "edit", "remove", "list", "show", "cancel", "auto"];
+        let sounds = parse::SOUNDS_LIKE.iter().map(|(word, _)| *word);
+        let words: BTreeSet<&str> = first_words().chain(arguments).chain(sounds).collect();
+        assert_eq!(words.into_iter().collect::<Vec<_>>(), COMMAND_WORDS);
+    }
 }

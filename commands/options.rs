@@ -8,9 +8,9 @@ use super::grammar::{self, Call, Misfit, Roster};
 use super::settings::KEYS;
 use super::words::{fold, fold_end, split_quoted};
 use super::{Arg, Command, Verb};
-use crate::access::Role;
 use crate::core::card::Priority;
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 
 /// The kind of an option's value, for networks that have commands with options (Discord).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::desk::{Answer, Desk, Done, Failure};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
-use crate::http::CODE_GOOD_FOR;
+use crate::access::logins::CODE_GOOD_FOR;
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Page,

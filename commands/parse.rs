@@ -6,8 +6,8 @@
 use super::grammar::{self, Call, Misfit, Roster};
 use super::words::{self, Words, fold, fold_end};
 use super::{COMMANDS, Command, Effect, GROUPS, Strictness, Verb, command, first_words};
-use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
+use crate::core::speech::Mention;
 
 /// Words that sound like a command, with the commands that may be meant. herder asks back, because these differ in what
 /// happens to the task.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Queue,

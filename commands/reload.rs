@@ -2,8 +2,8 @@
 
 use super::desk::{Desk, Done, Failure};
 use super::{Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Reload,

@@ -3,8 +3,8 @@
 use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
 use crate::core::input::{Button, Control};
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Resume,

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::role::Role;
 use crate::supervisor::Resumed;
 
 pub(super) const COMMAND: Command = Command {

@@ -1,16 +1,16 @@
 //! Pieces of text that several commands share, from the locale.
 
 use super::words::bounded;
-use crate::chat::{LinkReport, LinkState};
 use crate::core::agent::{Agent, Phase};
+use crate::core::clean::clean;
 use crate::core::id::WorkId;
+use crate::core::link::{LinkReport, LinkState};
 use crate::core::outcome::Usage;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 use crate::l10n::{Locale, Value};
-use crate::outbox::Redactor;
-use crate::outbox::clean::clean;
+use crate::redact::Redactor;
 
 /// Maximum length of the text of work in a list, in characters.
 pub(crate) const WORK_MAX: usize = 60;

@@ -7,17 +7,17 @@ use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{DOT, Voice, person};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
-use crate::chat::{LinkReport, LinkState};
 use crate::core::agent::{Agent, Breaker, Phase, Totals};
 use crate::core::ask::{About, Ask};
+use crate::core::clean::visible;
+use crate::core::link::{LinkReport, LinkState};
 use crate::core::outcome::Usage;
 use crate::core::promotion::Hold;
+use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::core::verdict::Verdict;
 use crate::core::watch::{Counts, Escalation, Judgement, Watch};
 use crate::core::work::{Work, WorkKind};
-use crate::outbox::clean::visible;
 use crate::supervisor::View;
 
 pub(super) const COMMAND: Command = Command {
@@ -364,7 +364,7 @@ mod tests {
     use crate::core::outcome::{Category, Outcome};
     use crate::core::work::Actor;
     use crate::l10n::Locale;
-    use crate::outbox::Redactor;
+    use crate::redact::Redactor;
     use crate::runtime::Live;
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);

@@ -2,7 +2,7 @@
 
 use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
-use crate::access::Role;
+use crate::core::role::Role;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::StopAll,

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
-use crate::access::{Access, Role};
-use crate::chat::Origin;
+use crate::access::Access;
+use crate::core::role::Role;
+use crate::core::speech::Origin;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Whoami,

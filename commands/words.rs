@@ -1,5 +1,9 @@
 //! Words of a line: splitting with and without quotes, and comparing them the way people type.
 
+use crate::core::words::{narrow, unseen};
+
+pub use crate::core::words::fold;
+
 /// The words of a line, with the text that follows each of them. The line comes from a chat, or as arguments that a
 /// shell has separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,28 +144,6 @@ fn quoted(
         word.push(escaped.unwrap_or(c));
     }
     Err(Unclosed(open))
-}
-
-/// Returns true if a character is invisible: such a character must not decide whether a line is a command.
-fn unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-}
-
-/// Returns the ASCII character for a full-width one: Japanese and Chinese input methods write `！ｐａｕｓｅ`.
-fn narrow(c: char) -> char {
-    match c {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        '\u{3000}' => ' ',
-        _ => c,
-    }
-}
-
-/// Returns a word in a form for comparison: in lower case and normal width, without invisible characters.
-#[must_use]
-pub fn fold(word: &str) -> String {
-    word.chars().filter(|c| !unseen(*c)).map(|c| narrow(c).to_ascii_lowercase()).collect()
 }
 
 /// Returns a word like [`fold`], without the punctuation that ends a sentence.

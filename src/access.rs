@@ -16,9 +16,11 @@
 //! Establishing the speaker's identity (account tags, WHOX, replayed lines) is the networks' part, `crate::chat`. The
 //! roles that commands need are in the commands' table, `crate::commands`.
 
+pub(crate) mod digest;
+pub(crate) mod logins;
 mod mask;
 mod proof;
-mod role;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod ties;
@@ -26,13 +28,14 @@ mod ties;
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use crate::chat::{Author, Origin};
-use crate::config::{AccessRules, Subject};
 use crate::core::id::NetworkName;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Origin};
 use mask::mask_problem;
 use proof::{is_account, known_as, on_discord, proof, vouched};
 
-pub use role::Role;
+pub use logins::Logins;
+pub use rules::{AccessRules, Subject};
 pub use ties::Ties;
 
 /// Separator of the names that one person has on several networks, in the record of a command.

@@ -23,19 +23,21 @@
 //!
 //! | module | responsibility |
 //! |---|---|
-//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); a crate of its own, without I/O, clock and tasks |
+//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, posts ([`core::post`]), lines of people ([`core::speech`]), detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); a crate of its own, without I/O, clock and tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root supervisor, one timer for all countdowns |
 //! | [`runtime`] | one child process per session: protocols, timeouts based on evidence of life, the stop ladder, orphans |
 //! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
-//! | [`tools`] | herder's MCP tools for agents: channels to write to and read, questions to people, task status, whispers |
+//! | [`tools`] | herder's MCP tools for agents, which the core lists ([`core::tools`]): channels to write to and read, questions to people, task status, whispers |
 //! | [`journal`] | all stored state, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | pending posts: order, lanes, windows, redaction, splitting |
+//! | [`redact`] | removal of secrets from every text that leaves herder |
 //! | [`chat`] | the networks behind a common interface: [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
 //! | [`webhook`] | HTTP notifications about agents for other programs, and the dead man's switch |
 //! | [`http`] | the page, the API and the probes: one listener, opened by `[http]` |
+//! | [`certificate`] | the certificate of that listener, read again at every reload |
 //! | [`chart`] | figures as a picture: SVG for the page, PNG for Discord, a line of blocks for IRC |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
-//! | [`access`] | roles and permissions of people: the only place that decides them |
+//! | [`access`] | roles and permissions of people: the only place that decides them; logins to the page |
 //! | [`local`] | the chat commands from the shell, over a Unix socket |
 //! | [`l10n`] | every sentence of herder, from one Fluent file per language in `locales/` |
 //! | [`config`] | the configuration file: parsing and validation, with all mistakes reported at once |
@@ -46,6 +48,9 @@
 //! | [`numbers`] | counts and durations of this run, for `/metrics`: atomic additions |
 //! | [`telemetry`] | logs, without secrets |
 //! | [`clock`] | the wall clock, real or simulated; no other module reads it |
+//!
+//! A room imports only rooms below it: there is no circle, and a test looks for one. Types that several rooms share are in
+//! the core, or in the lowest of them.
 //!
 //! # What always holds
 //!
@@ -91,6 +96,7 @@ pub mod commands;
 pub use herder_core as core;
 
 pub mod access;
+pub mod certificate;
 pub mod chart;
 pub mod chat;
 pub mod cli;
@@ -104,6 +110,7 @@ pub mod l10n;
 pub mod local;
 pub mod numbers;
 pub mod outbox;
+pub mod redact;
 pub mod reload;
 pub mod run;
 pub mod runtime;

@@ -25,7 +25,7 @@ use crate::runtime::process::descent::{Descent, Record, judge};
 use follow::Onward;
 
 /// The socket's name in the data directory.
-pub const FILE_NAME: &str = "herder.sock";
+pub use crate::config::SOCKET as FILE_NAME;
 
 /// Maximum length of a Unix socket's path on Linux, in bytes, without its final zero.
 const PATH_MAX: usize = 107;

@@ -17,14 +17,15 @@ use tokio::sync::Mutex;
 use tracing::{error, info, warn};
 
 use crate::access::Access;
+use crate::certificate::Certificate;
 use crate::config::{self, Config, Problems};
 use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::Target;
 use crate::core::work::Actor;
-use crate::http::Certificate;
 use crate::journal::AuditEntry;
 use crate::l10n::Locale;
-use crate::outbox::{Redactor, Target};
+use crate::redact::Redactor;
 use crate::supervisor::{Asked, Configured, Fleet};
 
 /// Maximum number of mistakes that the reply to `reload` lists; the log and `herder check` have all of them.

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal as _, Write};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 /// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

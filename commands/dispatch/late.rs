@@ -11,12 +11,13 @@ use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::{Dispatcher, FAULT, Inner, answer_goes_to};
-use crate::chat::{Inbound, notes_lines_with_answers};
 use crate::clock;
 use crate::core::id::{NetworkName, PostId};
+use crate::core::link::notes_lines_with_answers;
+use crate::core::post::{Body, Lane, Post};
+use crate::core::speech::Inbound;
 use crate::core::time::Timestamp;
 use crate::journal::{Batch, Heard};
-use crate::outbox::{Body, Lane, Post};
 
 /// Maximum number of lines that take longer and are still waited for, so that hanging ones do not pile up.
 pub(super) const LATE_MAX: usize = 64;

@@ -3,14 +3,15 @@
 use serde_json::{Value as Data, json};
 
 use super::{Dispatcher, needed, person_key};
-use crate::access::{Role, Standing};
-use crate::chat::{Author, Inbound, Origin, Place};
+use crate::access::Standing;
 use crate::clock;
 use crate::commands::desk::{Answer, Desk};
 use crate::commands::history;
 use crate::commands::parse::{self, Heard, Room};
 use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Inbound, Origin, Place};
 use crate::journal::Recorded;
 use crate::l10n::Locale;
 
@@ -84,7 +85,8 @@ impl Dispatcher {
             inner.deny(author, &heard);
             return Err(vec![inner.needs_role(inner.voice(locale, clock::now()), &heard, needed)]);
         };
-        let asking = Asking { author, standing: &standing, place: crate::http::PLACE, locale, key };
+        let asking =
+            Asking { author, standing: &standing, place: crate::core::link::HTTP_NETWORK, locale, key };
         Ok(self.carry_out(asking, (name, args), heard, is_recorded).await)
     }
 

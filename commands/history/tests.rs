@@ -12,15 +12,15 @@ use crate::core::id::{AccountName, AgentName, AskId, NetworkName, SessionId, Wor
 use crate::core::input::Clock;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Cap, Unit, Waived, Warned, Window};
 use crate::core::verdict::Lapse;
 use crate::core::whisper::{Tone, Whisper};
 use crate::core::work::{TaskEnd, TaskReport, Work, WorkKind};
 use crate::core::workspace::{Unfinished, Workspace};
-use crate::journal::Tie;
 use crate::l10n::Locale;
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 
 fn agent_events() -> Vec<Event> {
     let name = AgentName::new("spark").expect("a name");

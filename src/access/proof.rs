@@ -1,8 +1,9 @@
 //! Proof of identity: what a network confirms about a person, and the name of the person in the records.
 
 use super::mask::mask_matches;
-use crate::chat::Author;
-use crate::config::{DISCORD_NETWORK, Subject};
+use crate::access::Subject;
+use crate::core::link::DISCORD_NETWORK;
+use crate::core::speech::Author;
 
 /// Checks whether `author` is the `subject` of an access rule: `None` if not, else the identity that proves it, as
 /// recorded (`account:alice`). The inner `None` means that the network confirms no identity, which suffices for `*`.

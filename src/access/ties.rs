@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::proof::{is_account, on_discord};
-use crate::chat::{Author, Origin};
-use crate::config::DISCORD_NETWORK;
 use crate::core::id::NetworkName;
-use crate::journal::Tie;
+use crate::core::link::DISCORD_NETWORK;
+use crate::core::speech::{Author, Origin};
+use crate::core::tie::Tie;
 
 /// Maximum age of the Discord roles of a linked user on other networks, counted from Discord's last report of them.
 const STALE: Duration = Duration::from_secs(600);
@@ -89,8 +89,8 @@ impl Ties {
 mod tests {
     use super::super::tests::{account, author};
     use super::*;
-    use crate::access::{Access, Role, discord_user};
-    use crate::config::{AccessRules, Subject};
+    use crate::access::{Access, AccessRules, Subject, discord_user};
+    use crate::core::role::Role;
 
     fn tie(user: &str, network: &str, account: &str) -> Tie {
         Tie { user: user.to_owned(), network: network.into(), account: account.to_owned() }

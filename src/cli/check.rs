@@ -12,11 +12,11 @@ use std::time::Duration;
 use rustix::fs::Access;
 
 use super::{Global, MISCONFIGURED, say};
+use crate::certificate::Certificate;
 use crate::chat::{discord, irc};
 use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
-use crate::http::Certificate;
 use crate::journal::OpenError;
 use crate::runtime::folder::ask;
 use crate::runtime::isolation::PUSH;

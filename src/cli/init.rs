@@ -13,6 +13,7 @@ use super::contained::UNIT;
 use super::{complain, failed, say};
 use crate::commands::words::split_quoted;
 use crate::config::{self, Problems};
+use crate::core::link::EMBEDDED_NETWORK;
 
 /// Runs `herder init`: asks the questions and writes the configuration file `path`, which must not exist.
 pub(super) fn init(path: &Path) -> ExitCode {
@@ -126,7 +127,7 @@ impl<R: BufRead> Questions<R> {
             },
         )?;
         if server.is_empty() {
-            return Ok((!discord).then(|| config::EMBEDDED_NETWORK.to_owned()));
+            return Ok((!discord).then(|| EMBEDDED_NETWORK.to_owned()));
         }
         self.text = before;
         let guess = network_name(&server);
@@ -181,7 +182,7 @@ impl<R: BufRead> Questions<R> {
             self.text.push_str(&access(None, &user));
             return Ok(());
         };
-        let (question, usual) = if network == config::EMBEDDED_NETWORK {
+        let (question, usual) = if network == EMBEDDED_NETWORK {
             // A person with a password on herder's own server is identified by the name that the password was made
             // for.
             ("Who commands there? You get a password of your own at the first start. Your name:", "you")

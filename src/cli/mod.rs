@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Config};
 use crate::demo;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use crate::reload::Source;
 use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::{FAILED, Global, NOT_RUNNING, complain, failed, say};
 use crate::commands::{self, COMMANDS, GROUPS, Verb};
+use crate::core::clean::clean;
 use crate::l10n::Locale;
 use crate::local::follow::{Happened, Onward, Stream};
 use crate::local::{self, Answer, AskError, Request};
-use crate::outbox::clean::clean;
 
 /// Name of the command-line argument that holds a chat command's words. They are parsed like the words of a line in
 /// chat.

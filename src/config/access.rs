@@ -2,8 +2,9 @@
 
 use super::discord::is_id;
 use super::section::{At, Section, meant};
-use super::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject};
+use super::{AccessRules, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
+use crate::core::link::EMBEDDED_NETWORK;
 
 /// Text for error messages: the forms in which people are named in `[access]`.
 const FORMS: &str = "write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>";

@@ -11,8 +11,9 @@ use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 
+use crate::core::places;
+use crate::core::words::is_command_word;
 use crate::runtime::isolation::{PUSH, is_credential};
-use crate::tools::places;
 
 use super::section::Section;
 use super::{Discord, IrcNetwork, environment, spending, validate};
@@ -109,7 +110,7 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
         section.problem("name", "the agent needs a name, e.g. name = \"spark\"");
         return None;
     };
-    if crate::commands::is_word(&name.value) {
+    if is_command_word(&name.value) {
         let why = format!(
             "\"{}\" is a word of herder's commands and cannot name an agent; choose another",
             name.value

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Config, EMBEDDED_NETWORK, Evaluator, Sasl, Subject};
+use super::{Config, Evaluator, Sasl, Subject};
 use crate::core::danger::AskPattern;
+use crate::core::link::EMBEDDED_NETWORK;
 use crate::core::policy::{EvaluatorRules, Policy};
 use crate::webhook::SigningKey;
 

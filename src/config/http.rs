@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::section::Section;
 use super::validate;
-use crate::access::Role;
+use crate::core::role::Role;
 
 /// Default address of the listener (`listen`).
 const LISTEN: &str = "127.0.0.1:7700";

@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 
 use super::section::{At, Section};
-use super::{DISCORD_NETWORK, EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
+use super::{IrcNetwork, Sasl, Tls, validate};
+use crate::core::link::{DISCORD_NETWORK, EMBEDDED_NETWORK};
 
 /// Reserved network names: authors that are no networks have them in the audit trail, where a network of that name
 /// could pass for them.

@@ -33,16 +33,18 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 
+pub use crate::access::{AccessRules, Subject};
+pub use crate::evaluator::{Judge, Settings as Evaluator};
+pub use crate::journal::History;
+pub use crate::webhook::{DeadMan, Webhook};
 pub use discord::{API_URL, Call, Discord, Reach};
-pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use folders::{Folder, unusable};
 pub use http::{Http, Listen, TlsFiles, Token};
 pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
-pub use webhook::{DeadMan, Webhook};
 
 /// Name of the default configuration file.
 pub const FILE: &str = "bot.toml";
@@ -50,11 +52,8 @@ pub const FILE: &str = "bot.toml";
 /// Name of the default data folder, in the folder of the file.
 pub const DATA_DIR: &str = "data";
 
-/// Name of the embedded server as a network, in `[access]` and in posts.
-pub const EMBEDDED_NETWORK: &str = "embedded";
-
-/// Name of Discord as a network, in posts and in the audit trail.
-pub const DISCORD_NETWORK: &str = "discord";
+/// The name of the local socket in the data folder.
+pub const SOCKET: &str = "herder.sock";
 
 /// Text of the example file, which is also the manual: every key with its default.
 pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
@@ -251,57 +250,6 @@ pub enum Sasl {
     },
 }
 
-/// The people who may give commands, by role, as `[access]` names them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AccessRules {
-    /// People who may give every command.
-    pub admins: Vec<Subject>,
-    /// People who may pause, resume and abort agents, and give tasks and other work.
-    pub operators: Vec<Subject>,
-    /// People who may only look: status, log, help.
-    pub viewers: Vec<Subject>,
-}
-
-/// A person or a group of people, as named in `[access]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// `*`: everyone; allowed for viewers only.
-    Everyone,
-    /// `discord:<user id>`: one Discord user.
-    DiscordUser(String),
-    /// `discord-role:<role id>`: everyone with this role on the Discord server.
-    DiscordRole(String),
-    /// `irc:<network>:<account>`: the owner of a services account.
-    IrcAccount {
-        /// Name of the network.
-        network: NetworkName,
-        /// Name of the services account.
-        account: String,
-    },
-    /// `irc-mask:<network>:<nick!user@host>`, with `*` and `?`: everyone whose address matches.
-    IrcMask {
-        /// Name of the network.
-        network: NetworkName,
-        /// The mask itself.
-        mask: String,
-    },
-}
-
-/// Limits on the history that is kept in the database; older events move to archives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
-    /// Age from which events move to archives.
-    pub keep: Duration,
-    /// Number of events beyond which older ones move to archives.
-    pub keep_events: u64,
-    /// True if an export is written every day.
-    pub daily_export: bool,
-    /// A second folder to which the daily export is copied, if there is one.
-    pub export_copy: Option<PathBuf>,
-    /// Free disk space below which a warning is posted, in bytes.
-    pub warn_free: u64,
-}
-
 /// Default of the maximum time of a shutdown (contract, section 14).
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -354,18 +302,6 @@ pub struct Tools {
 impl Default for Tools {
     fn default() -> Self {
         Self { enabled: true, sends_per_minute: 10, notices_per_hour: 6 }
-    }
-}
-
-impl Default for History {
-    fn default() -> Self {
-        Self {
-            keep: Duration::from_secs(30 * 24 * 3600),
-            keep_events: 500_000,
-            daily_export: true,
-            export_copy: None,
-            warn_free: 1_000_000_000,
-        }
     }
 }
 

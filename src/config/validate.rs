@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::core::danger::AskPattern;
 use crate::core::policy::{EscalationRules, Exponential, Intensity, Policy};
 use crate::core::quota::QuotaRules;
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
@@ -102,7 +102,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let name = top.filled("name").map_or_else(|| "herder".to_owned(), |name| name.value);
     let data_dir = top.filled("data_dir").map_or_else(|| super::DATA_DIR.to_owned(), |dir| dir.value);
     let data_dir = top.path(&data_dir);
-    if data_dir.join(crate::local::FILE_NAME).as_os_str().len() > SOCKET_PATH_MAX {
+    if data_dir.join(super::SOCKET).as_os_str().len() > SOCKET_PATH_MAX {
         top.problem("data_dir", "the path is too long for a socket in it; use a shorter one");
     }
     let locale = top.choice("locale", &LOCALES).unwrap_or("en-US").to_owned();
@@ -145,7 +145,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         let example = match (discord.is_some(), irc.first()) {
             (true, _) => "discord:YOUR-USER-ID".to_owned(),
             (false, Some(network)) => format!("irc:{}:YOUR-ACCOUNT", network.name),
-            (false, None) => format!("irc:{}:YOU", super::EMBEDDED_NETWORK),
+            (false, None) => format!("irc:{}:YOU", crate::core::link::EMBEDDED_NETWORK),
         };
         let text = format!(
             "nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = [\"{example}\"]"

@@ -1,6 +1,6 @@
 //! The table of characters that a reader does not see, or that act on the reader's client.
 //!
-//! It covers all control characters and everything that Unicode calls default ignorable. `clean` of the outbox
+//! It covers all control characters and everything that Unicode calls default ignorable. [`crate::clean`]
 //! removes these characters from posts and writes them out in commands; a command that holds one is always asked about.
 
 /// Returns true if a text contains characters that a reader cannot see, or that change how the text is displayed. A

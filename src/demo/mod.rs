@@ -24,9 +24,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::LinkState;
 use crate::chat::console::{self, Keyboard, Style};
 use crate::chat::embedded_ircd::home::{Home, HomeError, OWNER};
+use crate::core::link::LinkState;
 use crate::run::{self, Ended, Herder, RunError};
 use crate::supervisor::Fleet;
 

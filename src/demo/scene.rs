@@ -10,7 +10,7 @@ use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, T
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 
 /// Names of the demo's agents. A word in the task of an agent selects what it does, see [`super::agent`].
 pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];

@@ -7,8 +7,8 @@
 //!
 //! An answer without a verdict is [`Lapse::Unparsable`]: nothing is whispered, and it is counted and shown.
 
+use crate::core::clean::clean;
 use crate::core::verdict::{Lapse, Verdict};
-use crate::outbox::clean::clean;
 
 /// Words of the verdict in an answer. The message after one must not contain another, which would be a second verdict.
 const FINDINGS: [&str; 3] = ["CORRECTION", "THINK_DEEPER", "ESCALATION"];

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::child::{End, Ran};
 use super::credential::Credential;
 use super::home::Home;
-use crate::config::{Evaluator, Judge};
+use super::{Judge, Settings};
 use crate::core::outcome::{Category, Usage};
 use crate::core::verdict::Lapse;
 use crate::runtime::protocol::Invocation;
@@ -49,7 +49,7 @@ pub(super) struct Heard {
 
 /// Builds the command line and environment of the judge's process, and puts the credential into its `home`.
 pub(super) fn invocation(
-    settings: &Evaluator,
+    settings: &Settings,
     own: &std::collections::BTreeMap<String, String>,
     credential: &Credential,
     home: &mut Home,
@@ -90,7 +90,7 @@ pub(super) fn invocation(
     Ok(Invocation { program, arguments, environment, waits: false })
 }
 
-fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> {
+fn arguments(settings: &Settings, given: &[String], role: &str) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let model = |option: &str| {
         if settings.model.is_empty() { Vec::new() } else { vec![option.to_owned(), settings.model.clone()] }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::config::{Evaluator, Judge};
+use super::{Judge, Settings};
 
 /// Prefix of the tokens of a Claude subscription, which claude expects in another variable than an API key.
 const CLAUDE_SUBSCRIPTION: &str = "sk-ant-oat";
@@ -31,7 +31,7 @@ pub enum Credential {
 impl Credential {
     /// Searches the credential: in the settings, in `environment` (herder's own), then in the CLI's login file.
     #[must_use]
-    pub fn find(settings: &Evaluator, environment: &BTreeMap<String, String>) -> Self {
+    pub fn find(settings: &Settings, environment: &BTreeMap<String, String>) -> Self {
         if let Some(key) = &settings.key {
             let from = "key under [evaluator]".to_owned();
             return Self::key(settings.judge, key.clone(), from);
@@ -72,7 +72,7 @@ impl Credential {
 
     /// Describes the missing credential and how to obtain one, if the judge's CLI needs one; else `None`.
     #[must_use]
-    pub fn missing(&self, settings: &Evaluator) -> Option<String> {
+    pub fn missing(&self, settings: &Settings) -> Option<String> {
         let how = how_to_log_in(settings.judge);
         match self {
             Self::Login(path) if !path.is_file() => {
@@ -80,7 +80,7 @@ impl Credential {
             }
             Self::Key { .. } | Self::Login(_) => None,
             Self::None => {
-                let usual = Evaluator::default().inherit_env;
+                let usual = Settings::default().inherit_env;
                 let told = !settings.env.is_empty()
                     || settings.command.len() > 1
                     || settings.inherit_env.iter().any(|name| !usual.contains(name));
@@ -130,11 +130,11 @@ mod tests {
     use super::*;
 
     fn found(judge: Judge, variables: &[(&str, &str)]) -> String {
-        let settings = Evaluator { judge, ..Evaluator::default() };
+        let settings = Settings { judge, ..Settings::default() };
         shown(&settings, variables)
     }
 
-    fn shown(settings: &Evaluator, variables: &[(&str, &str)]) -> String {
+    fn shown(settings: &Settings, variables: &[(&str, &str)]) -> String {
         let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         match Credential::find(settings, &environment.collect()) {
             Credential::Key { variable, value, from } => {
@@ -173,7 +173,7 @@ mod tests {
             "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-x from CLAUDE_CODE_OAUTH_TOKEN"
         );
         assert_eq!(found(Judge::Command, &with_home("OPENAI_API_KEY", "k")), "none");
-        let own = Evaluator { key: Some(SecretString::from("mine")), ..Evaluator::default() };
+        let own = Settings { key: Some(SecretString::from("mine")), ..Settings::default() };
         assert_eq!(
             shown(&own, &with_home("CODEX_API_KEY", "k")),
             "CODEX_API_KEY=mine from key under [evaluator]"

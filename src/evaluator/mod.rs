@@ -19,6 +19,7 @@ pub mod credential;
 mod home;
 pub mod prompt;
 mod refusal;
+mod settings;
 pub mod split;
 pub mod transcript;
 
@@ -35,16 +36,16 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config;
 use crate::core::outcome::Usage;
 use crate::core::usage::{DEAREST, Prices};
 use crate::core::verdict::{Lapse, Verdict};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use crate::runtime::process::spawn;
 use crate::runtime::{ProcessTrees, environment};
 use credential::Credential;
 use refusal::{Mark, Refusals};
 
+pub use settings::{Judge, Settings, TIMEOUT_MAX};
 pub use split::Whole;
 pub use transcript::{Brief, Whispered};
 
@@ -60,8 +61,8 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Settings and services that an evaluator needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The section `[evaluator]` of the configuration.
-    pub settings: config::Evaluator,
+    /// The section `[evaluator]`.
+    pub settings: Settings,
     /// Prices of models whose CLIs state no cost.
     pub prices: Prices,
     /// Redacts secrets in prompts and answers.
@@ -130,7 +131,7 @@ impl Question {
     fn time(&self, timeout: Duration) -> Duration {
         match self {
             Self::Turns(_) => timeout,
-            Self::Task(_) => timeout.saturating_mul(SPLIT_TIMES).min(config::EVALUATOR_TIMEOUT_MAX),
+            Self::Task(_) => timeout.saturating_mul(SPLIT_TIMES).min(TIMEOUT_MAX),
         }
     }
 

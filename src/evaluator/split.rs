@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 
 use super::transcript::{fence, plain, quote};
 use crate::core::card::PARTS_MAX;
+use crate::core::clean::clean;
 use crate::core::cut::both_ends;
 use crate::core::verdict::Lapse;
-use crate::outbox::clean::clean;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 /// The system prompt for splitting a task, for CLIs that accept one; compare [`super::prompt::ROLE`].
 pub const ROLE: &str = "You split the task of a coding agent into smaller ones. You use no tools. You answer with exactly one JSON array of strings.";

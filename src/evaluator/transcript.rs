@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::core::clean::clean;
 use crate::core::cut::{both_ends, one_line};
 use crate::core::time::Timestamp;
 use crate::core::turn::{End, Kind, Step, Turn};
-use crate::outbox::clean::clean;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 /// Maximum length of all turns together, in bytes: about eight thousand tokens, which a judge reads in seconds and for cents.
 pub const TURNS_MAX: usize = 32 * 1024;

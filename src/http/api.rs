@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::who::Caller;
-use crate::access::Role;
 use crate::commands::dispatch::Reply;
+use crate::core::role::Role;
 
 pub(super) use once::Known;
 pub(super) use problem::Problem;

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
-use super::tls::{Certificate, TlsError};
 use super::{Setup, app, guard};
+use crate::certificate::{Certificate, TlsError};
 use crate::config::{Http, Listen};
 
 /// Connections at one time; whoever comes then is told to come again.

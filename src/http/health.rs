@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Shared;
-use crate::chat::LinkState;
 use crate::clock;
+use crate::core::link::LinkState;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
 

@@ -17,8 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use super::Shared;
 use super::page::Filter;
 use super::screen::{self, Change, Kind, Look};
-use crate::access::Role;
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 
 /// Streams at one time.
 const STREAMS_MAX: usize = 64;

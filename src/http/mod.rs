@@ -17,8 +17,6 @@ mod live;
 mod metrics;
 mod page;
 mod screen;
-mod sessions;
-mod tls;
 mod who;
 
 use std::sync::Arc;
@@ -30,24 +28,19 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::access::Access;
+use crate::access::logins::random;
+use crate::access::{Access, Logins};
 use crate::commands::Dispatcher;
 use crate::config::Http;
 use crate::core::id::NetworkName;
 use crate::journal::Journal;
 use crate::l10n::Locale;
-use crate::outbox::{NetworkQueue, Redactor};
+use crate::outbox::NetworkQueue;
+use crate::redact::Redactor;
 use crate::supervisor::Fleet;
 
 pub use doors::{Bound, HttpError, bind};
 pub use metrics::metrics_markdown;
-pub(crate) use sessions::CODE_GOOD_FOR;
-pub use sessions::Logins;
-pub use tls::{Certificate, TlsError};
-pub(crate) use who::NETWORK;
-
-/// Where commands of the page and the API were said, in the audit trail.
-pub(crate) const PLACE: &str = "http";
 
 /// The largest body of a request, in bytes.
 const BODY_MAX: usize = 64 * 1024;
@@ -112,7 +105,7 @@ fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, Tas
         live: live::Streams::default(),
         once: api::Known::default(),
         screens: screen::Screens::default(),
-        form_mark: sessions::random().unwrap_or_else(|| "a-form-of-nobody".to_owned()),
+        form_mark: random().unwrap_or_else(|| "a-form-of-nobody".to_owned()),
         locales: std::iter::once(setup.locale.clone())
             .chain(others)
             .map(|locale| locale.in_form(page::sentence))

@@ -13,9 +13,9 @@ use tokio::sync::{Mutex as AsyncMutex, broadcast};
 
 use super::page::{self, Filter, View};
 use super::{App, Shared};
-use crate::access::Role;
 use crate::clock;
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::supervisor::View as Seen;
 

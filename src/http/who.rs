@@ -5,18 +5,16 @@ use std::time::Duration;
 
 use axum::http::header;
 use axum::http::request::Parts;
-use ring::digest::{SHA256, digest};
 use secrecy::ExposeSecret as _;
 
 use super::App;
-use crate::access::Role;
-use crate::chat::{Author, Origin};
+use crate::access::digest::{hex, sha256};
 use crate::clock;
 use crate::config::Http;
 use crate::core::id::NetworkName;
-
-/// What programs' commands come from, in the audit trail.
-pub(crate) const NETWORK: &str = "http";
+use crate::core::link::HTTP_NETWORK;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Origin};
 
 /// The name of the page's cookie.
 pub(super) const COOKIE: &str = "herder";
@@ -41,12 +39,6 @@ pub(super) fn known(settings: &Http) -> Vec<Known> {
             digest: sha256(token.secret.expose_secret().as_bytes()),
         })
         .collect()
-}
-
-pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
-    let mut value = [0; 32];
-    value.copy_from_slice(digest(&SHA256, bytes).as_ref());
-    value
 }
 
 /// Somebody who was recognised.
@@ -119,7 +111,7 @@ impl App {
             return Err(Unknown::Wrong);
         };
         let author = Author {
-            network: NetworkName::from(NETWORK),
+            network: NetworkName::from(HTTP_NETWORK),
             nick: known.name.clone(),
             account: None,
             mask: None,
@@ -133,14 +125,6 @@ impl App {
 pub(super) fn cookie(parts: &Parts) -> Option<&str> {
     let all = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|value| value.split("; ")).find_map(|pair| pair.strip_prefix(COOKIE)?.strip_prefix('='))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

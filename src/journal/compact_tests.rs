@@ -2,10 +2,9 @@ use std::process::Command;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::config::History;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
-use crate::journal::{AuditEntry, Batch, Entry, Journal, Settings, Stream, Write};
+use crate::journal::{AuditEntry, Batch, Entry, History, Journal, Settings, Stream, Write};
 
 use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::config::History;
 use crate::core::id::{NetworkName, PostId};
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
-use crate::outbox::{Body, Lane, Post, Target};
+use crate::journal::History;
 
 use super::table::DAMAGED;
 use super::writer::{ForgetError, Job};

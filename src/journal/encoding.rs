@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::core::board::BoardEvent;
 use crate::core::dealings::Onward;
 use crate::core::event::Event;
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
-use crate::outbox::Post;
 
 use super::{Entry, FleetEvent, Recorded, Stream};
 

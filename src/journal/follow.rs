@@ -118,7 +118,7 @@ impl Follower {
     /// # Errors
     /// The database or the folder of the archives cannot be read.
     pub async fn page(&mut self, limit: usize) -> Result<Page, ReadError> {
-        // What came before this look need not wake anybody.
+        // Events before this look need not wake anybody.
         self.grown.borrow_and_update();
         let reader = self.journal.reader().clone();
         let mut way =

@@ -11,23 +11,21 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::core::id::{AgentName, NetworkName, PostId, WorkId};
+use crate::core::post::{Post, Target};
 use crate::core::time::Timestamp;
 use crate::numbers::Numbers;
-use crate::outbox::{Post, Target};
 
 use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
 use super::prepare::prepare;
 use super::query::Reader;
-use super::refusal;
-use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
 use super::unseen::Unseen;
 use super::writer::{Disk, Job, QUEUE, Shown, Writer};
 use super::{
     Aggregate, Batch, CommitError, Confirmed, Loaded, Memo, Missing, OpenError, Opening, ReadError, Receipt,
-    Recorded, Settings, Settled, Stream, Tally, Unreadable,
+    Recorded, Settings, Settled, Stream, Tally, Unreadable, refusal, replay,
 };
 
 /// The receiver of posts after they are on disk: the outbox.

@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 
-use crate::config;
-
 use super::handle::{Journal, Parts, Way};
 use super::layout::{Last, Trees};
 use super::query::Reader;
@@ -70,7 +68,7 @@ impl Journal {
     pub fn in_memory(
         memory: &Memory,
         id: &str,
-        history: config::History,
+        history: super::History,
         onlooker: Arc<Onlooker>,
     ) -> Result<Self, OpenError> {
         // The folder is never created: data in files is not kept.

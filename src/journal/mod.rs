@@ -50,6 +50,7 @@ mod export;
 mod fit;
 mod follow;
 mod handle;
+mod history;
 mod import;
 mod layout;
 mod lines;
@@ -82,22 +83,23 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config;
 use crate::core::board::BoardEvent;
 use crate::core::event::Event;
 use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::outcome::Category;
+use crate::core::post::Post;
 use crate::core::spec::AgentSpec;
+use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Books, Waived, Warned};
 use crate::core::work::Actor;
-use crate::outbox::Post;
 
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
 pub use export::{Exported, export, export_to};
 pub use fit::Aside;
 pub use follow::{Filter, Followed, Follower, Page};
 pub use handle::{Journal, PostSink};
+pub use history::History;
 pub use import::{Imported, import};
 pub use log_line::line_of;
 pub use look_back::Looked;
@@ -120,8 +122,8 @@ pub const BALLAST: u64 = 64 << 20;
 pub struct Settings {
     /// The journal's folder, created if missing.
     pub dir: PathBuf,
-    /// Limits on the history in the database: number and age of events.
-    pub history: config::History,
+    /// The limits on its history.
+    pub history: History,
     /// Version of herder, for exports and messages.
     pub version: String,
     /// Size of the ballast in bytes; [`BALLAST`] except in tests.
@@ -133,7 +135,7 @@ pub struct Settings {
 impl Settings {
     /// Returns settings for `dir` with the default ballast.
     #[must_use]
-    pub fn new(dir: impl Into<PathBuf>, history: config::History) -> Self {
+    pub fn new(dir: impl Into<PathBuf>, history: History) -> Self {
         Self {
             dir: dir.into(),
             history,
@@ -180,8 +182,8 @@ pub struct Batch {
     pub at: Timestamp,
     /// Entries to append, by stream.
     pub writes: Vec<Write>,
-    /// Posts to deliver; the journal assigns their ids. [`crate::outbox::Body::Lines`] and
-    /// [`crate::outbox::Body::Looked`] are passed on but not stored.
+    /// Posts to deliver; the journal assigns their ids. [`crate::core::post::Body::Lines`] and
+    /// [`crate::core::post::Body::Looked`] are passed on but not stored.
     pub posts: Vec<Post>,
     /// States of streams, from which the next start continues.
     pub snapshots: Vec<Snapshot>,
@@ -360,25 +362,6 @@ impl TryFrom<String> for Stream {
 impl From<Stream> for String {
     fn from(stream: Stream) -> Self {
         stream.to_string()
-    }
-}
-
-/// The link of a person's Discord user and account with a network's services, made by `link`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Tie {
-    /// Id of the Discord user.
-    pub user: String,
-    /// The network of the services account.
-    pub network: NetworkName,
-    /// Name of the services account.
-    pub account: String,
-}
-
-impl Tie {
-    /// Returns true if the link is with this services account. Services compare names without case.
-    #[must_use]
-    pub fn is_of(&self, network: &NetworkName, account: &str) -> bool {
-        self.network == *network && self.account.eq_ignore_ascii_case(account)
     }
 }
 

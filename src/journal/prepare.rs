@@ -1,7 +1,7 @@
 //! Converts a batch to JSON on its caller's thread, so that the writer's thread does not have to, and refuses what is
 //! too large.
 
-use crate::outbox::{Body, Post};
+use crate::core::post::{Body, Post};
 
 use super::layout::VALUE_MAX;
 use super::writer::{Prepared, PreparedWrite};

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use sled::IVec;
 
 use crate::core::id::{NetworkName, PostId};
-use crate::outbox::{Post, Target};
+use crate::core::post::{Post, Target};
 
 use super::layout::{
     CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_key, outbox_prefix, stream_text,

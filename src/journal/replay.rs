@@ -22,7 +22,8 @@ use crate::core::work::Actor;
 
 use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
 use super::query::Reader;
-use super::{Entry, FleetEvent, ReadError, Stream, Tie, encoding};
+use super::{Entry, FleetEvent, ReadError, Stream, encoding};
+use crate::core::tie::Tie;
 
 /// A state that is built from the entries of one stream alone.
 pub trait Aggregate: Default + Serialize + DeserializeOwned {

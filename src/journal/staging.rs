@@ -9,7 +9,7 @@ use sled::IVec;
 use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 
 use crate::core::id::{NetworkName, PostId};
-use crate::outbox::Post;
+use crate::core::post::Post;
 
 use super::layout::{
     CHUNK, Head, LINES, Last, META_LAST, NAMES, Tree, Trees, chunk_key, chunked, event_key, index_key,

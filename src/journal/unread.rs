@@ -2,7 +2,7 @@
 //! kept unchanged.
 
 use crate::core::id::{NetworkName, PostId};
-use crate::outbox::Post;
+use crate::core::post::Post;
 
 use super::handle::Journal;
 use super::notes::{self, Versions};

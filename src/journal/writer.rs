@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::numbers::Numbers;
-use crate::outbox::Post;
 
 use super::acked::Acked;
 use super::error::in_words;

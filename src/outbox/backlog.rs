@@ -19,9 +19,10 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::lane::Item;
-use super::{Body, Lane, Post, Renderer, Target, render};
+use super::{Renderer, render};
 use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::journal::{Collapsed, Settled};
 
 /// Default of the setting `backlog_lines`: number of pending lines of one target beyond which its backlog is shortened.

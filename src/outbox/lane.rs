@@ -8,8 +8,9 @@ use tokio::sync::oneshot;
 
 use super::backlog::{self, Away, Keys};
 use super::render::{self, Renderer};
-use super::{Body, Lane, Post, Target, markup, split};
+use super::{markup, split};
 use crate::core::id::PostId;
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::journal::Confirmed;
 
 /// Minimum room for text in a line, in bytes; a target with less waits as if herder had not joined it.

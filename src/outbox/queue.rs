@@ -36,9 +36,9 @@ use super::lane::{LaneQueue, Line, Owed};
 use super::owed::{OwedNumbers, Published, Stored};
 use super::render::Renderer;
 use super::shelf::Shelf;
-use super::{Body, Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::time::Timestamp;
 use crate::journal::{Confirmed, Settled};
 

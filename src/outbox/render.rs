@@ -1,6 +1,6 @@
 //! Rendering of a [`Post`] to the lines that are sent.
 //!
-//! Steps: locale text or the agent's text, then [`clean`], [`redact`](super::redact), markup, the nick that is
+//! Steps: locale text or the agent's text, then [`clean`], [`redact`](crate::redact), markup, the nick that is
 //! answered, cutting. Redaction sees the whole text, after control codes were removed and before anything is cut: a
 //! sentence's variables are redacted before they are cut into the sentence.
 //!
@@ -10,17 +10,17 @@
 
 use std::borrow::Cow;
 
-use super::clean::{clean, visible};
 use super::discord::{self, Attachment};
 use super::markup::{self, BAR, Markup};
-use super::redact::{REDACTED, Redactor};
 use super::split;
-use super::{Body, Post, Target};
 use crate::core::ask::Offer;
+use crate::core::clean::{clean, visible};
 use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Post, Target};
 use crate::l10n::Locale;
+use crate::redact::{REDACTED, Redactor};
 
 /// Maximum length of a piece, in bytes. An IRC line has 512, less the sender's prefix (94 with a nick of 16, a user
 /// of 11 and a host of 63 characters) and the command (41 with the longest channel of an agent): 375 are left.

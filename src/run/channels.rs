@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::chat::ChannelWanted;
 use crate::core::agent::{Agent, Phase};
+use crate::core::clean::clean;
+use crate::core::link::ChannelWanted;
+use crate::core::places;
+use crate::core::post::Target;
 use crate::core::promotion::Hold;
 use crate::l10n::Locale;
-use crate::outbox::clean::clean;
-use crate::outbox::{Redactor, Target};
+use crate::redact::Redactor;
 use crate::supervisor::Fleet;
-use crate::tools::{Rooms, places};
+use crate::tools::Rooms;
 
 /// Minimum time between two updates of channel topics, because people read them and servers limit them.
 const EVERY: Duration = Duration::from_secs(2);

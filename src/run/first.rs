@@ -5,8 +5,9 @@ use tracing::error;
 use crate::clock;
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::journal::{Aside, Batch, Journal, Opening};
-use crate::outbox::{Body, Lane, Markup, Post, Target};
+use crate::outbox::Markup;
 
 /// Builds an urgent post of a notice, with the id 0: it is stored only if it is committed.
 pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {

@@ -9,7 +9,8 @@ use super::keep_up;
 use crate::config::{Config, DeadMan, Webhook};
 use crate::core::id::NetworkName;
 use crate::journal::Journal;
-use crate::outbox::{Markup, NetworkQueue, Redactor};
+use crate::outbox::{Markup, NetworkQueue};
+use crate::redact::Redactor;
 use crate::supervisor::{Fleet, Listener};
 use crate::webhook::{self, Client, Format};
 

@@ -31,28 +31,32 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
-use crate::access::Access;
+use crate::access::{Access, Logins};
 use crate::chat::embedded_ircd::home::{Home, HomeError};
 use crate::chat::irc::{Connector, Patience};
 use crate::chat::{Silence, discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::commands::slash;
-use crate::config::{Config, DISCORD_NETWORK};
+use crate::config::Config;
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
+use crate::core::link::DISCORD_NETWORK;
 use crate::core::notice::Notice;
-use crate::http::{HttpError, Logins};
+use crate::core::post::Target;
+use crate::http::HttpError;
 use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
-use crate::outbox::{Markup, NetworkQueue, Outbox, Redactor, Renderer, Target, absent};
+use crate::outbox::{Markup, NetworkQueue, absent};
+use crate::redact::Redactor;
 use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
+use crate::runtime::grants::Grants;
 use crate::runtime::process::descent::Record;
 use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
-use crate::tools::{self, Grants, Rooms};
+use crate::tools::{self, Rooms};
 use first::{owe_missing, urgent};
 use lives::Life;
 use tasks::{evaluator, keep_up, stop_with, tool_server};
@@ -242,7 +246,7 @@ impl Herder {
         }
         let all: Vec<(NetworkName, Markup)> = networks.iter().cloned().chain(hooks::all(&config)).collect();
         let mut queues =
-            open_queues(&journal, &all, &locale, &redactor, config.networks.backlog_lines).await?;
+            networks::open_queues(&journal, &all, &locale, &redactor, config.networks.backlog_lines).await?;
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let marks = marks::load(&journal, &config).await?;
@@ -577,24 +581,4 @@ struct Doors {
 async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {
     let settings = journal::Settings::new(config.data_dir.clone(), config.history.clone());
     Ok(tokio::task::spawn_blocking(move || Journal::open(&settings)).await??)
-}
-
-/// Opens the queue of pending posts of each network and webhook, filled with the posts of earlier runs.
-async fn open_queues(
-    journal: &Journal,
-    networks: &[(NetworkName, Markup)],
-    locale: &Locale,
-    redactor: &Redactor,
-    backlog_lines: u32,
-) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
-    let of = |name: &NetworkName| match name.as_str() {
-        DISCORD_NETWORK => locale.in_form(slash::line),
-        _ => locale.clone(),
-    };
-    let renderer = |name, markup| Renderer::new(of(name), redactor.clone(), markup);
-    let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(name, *markup))).collect();
-    let journal = journal.clone();
-    let outbox =
-        tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;
-    Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
 }

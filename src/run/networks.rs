@@ -1,6 +1,7 @@
 //! One task per network that keeps its adapter running: after a panic, a return, or too many failures of its link in
 //! a row a clean new one is started.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +10,24 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use crate::access::{Access, Role};
+use super::RunError;
+use crate::access::Access;
+use crate::chat::discord;
 use crate::chat::irc::{self, Connector, Patience};
-use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState, discord};
-use crate::config::{Config, DISCORD_NETWORK, IrcNetwork};
+use crate::commands::slash;
+use crate::config::{Config, IrcNetwork};
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
-use crate::outbox::{Markup, NetworkQueue};
+use crate::core::link::{ChannelWanted, DISCORD_NETWORK, LinkReport, LinkState};
+use crate::core::places;
+use crate::core::role::Role;
+use crate::core::speech::Inbound;
+use crate::journal::Journal;
+use crate::l10n::Locale;
+use crate::outbox::{Markup, NetworkQueue, Outbox, Renderer};
+use crate::redact::Redactor;
 use crate::supervisor::Fleet;
-use crate::tools::{Rooms, places};
+use crate::tools::Rooms;
 
 /// Capacity of the channel of an adapter's link reports, which are few: one per change of its link.
 const REPORTS_CAPACITY: usize = 16;
@@ -241,4 +251,24 @@ fn attempts(report: &LinkReport) -> u32 {
         // A new adapter would change nothing about a ban.
         LinkState::Up { .. } | LinkState::Barred { .. } | LinkState::Refused { .. } => 0,
     }
+}
+
+/// Opens one queue per network, with its pending posts.
+pub(super) async fn open_queues(
+    journal: &Journal,
+    networks: &[(NetworkName, Markup)],
+    locale: &Locale,
+    redactor: &Redactor,
+    backlog_lines: u32,
+) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
+    let of = |name: &NetworkName| match name.as_str() {
+        DISCORD_NETWORK => locale.in_form(slash::line),
+        _ => locale.clone(),
+    };
+    let renderer = |name, markup| Renderer::new(of(name), redactor.clone(), markup);
+    let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(name, *markup))).collect();
+    let journal = journal.clone();
+    let outbox =
+        tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;
+    Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
 }

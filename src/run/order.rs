@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::chat::Place;
 use crate::core::id::NetworkName;
+use crate::core::speech::Place;
 
 /// Maximum number of lines of one place (a channel or person) that are handled at once: enough for one commit to carry
 /// many of them. Further lines wait.

@@ -5,15 +5,16 @@ use std::time::Duration;
 use tracing::info;
 
 use super::Herder;
-use crate::access::Access;
-use crate::chat::{Author, Origin};
+use crate::access::{Access, Logins};
+use crate::certificate::Certificate;
 use crate::commands::Dispatcher;
 use crate::config::Config;
 use crate::core::id::NetworkName;
-use crate::http::{self, Bound, Certificate, HttpError, Logins};
+use crate::core::speech::{Author, Origin};
+use crate::http::{self, Bound, HttpError};
 use crate::journal::Journal;
 use crate::l10n::Locale;
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 
 /// The opened listener of the web page, with its URL and its logins.
 pub(super) struct Opened {

@@ -8,9 +8,9 @@ use tracing::debug;
 
 use super::Herder;
 use super::tasks::stop_with;
-use crate::chat::LinkState;
 use crate::clock;
 use crate::core::agent::Phase;
+use crate::core::link::LinkState;
 use crate::journal::{Journal, Memo};
 use crate::supervisor::{Fleet, View};
 

@@ -12,12 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::chat::irc::Marks;
-use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::commands::Dispatcher;
 use crate::commands::dispatch::{FAULT, Handled as Answered};
 use crate::core::id::{NetworkName, PostId};
-use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
+use crate::core::post::{Body, Lane, Post, Target};
+use crate::core::speech::{Author, Inbound, Place};
+use crate::outbox::NetworkQueue;
 use crate::supervisor::FaultInjection;
 use crate::tools::Rooms;
 

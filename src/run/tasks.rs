@@ -11,9 +11,9 @@ use super::Options;
 use crate::config::Config;
 use crate::evaluator::{self, Evaluator};
 use crate::local::{BindError, Bound};
-use crate::outbox::Redactor;
+use crate::redact::Redactor;
 use crate::runtime::ProcessTrees;
-use crate::tools::Grants;
+use crate::runtime::grants::Grants;
 
 /// Runs the future that `make` makes, and again whenever it panics, so that a fault does not end a task for good.
 /// `what` names the task in the log.

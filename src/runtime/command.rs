@@ -22,7 +22,7 @@ use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{Pattern, PromptMode};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 pub(super) use format::Format;
 

@@ -93,7 +93,7 @@ pub fn of(launch: &Launch) -> BTreeMap<String, String> {
     environment.insert(AGENT.to_owned(), launch.agent.to_string());
     if let Some(access) = launch.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {
         // herder does not know such a program's configuration: its author starts `herder mcp` with this variable.
-        environment.insert(crate::tools::VARIABLE.to_owned(), access.file.display().to_string());
+        environment.insert(crate::core::tools::VARIABLE.to_owned(), access.file.display().to_string());
     }
     // A NUL, or an equals sign in a name, would make the spawn fail.
     environment

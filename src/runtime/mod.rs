@@ -29,6 +29,7 @@ pub mod environment;
 mod feed;
 pub(crate) mod folder;
 mod form;
+pub mod grants;
 pub mod isolation;
 pub mod lines;
 pub mod loose;
@@ -57,9 +58,9 @@ use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
-pub use crate::tools::Access;
+pub use grants::Access;
 pub use process::ProcessTrees;
 
 /// The parameters with which a driver starts a session.

@@ -12,7 +12,7 @@ use crate::core::cut::both_ends;
 use crate::core::id::SessionId;
 use crate::core::time::Timestamp;
 use crate::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 /// Minimum time between two turns; faster answers are merged into one turn, as no model is that fast, and every turn is
 /// an event.

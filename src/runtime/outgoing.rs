@@ -16,7 +16,7 @@ use crate::core::id::WorkId;
 use crate::core::input::Signal;
 use crate::core::turn::Turn;
 use crate::core::usage::Reading;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 /// Maximum number of waiting reports before the driver stops reading the agent's output: a supervisor that is so far
 /// behind has a slow disk.

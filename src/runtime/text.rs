@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::reason::reason;
 use crate::core::cut::{Cut, both_ends, stands_for};
 use crate::core::detail::Detail;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 
 pub use crate::core::cut::{bounded, one_line};
 

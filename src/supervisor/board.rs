@@ -16,10 +16,10 @@ use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
 use crate::core::card::Card;
 use crate::core::id::{AccountName, AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::{Post, Target};
 use crate::core::time::Timestamp;
 use crate::core::work::{TaskEnd, Work, WorkKind};
 use crate::journal::{CommitError, Entry, FleetEvent, Stream, Write};
-use crate::outbox::{Post, Target};
 
 /// A person's command on its way to the board, with the channel for its reply.
 #[derive(Debug)]

@@ -12,7 +12,6 @@ use super::shared::Shared;
 use super::task::{Note, Question, Request};
 use super::{Asked, View, owing, posting};
 use crate::access::Ties;
-use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::ask::{Inquiry, Settled};
@@ -20,11 +19,13 @@ use crate::core::card::Card;
 use crate::core::detail::Detail;
 use crate::core::id::{AgentName, AskId, NetworkName, SessionId};
 use crate::core::input::Control;
+use crate::core::link::LinkReport;
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::{Post, Target};
 use crate::core::spec::AgentSpec;
+use crate::core::tie::Tie;
 use crate::core::work::WorkKind;
-use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Tie, Write};
-use crate::outbox::{Post, Target};
+use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
 
 /// Maximum time of each of the last steps of a shutdown: the end of an evaluation, and the record of the shutdown.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);

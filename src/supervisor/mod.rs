@@ -43,21 +43,22 @@ pub use whispers::Offered;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{Inbound, notes_lines_with_answers};
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
+use crate::core::link::notes_lines_with_answers;
+use crate::core::post::Target;
 use crate::core::promotion::Hold;
+use crate::core::speech::Inbound;
 use crate::journal::{AuditEntry, Heard, Memo};
-use crate::outbox::Target;
 use crate::runtime::orphans::{Bereft, Ended};
 use crate::runtime::{Driver, Launch, Live};
 
 use root::ToRoot;
 use shared::{Handle, Shared};
 
-/// Network name under which the answers to commands over HTTP are remembered.
-const HTTP: &str = crate::http::NETWORK;
+/// Network name under which commands that came over HTTP are remembered.
+const HTTP: &str = crate::core::link::HTTP_NETWORK;
 
 /// A command as it was given: its record, and the destination of its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ impl Asked {
 
     /// Returns true if the command came over HTTP, whatever network its author is known on.
     fn is_of_http(&self) -> bool {
-        self.audit.place == crate::http::PLACE
+        self.audit.place == crate::core::link::HTTP_NETWORK
     }
 
     /// Returns true if the command's chat message is remembered only together with its reply

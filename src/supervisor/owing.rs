@@ -17,9 +17,9 @@ use super::{AnswerTo, Asked, Fleet, HTTP, posting};
 use crate::clock;
 use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::{Body, Post};
 use crate::core::time::Timestamp;
 use crate::journal::{Batch, CommitError, Heard, Journal, MEMO_MAX, Memo, ReadError};
-use crate::outbox::{Body, Post};
 
 /// Prefix of the keys of memos about replies that were not given yet; the adapter's own key follows.
 const PREFIX: &str = "answer/";
@@ -199,7 +199,7 @@ mod tests {
         let noted: Noted = serde_json::from_str(post).expect("a note of an earlier herder can be read");
         assert_eq!(
             (noted.post.body, noted.token),
-            (crate::outbox::Body::Kept(vec!["done".to_owned()]), None)
+            (crate::core::post::Body::Kept(vec!["done".to_owned()]), None)
         );
     }
 }

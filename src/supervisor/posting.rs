@@ -7,10 +7,10 @@ use crate::core::hook::{Hook, HookEvent, HookTask};
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::input::Control;
 use crate::core::notice::{Audience, Notice};
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, Work};
 use crate::core::{Owed, OwedBody};
-use crate::outbox::{Body, Lane, Post, Target};
 
 use super::{AnswerTo, Asked};
 
@@ -135,7 +135,7 @@ impl Posting {
         at: Timestamp,
     ) -> Vec<Post> {
         // A command from the web page was given on none of the networks.
-        if asked.audit.place == crate::http::PLACE {
+        if asked.audit.place == crate::core::link::HTTP_NETWORK {
             return self.shown(asked, said, to, reply, at, None);
         }
         // The shell is no network that people could look at.

@@ -15,7 +15,6 @@ use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
 use super::task::{self, Ahead, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
 use super::{Asked, Handle, Shared, gates, owing, posting};
-use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::detail::Detail;
@@ -23,8 +22,10 @@ use crate::core::event::Event;
 use crate::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
 use crate::core::input::Input;
 use crate::core::ledger::Tallies;
+use crate::core::link::{LinkReport, LinkState};
 use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
+use crate::core::post::{Post, Target};
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
@@ -32,7 +33,6 @@ use crate::core::{Owed, OwedBody};
 use crate::journal::{
     Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Memo, Stream, Write,
 };
-use crate::outbox::{Post, Target};
 use crate::runtime::orphans::Remains;
 
 /// A message to the root supervisor.

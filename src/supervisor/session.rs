@@ -17,9 +17,9 @@ use crate::core::outcome::Usage;
 use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
+use crate::runtime::grants::Pass;
 use crate::runtime::process::Tree;
 use crate::runtime::{self, Clocks, Driver, Launch, Live, Order, Report};
-use crate::tools::Pass;
 
 /// Time added to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);

@@ -19,20 +19,20 @@ use super::timers::Timers;
 use super::turns::Turns;
 use super::{FaultInjection, View};
 use crate::access::Ties;
-use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::board::Board;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
 use crate::core::ledger::Ledger;
+use crate::core::link::{LinkReport, LinkState};
 use crate::core::policy::Policy;
 use crate::core::promotion::Hold;
 use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
+use crate::runtime::grants::Grants;
 use crate::runtime::{Live, ProcessTrees};
-use crate::tools::Grants;
 
 /// Number of agents from which countdowns get a random addition; with fewer they follow the configured schedule
 /// exactly.

@@ -4,9 +4,9 @@ use super::Fleet;
 use crate::clock;
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::notice::{Audience, Notice};
+use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::{Owed, OwedBody};
 use crate::journal::Batch;
-use crate::outbox::{Body, Lane, Post, Target};
 
 impl Fleet {
     /// Posts an agent's words in several channels; they are in the outbox when this returns.

@@ -27,10 +27,10 @@ use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use crate::runtime::ProcessTrees;
+use crate::runtime::grants::Grants;
 use crate::runtime::orphans::{self, Bereft, Remains};
-use crate::tools::Grants;
 
 /// The settings with which a fleet is started.
 #[derive(Debug)]

@@ -28,8 +28,8 @@ use crate::core::agent::Phase;
 use crate::core::id::AgentName;
 use crate::core::input::Control;
 use crate::core::notice::{Halt, Notice, Refusal};
+use crate::core::post::Target;
 use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
-use crate::outbox::Target;
 
 /// Prefix of the keys of memos about `stop-all` orders that are not completed; a random number follows. A further slash
 /// and an agent's name make the key of that agent's memo: [`STOPPED`] or [`LEFT`].

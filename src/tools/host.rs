@@ -11,20 +11,21 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::catalogue::{NOTE_MAX, READ_LINES, SEND_LINES_MAX, SEND_MAX, Tool, WAIT_MAX};
-use super::grants::Admitted;
-use super::places::{self, Place};
 use super::rate::Rate;
 use super::rooms::{Line, Rooms};
-use crate::chat::{ChannelWanted, LinkState};
 use crate::clock;
 use crate::config;
+use crate::core::clean::clean;
 use crate::core::id::{AgentName, NetworkName, SessionId};
+use crate::core::link::{ChannelWanted, LinkState};
 use crate::core::notice::Refusal;
+use crate::core::places::{self, Place};
+use crate::core::post::Target;
 use crate::core::time::Timestamp;
+use crate::core::tools::{NOTE_MAX, READ_LINES, SEND_LINES_MAX, SEND_MAX, Tool, WAIT_MAX};
 use crate::core::work::{TaskEnd, TaskReport};
-use crate::outbox::clean::clean;
-use crate::outbox::{Redactor, Target};
+use crate::redact::Redactor;
+use crate::runtime::grants::Admitted;
 use crate::runtime::text::{bounded, one_line};
 use crate::supervisor::Fleet;
 

@@ -5,35 +5,25 @@
 //!     model ◄── result + whispers ──┘   ◄── answer ──┘   └── "got it" ──►  whispers are recorded as handed over
 //! ```
 //!
-//! - [`stdio`] is `herder mcp`: it speaks MCP with the CLI, and knows only the tools' definitions in [`catalogue`].
+//! - [`stdio`] is `herder mcp`: it speaks MCP with the CLI, and knows only the tools' definitions in
+//!   [`crate::core::tools`].
 //! - [`wire`] is the protocol between the two processes; [`socket`] listens in the running herder.
-//! - [`grants`] authenticates callers. A session has a token of its own, in a file that only herder's user can read,
+//! - [`crate::runtime::grants`] authenticates callers. A session has a token of its own, in a file that only herder's user can read,
 //!   and a caller must be a descendant of that session's process. Both end with the session.
-//! - [`places`] determines the channels in which an agent may speak and read, as a pure function. [`rooms`] holds
+//! - [`crate::core::places`] determines the channels in which an agent may speak and read, as a pure function. [`rooms`] holds
 //!   their recent lines and members.
 //! - [`host`] carries out the calls, within the limits of [`rate`]; a question to people waits in slices shorter than
 //!   any CLI's timeout.
 //!
-//! An agent's message carries its name ([`crate::outbox::Body::Said`]), is never read as a command (herder ignores
+//! An agent's message carries its name ([`crate::core::post::Body::Said`]), is never read as a command (herder ignores
 //! its own lines), and passes the outbox like everything else: cleaned, redacted, without mentions, paced.
 
-pub mod catalogue;
-pub mod grants;
 pub mod host;
 mod long;
-pub mod places;
 pub mod rate;
 pub mod rooms;
 pub mod socket;
 pub mod stdio;
 pub mod wire;
 
-pub use grants::{Access, Grants, Pass};
 pub use rooms::Rooms;
-
-/// Environment variable with the path of the session's key file, which `herder mcp` needs. The path is no secret, the
-/// content is.
-pub const VARIABLE: &str = "HERDER_TOOLS";
-
-/// Name of herder's MCP server in a CLI's configuration, which a model sees as part of the tools' names.
-pub const SERVER: &str = "herder";

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::places::Place;
 use crate::core::id::{AgentName, NetworkName};
+use crate::core::places::Place;
 use crate::core::time::Timestamp;
 use crate::runtime::text::bounded;
 
@@ -28,7 +28,7 @@ const ROOMS_MAX: usize = 1000;
 pub const MEMBERS_MAX: usize = 1000;
 
 /// Maximum number of channels that one agent can join besides its own.
-pub const JOINED_MAX: usize = super::places::CHANNELS_MAX;
+pub const JOINED_MAX: usize = crate::core::places::CHANNELS_MAX;
 
 /// A line that was said in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -285,7 +285,7 @@ fn key(network: &NetworkName, channel: &str) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outbox::Target;
+    use crate::core::post::Target;
 
     fn place(name: &str) -> Place {
         Place {

@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
-use super::grants::{Grants, is_below};
 use super::host::{Caller, Host};
 use super::wire::{Answer, CALL_MAX, Call, Got};
 use crate::core::id::WorkId;
 use crate::local::Bound;
+use crate::runtime::grants::{Grants, is_below};
 
 /// Maximum number of concurrent connections of tool servers: a few calls for each agent of a large fleet.
 const PEERS_MAX: usize = 256;

@@ -23,14 +23,15 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 
-use super::catalogue::{ALL, INSTRUCTIONS, Tool};
 use super::long;
-use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got, Key};
+use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got};
+use crate::core::tools::{ALL, INSTRUCTIONS, SERVER, Tool, VARIABLE};
 use crate::runtime::environment::MARKER;
+use crate::runtime::grants::Key;
 use crate::runtime::text::{bounded, one_line};
 
-/// Environment variables that `herder mcp` keeps; all others are removed. `MARKER` identifies its process to herder.
-const KEPT: [&str; 4] = [super::VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
+/// The environment variables that the server keeps. The marker identifies its processes to herder.
+const KEPT: [&str; 4] = [VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
 
 /// Maximum length of an MCP line, in bytes: a call with escapes and the client's envelope.
 const LINE_MAX: usize = 1024 * 1024;
@@ -50,8 +51,8 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(50);
 /// The reason why the tool server `herder mcp` cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The variable with the path of the session's key file ([`super::VARIABLE`]) is not set.
-    #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", super::VARIABLE)]
+    /// The variable with the path of the session's key file ([`VARIABLE`]) is not set.
+    #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", VARIABLE)]
     NoKey,
     /// The tool server could not execute itself again without the unneeded environment variables.
     #[error("the environment cannot be left behind: {0}")]
@@ -81,7 +82,7 @@ pub fn main() -> Result<(), Error> {
             .exec();
         return Err(Error::Environment(again));
     }
-    let key = environment.get(&OsString::from(super::VARIABLE)).map(PathBuf::from).ok_or(Error::NoKey)?;
+    let key = environment.get(&OsString::from(VARIABLE)).map(PathBuf::from).ok_or(Error::NoKey)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(key));
@@ -110,7 +111,7 @@ struct Server {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
-        info.server_info = Implementation::new(super::SERVER, env!("CARGO_PKG_VERSION"));
+        info.server_info = Implementation::new(SERVER, env!("CARGO_PKG_VERSION"));
         info.with_instructions(INSTRUCTIONS)
     }
 

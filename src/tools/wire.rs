@@ -3,7 +3,6 @@
 //! With a connection for every call a restart of herder goes unnoticed: the next call connects to the new one.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,28 +14,6 @@ pub const CALL_MAX: u64 = 64 * 1024;
 
 /// Maximum length of an answer to a tool call, in bytes: the maximum of channel lines, and all whispers that can wait.
 pub const ANSWER_MAX: u64 = 1024 * 1024;
-
-/// The content of a session's key file, which the tool server finds by [`super::VARIABLE`].
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
-    /// The path of the socket on which herder receives tool calls.
-    pub socket: PathBuf,
-    /// The agent that the key is for.
-    pub agent: AgentName,
-    /// The session that the key is for.
-    pub session: SessionId,
-    /// The secret token that proves the session's identity.
-    pub token: String,
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key")
-            .field("agent", &self.agent)
-            .field("session", &self.session)
-            .finish_non_exhaustive()
-    }
-}
 
 /// A tool call as it is sent over the socket, as one line of JSON.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]

@@ -9,14 +9,14 @@ use tokio::time::MissedTickBehavior;
 use tracing::{debug, warn};
 
 use super::client::{Answer, Client};
-use crate::chat::LinkState;
 use crate::clock;
-use crate::config::DeadMan;
 use crate::core::detail::brief;
 use crate::core::id::NetworkName;
+use crate::core::link::LinkState;
 use crate::core::time::Timestamp;
 use crate::journal::Journal;
 use crate::supervisor::Fleet;
+use crate::webhook::DeadMan;
 
 /// Minimum interval of log messages about a problem: the missing requests are the actual alarm.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(3600);

@@ -21,6 +21,7 @@ mod body;
 mod client;
 mod deadman;
 mod retry;
+mod settings;
 mod signature;
 
 use std::sync::Arc;
@@ -29,17 +30,19 @@ use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::chat::{LinkReport, LinkState};
 use crate::clock;
-use crate::config::Webhook;
+use crate::core::link::{LinkReport, LinkState};
+use crate::core::post::Body;
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Line, NetworkQueue, Redactor};
+use crate::outbox::{Line, NetworkQueue};
+use crate::redact::Redactor;
 use crate::supervisor::Fleet;
 
 pub use body::{Format, Telling, encode};
 pub use client::{Answer, Client, ClientError, TIMEOUT};
 pub use deadman::{Pulse, watch};
 pub use retry::{Next, Standing};
+pub use settings::{DeadMan, Webhook};
 pub use signature::{SecretError, SigningKey};
 
 /// Settings and services for the task of one webhook endpoint.

@@ -257,7 +257,7 @@ pub(crate) fn conversation_of(said: &[Signal]) -> String {
 /// A launch of it.
 pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
-        redactor: herder::outbox::redact::Redactor::default(),
+        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent: spec.name.clone(),
         session: SessionId(1),

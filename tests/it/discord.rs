@@ -16,9 +16,9 @@ mod unsure;
 use std::path::Path;
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::config::{AccessRules, Config, Discord as Settings, History, Reach, Subject};
 use herder::core::id::AgentName;
+use herder::core::link::LinkState;
 use herder::journal::{self, Journal, Memo};
 use herder::run::Options;
 use herder::supervisor::View;

@@ -1,9 +1,9 @@
 //! Discord in trouble beside an IRC that works: a bot that is not in its server, or was removed, says so where it can
 //! and continues as soon as it is let in; one that Discord refuses for good leaves IRC as it was.
 
-use herder::chat::LinkState;
 use herder::chat::embedded_ircd::Server;
 use herder::config::Subject;
+use herder::core::link::LinkState;
 use serde_json::json;
 use tempfile::TempDir;
 

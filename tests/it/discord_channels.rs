@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach, Subject};
+use herder::config::{Config, Discord as Settings, Reach, Subject};
 use herder::core::id::AgentName;
 use herder::core::input::Control;
+use herder::core::link::DISCORD_NETWORK;
 use herder::core::spec::AgentSpec;
 use herder::run::Options;
 

@@ -7,10 +7,10 @@ use herder::config::{Config, History};
 use herder::core::agent::{Agent, Phase};
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::notice::Notice;
+use herder::core::post::Body;
 use herder::core::spec::{AgentSpec, Output, Relay};
 use herder::core::work::WorkKind;
 use herder::journal::{self, AuditEntry, Journal, Stream};
-use herder::outbox::Body;
 use herder::run::Options;
 use herder::supervisor::Asked;
 

@@ -19,7 +19,7 @@ use herder::core::usage::Prices;
 use herder::core::verdict::{Lapse, Verdict};
 use herder::evaluator::{Asked, Brief, Divided, Evaluated, Evaluator, FOLDER, Setup, Whole};
 use herder::journal::{self, Journal};
-use herder::outbox::redact::Redactor;
+use herder::redact::Redactor;
 use herder::runtime::ProcessTrees;
 use herder::supervisor;
 use secrecy::SecretString;
@@ -417,7 +417,7 @@ async fn a_login_that_is_renewed_after_herder_was_killed_is_kept() {
     let mut ready = [0; 6];
     orphan.stdout.take().expect("a pipe").read_exact(&mut ready).expect("it is ready");
     let fleet = supervisor::start(supervisor::Settings {
-        redactor: herder::outbox::redact::Redactor::new(&[]),
+        redactor: herder::redact::Redactor::new(&[]),
         journal: journal.clone(),
         policy: herder::core::policy::Policy::default(),
         networks: Vec::new(),

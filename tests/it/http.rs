@@ -19,8 +19,8 @@ mod views;
 
 use std::net::SocketAddr;
 
-use herder::access::Role;
 use herder::config::{Http, Listen, Token};
+use herder::core::role::Role;
 use herder::run::Options;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{Client, RequestBuilder};

@@ -7,10 +7,10 @@ mod past;
 mod registration;
 pub(crate) mod script;
 
-use herder::chat::Place;
 use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::chat::irc::Connector;
-use herder::outbox::Lane;
+use herder::core::post::Lane;
+use herder::core::speech::Place;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::irc_rig::{Rig, agent, network, settings};

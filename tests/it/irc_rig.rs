@@ -3,15 +3,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use herder::chat::ChannelWanted;
 use herder::chat::irc::{self, Connector, Memory, Patience, Settings};
-use herder::chat::{Inbound, LinkReport, LinkState};
 use herder::clock;
 use herder::config::{IrcNetwork, Tls};
 use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::link::{ChannelWanted, LinkReport, LinkState};
+use herder::core::post::{Body, Lane, Post, Target};
+use herder::core::speech::Inbound;
 use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
-use herder::outbox::{Body, Lane, Ledger, Markup, NetworkQueue, Noted, Post, Redactor, Renderer, Target};
+use herder::outbox::{Ledger, Markup, NetworkQueue, Noted, Renderer};
+use herder::redact::Redactor;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -72,7 +74,8 @@ pub(crate) fn network(port: u16) -> IrcNetwork {
 }
 
 pub(crate) fn settings(network: IrcNetwork) -> Settings {
-    let is_operator = Arc::new(|author: &herder::chat::Author| author.account.as_deref() == Some("alice"));
+    let is_operator =
+        Arc::new(|author: &herder::core::speech::Author| author.account.as_deref() == Some("alice"));
     Settings {
         network,
         name: "herder".to_owned(),

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use herder::chat::irc::Connector;
-use herder::chat::{LinkState, Place};
 use herder::config::{Sasl, Tls};
-use herder::outbox::{Lane, Target};
+use herder::core::link::LinkState;
+use herder::core::post::{Lane, Target};
+use herder::core::speech::Place;
 use secrecy::SecretString;
 
 use crate::irc_rig::{PATIENCE, Rig, agent, network, settings};

@@ -18,10 +18,10 @@ use std::process::Command;
 use herder::config::History;
 use herder::core::event::Event;
 use herder::core::id::{AgentName, NetworkName, PostId, WorkId};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::core::work::{Actor, Work, WorkKind};
 use herder::journal::{AuditEntry, Batch, Entry, FleetEvent, Recorded, Settings, Stream, Write};
-use herder::outbox::{Body, Lane, Post, Target};
 
 fn settings(dir: &Path) -> Settings {
     Settings { ballast: 0, ..Settings::new(dir, History { daily_export: false, ..History::default() }) }

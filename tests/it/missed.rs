@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::chat::irc::Patience;
 use herder::clock;
 use herder::config::IrcNetwork;
 use herder::core::id::NetworkName;
+use herder::core::link::LinkState;
 use herder::journal::{self, Journal, Memo};
 use herder::local::{self, Request};
 

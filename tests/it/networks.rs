@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use herder::chat::LinkState;
 use herder::chat::embedded_ircd::Server;
 use herder::chat::irc::{Connecting, Connector, Patience};
 use herder::config::{Config, Networks, Subject};
 use herder::core::id::NetworkName;
+use herder::core::link::LinkState;
 use herder::run::Options;
 
 use crate::irc::script::{Listener, listen};

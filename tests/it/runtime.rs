@@ -50,7 +50,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     let mut spec = AgentSpec::new(agent.clone(), runtime, workspace.to_owned());
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     Launch {
-        redactor: herder::outbox::redact::Redactor::default(),
+        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),

@@ -59,7 +59,7 @@ async fn open(dir: &Path) -> (Journal, Fleet) {
     policy.prices.0.insert("dear".to_owned(), Price { input: 6.0, cached: 6.0, output: 6.0 });
     policy.caps.accounts.insert(team(), Caps { usd_per_day: 10.0, ..Caps::default() });
     let fleet = supervisor::start(Settings {
-        redactor: herder::outbox::redact::Redactor::new(&[]),
+        redactor: herder::redact::Redactor::new(&[]),
         journal: journal.clone(),
         policy,
         networks: vec![NetworkName::from("test")],

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{self, Password, Server};
 use herder::chat::irc::Connector;
 use herder::config::{AccessRules, Config, History, IrcNetwork, Reach, Subject, Tls};
 use herder::core::id::{AgentName, NetworkName};
+use herder::core::link::LinkState;
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::run::{Ended, Herder, Options};
@@ -123,7 +123,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         http: None,
         agents,
         secrets: Vec::new(),
-        redactor: herder::outbox::Redactor::default(),
+        redactor: herder::redact::Redactor::default(),
         secret_variables: std::collections::BTreeSet::new(),
         embedded: false,
         folders: Vec::new(),

@@ -25,11 +25,11 @@ use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::policy::Policy;
+use herder::core::post::{Body, Target};
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::usage::SharedCaps;
 use herder::core::work::{Actor, Work, WorkKind};
 use herder::journal::{self, AuditEntry, Batch, Entry, FleetEvent, Journal, Stream, Write};
-use herder::outbox::{Body, Target};
 use herder::runtime::ProcessTrees;
 use herder::runtime::process::look;
 use herder::supervisor::{self, AnswerTo, Asked, FaultInjection, Fleet, Listener, Settings, View};
@@ -65,7 +65,7 @@ impl House {
         fault: FaultInjection,
     ) -> Self {
         let fleet = supervisor::start(Settings {
-            redactor: herder::outbox::redact::Redactor::new(&[]),
+            redactor: herder::redact::Redactor::new(&[]),
             journal: journal.clone(),
             policy: Policy { stop_grace: Duration::from_secs(1), caps, ..Policy::default() },
             networks: vec![NetworkName::from("test")],

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{self, Password, Server};
 use herder::config::{DeadMan, Webhook};
 use herder::core::hook::HookEvent;
 use herder::core::id::NetworkName;
+use herder::core::link::LinkState;
 use herder::webhook::{self, Answer, Client, Format, SigningKey};
 use serde_json::{Value, json};
 

@@ -19,12 +19,13 @@ use super::reply::Reply;
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
 use crate::core::ask::{AskAnswer, AskEnd, OFFERS_MAX, Offer};
+use crate::core::clean::clean;
 use crate::core::id::{AgentName, AskId};
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::Body;
 use crate::core::unseen::hides;
 use crate::l10n::Locale;
-use crate::outbox::clean::clean;
-use crate::outbox::{Body, Redactor};
+use crate::redact::Redactor;
 use crate::supervisor::View;
 
 /// Returns the agent and the number of the request or question that a post shows; `None` for other posts.

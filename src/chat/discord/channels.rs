@@ -27,7 +27,7 @@ use super::membership::{self, Membership};
 use super::permission::Standing;
 use super::rest::{Rest, RestError, code};
 use super::{Bot, network};
-use crate::chat::ChannelWanted;
+use crate::core::link::ChannelWanted;
 use crate::core::notice::Notice;
 use plan::{Failure, GUILD_MAX, Plan, Step, Trouble};
 use seen::{Kind, Snapshot, There};

@@ -3,11 +3,11 @@
 use crate::commands::COMMANDS;
 use crate::commands::options::Kind;
 use crate::core::board::Board;
+use crate::core::clean::clean;
 use crate::core::id::WorkId;
 use crate::core::watch::Watch;
 use crate::core::work::{Work, WorkKind};
-use crate::outbox::Redactor;
-use crate::outbox::clean::clean;
+use crate::redact::Redactor;
 use crate::supervisor::View;
 
 /// Maximum number of choices that Discord shows for an option that is being typed.

@@ -34,15 +34,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::Bot;
-use super::buttons;
 use super::directory::{Doubt, Purpose};
 use super::rest::{File, RestError};
-use super::status;
+use super::{Bot, buttons, status};
 use crate::clock;
 use crate::config;
 use crate::core::id::{AgentName, PostId};
-use crate::outbox::{Body, Lane, Line, Post, Target, Window};
+use crate::core::post::{Body, Lane, Post, Target};
+use crate::outbox::{Line, Window};
 use doubt::{Queue, Sent};
 use message::{Form, Verdict};
 pub(super) use nonces::run_of_process;

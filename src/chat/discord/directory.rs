@@ -11,10 +11,10 @@ use serenity::all::ChannelId;
 use tokio::sync::{Notify, watch};
 use tracing::warn;
 
-use crate::config::DISCORD_NETWORK;
 use crate::core::id::AgentName;
+use crate::core::link::DISCORD_NETWORK;
+use crate::core::post::Target;
 use crate::journal::{CommitError, Journal, Memo, ReadError};
-use crate::outbox::Target;
 
 /// The purpose for which herder uses a channel or category.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

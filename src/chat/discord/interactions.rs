@@ -28,13 +28,13 @@ use super::forms::{self, FilledForm};
 use super::reply::{self, Reply};
 use super::rest::EPHEMERAL;
 use super::{Bot, buttons, completion};
-use crate::access::Role;
-use crate::chat::{Author, Origin, Place};
 use crate::clock;
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
 use crate::commands::{COMMANDS, Command, Effect};
 use crate::core::notice::Refusal;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Origin, Place};
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 

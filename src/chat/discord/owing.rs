@@ -17,9 +17,10 @@ use super::delivery::run_of_process;
 use super::interactions::Asker;
 use super::rest::{Original, RestError};
 use crate::clock;
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
-use crate::outbox::{Markup, Post, Renderer};
+use crate::outbox::{Markup, Renderer};
 use crate::supervisor::Ungiven;
 
 /// Time for which Discord accepts an interaction's token.

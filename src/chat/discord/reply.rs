@@ -20,18 +20,18 @@ use serde_json::json;
 use serenity::all::CreateActionRow;
 use tracing::warn;
 
-use super::Bot;
-use super::buttons;
 use super::delivery::doubt;
 use super::interactions::{Asker, locale};
 use super::owing;
 use super::rest::{EPHEMERAL, File, RestError};
-use crate::chat::Place;
+use super::{Bot, buttons};
 use crate::clock;
 use crate::commands::interact::Answered;
 use crate::core::id::{AgentName, PostId};
+use crate::core::post::{Body, Lane, Post, Target};
+use crate::core::speech::Place;
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
+use crate::outbox::{Markup, Renderer};
 
 /// Maximum time for an answer before the interaction is acknowledged with "is thinking…": half of what Discord waits,
 /// so that the acknowledgement arrives in time.

@@ -21,10 +21,11 @@ use tracing::{info, warn};
 use super::rest::{Rest, RestError};
 use crate::core::id::{AgentName, PostId, SessionId};
 use crate::core::notice::Notice;
+use crate::core::post::Body;
 use crate::core::time::Timestamp;
 use crate::journal::{Journal, Memo, ReadError};
+use crate::outbox::Line;
 use crate::outbox::discord::{MESSAGE_MAX, units};
-use crate::outbox::{Body, Line};
 
 /// Prefix of the journal's keys under which status messages are stored.
 const PREFIX: &str = "discord/live/";

@@ -14,7 +14,7 @@ use tracing::{debug, warn};
 use super::Bot;
 use super::directory::Purpose;
 use super::rest::{Rest, RestError};
-use crate::chat::Place;
+use crate::core::speech::Place;
 
 /// Maximum number of channels and threads that are remembered. Beyond it inactive threads and other channels are
 /// removed; they are requested again.

@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Options, Password, Server, StartError};
 use crate::chat::irc::Connector;
-use crate::config::{AccessRules, Config, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
+use crate::config::{AccessRules, Config, IrcNetwork, Subject, Tls};
 use crate::core::id::NetworkName;
+use crate::core::link::EMBEDDED_NETWORK;
 
 /// Name of the account of the person who starts herder and is shown the password.
 pub const OWNER: &str = "owner";

@@ -21,11 +21,11 @@ use tokio::time::Instant;
 use super::isupport::ISupport;
 use super::persons::nick_of;
 use super::wire::Outgoing;
-use crate::chat::ChannelWanted;
 use crate::config::IrcNetwork;
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
-use crate::outbox::Target;
+use crate::core::link::ChannelWanted;
+use crate::core::post::Target;
 use channel::{Channel, Live, State};
 
 /// A channel that herder cannot use any more, with the reason, to be announced to people.

@@ -10,7 +10,8 @@
 use tokio::time::Instant;
 
 use super::isupport::ISupport;
-use crate::outbox::{Line, Target, Window};
+use crate::core::post::Target;
+use crate::outbox::{Line, Window};
 
 /// Maximum number of lines in one window (lines that are sent together and then confirmed). More is not faster and
 /// repeats more after a break; with one, a backlog takes three times as long on servers that throttle.

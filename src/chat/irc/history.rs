@@ -409,7 +409,7 @@ fn time(millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Place;
+    use crate::core::speech::Place;
 
     fn asks(history: &mut History, now: Instant) -> Vec<String> {
         let server = ISupport::default();

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::isupport::ISupport;
 use super::wire::{Outgoing, Received, Said, Source};
-use crate::chat::Place;
+use crate::core::speech::Place;
 use crate::core::time::Timestamp;
 
 /// Maximum time for which a line waits for its author's services account; then it counts as a line of somebody without
@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(lookups.ask(from("alice", "h"), Rank::Expected, &server, late), None);
         assert!(!lookups.expired(now + LOOKUP_TIMEOUT, &server).is_empty());
 
-        // Whoever is in a channel comes before strangers, and after those who probably may give commands.
+        // The people of a channel come before strangers, and after those who probably may give commands.
         let mut lookups = Lookups::default();
         for (nick, rank) in [("s", Rank::Stranger), ("bob", Rank::Present), ("alice", Rank::Expected)] {
             assert_eq!(lookups.ask(from(nick, nick), rank, &server, now), None);

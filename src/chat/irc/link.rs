@@ -25,9 +25,10 @@ use super::registration::{Registration, Step};
 use super::session::{Effect, Lasting, Now, Session};
 use super::wire::{Outgoing, Received};
 use super::{Closing, Settings};
-use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::clock;
 use crate::core::detail::LinkReason;
+use crate::core::link::{ChannelWanted, LinkReport, LinkState};
+use crate::core::speech::Inbound;
 use crate::core::time::Timestamp;
 use crate::outbox::{NetworkQueue, Window};
 

@@ -61,10 +61,12 @@ pub use marks::Marks;
 pub use patience::Patience;
 pub use probe::{Login, log_in};
 
+use crate::chat::Silence;
 use crate::chat::reconnect::Why;
-use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState, Silence};
 use crate::config::IrcNetwork;
 use crate::core::detail::{Detail, LinkReason};
+use crate::core::link::{ChannelWanted, LinkReport, LinkState};
+use crate::core::speech::{Author, Inbound};
 use crate::outbox::NetworkQueue;
 use crate::tools::Rooms;
 use link::Ports;

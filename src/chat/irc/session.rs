@@ -31,13 +31,16 @@ use super::registration::{Caps, Registered};
 use super::replay::{Replay, SeenIds};
 use super::wire::Outgoing;
 use super::{Closing, Settings};
+use crate::chat;
 use crate::chat::reconnect::Backoff;
-use crate::chat::{self, ChannelWanted, Inbound};
 use crate::core::detail::{Detail, LinkReason};
 use crate::core::id::PostId;
+use crate::core::link::ChannelWanted;
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Lane, Post, Target};
+use crate::core::speech::Inbound;
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Lane, Post, Target, Window};
+use crate::outbox::Window;
 
 /// Maximum time to wait for the answers to the first JOINs before posts are sent anyway.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);

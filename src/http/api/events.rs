@@ -23,12 +23,12 @@ use tracing::error;
 
 use super::Window;
 use super::problem::{Asked, Problem};
-use crate::access::Role;
+use crate::core::clean::visible;
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 use crate::http::Shared;
 use crate::http::who::Caller;
 use crate::journal::{Filter, Followed, Follower, Page, ReadError, Stream, encoding};
-use crate::outbox::clean::visible;
 
 /// Events that a stream reads in one go.
 const READ_MAX: usize = 200;

@@ -17,12 +17,14 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
 
 use super::problem::Problem;
+use crate::access::digest::{hex, sha256};
 use crate::clock;
 use crate::commands::dispatch::Reply;
 use crate::core::id::NetworkName;
+use crate::core::link::HTTP_NETWORK;
 use crate::core::time::Timestamp;
 use crate::http::Shared;
-use crate::http::who::{Caller, NETWORK, hex, sha256};
+use crate::http::who::Caller;
 use crate::journal::{Heard, Journal, MEMO_MAX, Memo};
 use crate::supervisor::Replied;
 
@@ -156,7 +158,7 @@ fn memo_key(name: &str, of: &str) -> String {
 }
 
 fn prefix() -> String {
-    Heard::prefix(&NetworkName::from(NETWORK))
+    Heard::prefix(&NetworkName::from(HTTP_NETWORK))
 }
 
 /// The keys that an earlier herder knew.

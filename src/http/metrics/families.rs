@@ -9,13 +9,13 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::writer::{Label, Writer, label, large, number, with};
-use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::commands::COMMANDS;
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, Place};
 use crate::core::id::{AccountName, AgentName, NetworkName};
 use crate::core::ledger::Scope;
+use crate::core::link::{LinkReport, LinkState};
 use crate::core::outcome::{Category, Usage};
 use crate::core::time::Timestamp;
 use crate::core::usage::{Standing, Unit, Window};

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::View;
 use super::mood::Mood;
-use crate::chat::LinkState;
 use crate::commands::say::{WORK_MAX, count, task};
+use crate::core::link::LinkState;
 use crate::core::strip::HourState;
 use crate::core::usage::{Unit, Window, hour};
 use crate::core::work::WorkKind;

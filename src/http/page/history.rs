@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use super::layout::Page;
 use super::{View, Voice};
-use crate::access::Role;
 use crate::clock;
 use crate::commands::{Verb, audit_line, command, hide_whisper, history_line, is_told};
 use crate::core::id::AgentName;
+use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::http::screen::{Kind, Look};
 use crate::http::who::cookie;

@@ -8,11 +8,11 @@ use super::story::LastWords;
 use crate::commands::log_line;
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::ask::{About, Ask};
+use crate::core::clean::visible;
 use crate::core::event::Event;
 use crate::core::time::Timestamp;
 use crate::core::watch::Escalation;
 use crate::journal::{Entry, Recorded};
-use crate::outbox::clean::visible;
 use crate::supervisor::View as Seen;
 
 /// The most of somebody's words in one line.

@@ -12,11 +12,11 @@ use super::needs::ago;
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
+use crate::core::clean::visible;
 use crate::core::id::WorkId;
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
 use crate::http::who::cookie;
-use crate::outbox::clean::visible;
 
 pub(in super::super) async fn task(State(app): State<Shared>, Path(id): Path<u64>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {

@@ -13,14 +13,13 @@ use super::wire::{Choice, Params, Update};
 use crate::core::ask::{AskKey, Told};
 use crate::core::cut::both_ends;
 use crate::core::spec::{AgentSpec, Permissions};
+use crate::core::tools::{ALL, SERVER, Tool};
 use crate::runtime::Launch;
 use crate::runtime::approval::{self, Cover, Requests, Wish, is_plain_file_below, quoted};
 use crate::runtime::form::Form;
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
 use crate::runtime::text::{RAW_MAX, one_line};
-use crate::tools::SERVER;
-use crate::tools::catalogue::{ALL, Tool};
 
 /// ACP kinds of tool calls that read or change files and run nothing.
 const FILE_KINDS: [&str; 5] = ["edit", "move", "delete", "read", "search"];

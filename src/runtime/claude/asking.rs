@@ -13,11 +13,11 @@ use super::wire;
 use crate::core::ask::{AskKey, Inquiry, Offer, Told};
 use crate::core::danger::AskPattern;
 use crate::core::spec::{AgentSpec, Permissions};
+use crate::core::tools::SERVER;
 use crate::runtime::Launch;
 use crate::runtime::approval::{self, Cover, Requests, UNANSWERED, Wish, is_plain_file_below, not_approved};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::one_line;
-use crate::tools::SERVER;
 
 /// Tools that change files, with the name of the argument that contains the path.
 const FILE_TOOLS: [(&str, &str); 4] = [

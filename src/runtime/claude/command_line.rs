@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::asking;
 use crate::core::spec::{AgentSpec, Permissions};
+use crate::core::tools::SERVER;
 use crate::runtime::Access;
 use crate::runtime::text::bounded;
-use crate::tools::SERVER;
 
 /// Option by which the CLI passes on the API's own stream events: only the last event of a message has all tokens that
 /// the message used.

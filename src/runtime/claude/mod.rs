@@ -31,7 +31,7 @@ use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::time::Timestamp;
 use crate::core::turn::Kind;
 use crate::core::usage::{PROVISIONAL, Reading};
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use asking::Asking;
 use classify::Failure;
 use command_line::{arguments_of, tool_server};

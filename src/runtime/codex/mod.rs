@@ -33,7 +33,7 @@ use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::usage::Reading;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use asking::Asking;
 use classify::Failure;
 use items::{Announced, id_of, tokens, tool};

@@ -14,7 +14,7 @@ use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::Output;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
-use crate::outbox::redact::Redactor;
+use crate::redact::Redactor;
 use crate::runtime::Launch;
 use crate::runtime::acp::quirks::Quirks;
 use crate::runtime::classify::last_of;

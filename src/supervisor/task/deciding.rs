@@ -12,10 +12,10 @@ use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Control, Input};
 use crate::core::notice::{Notice, Refusal};
+use crate::core::post::Target;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
-use crate::outbox::Target;
 use crate::supervisor::root::account_of;
 use crate::supervisor::{accounts, owing, posting};
 

@@ -8,9 +8,9 @@ use crate::core::effect::Effect;
 use crate::core::event::Event;
 use crate::core::id::AskId;
 use crate::core::notice::Refusal;
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
-use crate::outbox::Post;
 
 /// The result of an agent's report on its task: accepted or refused.
 type Reported = Result<(), Refusal>;

@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::{Arguments, Caller, Host, Told, take};
 use crate::clock;
 use crate::core::ask::{ABOUT_MAX, AskAnswer, AskEnd, Inquiry, LINES_MAX, OFFERS_MAX, Offer, Settled};
+use crate::core::clean::clean;
 use crate::core::id::AskId;
 use crate::core::notice::Refusal;
-use crate::outbox::clean::clean;
+use crate::core::tools::ASK_SLICE;
+use crate::runtime::grants::Admitted;
 use crate::runtime::text::one_line;
 use crate::supervisor::View;
-use crate::tools::catalogue::ASK_SLICE;
-use crate::tools::grants::Admitted;
 
 pub(super) async fn ask(
     host: &Host,

@@ -14,11 +14,11 @@ use herder::core::input::Signal;
 use herder::core::notice::Notice;
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
+use herder::core::post::Body;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::{Actor, WorkKind};
 use herder::journal::{AuditEntry, Journal, Memory};
-use herder::outbox::Body;
 use herder::runtime::orphans::Ended;
 use herder::runtime::{Driver, Launch, Live, ProcessTrees, Report};
 use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, Simulated, View};
@@ -109,7 +109,7 @@ impl House {
             spec
         };
         let fleet = supervisor::start(Settings {
-            redactor: herder::outbox::redact::Redactor::new(&[]),
+            redactor: herder::redact::Redactor::new(&[]),
             journal: journal.clone(),
             policy: Policy { max_active: 0, ..Policy::default() },
             networks: vec![NetworkName::from("test")],

@@ -2,7 +2,8 @@
 
 use herder::core::id::NetworkName;
 use herder::l10n::Locale;
-use herder::outbox::{Markup, Redactor, Renderer};
+use herder::outbox::{Markup, Renderer};
+use herder::redact::Redactor;
 
 use super::rig::{Rig, SECRET};
 

@@ -1,14 +1,14 @@
 //! Commands that a network delivers by name: the same checks, records and effects as lines, and the answer as the
 //! return value.
 
-use herder::chat::Place;
 use herder::clock;
 use herder::commands::interact::{Answered, Structured};
 use herder::commands::options::Given;
 use herder::core::agent::Phase;
 use herder::core::id::NetworkName;
 use herder::core::notice::Notice;
-use herder::outbox::{Body, Target};
+use herder::core::post::{Body, Target};
+use herder::core::speech::Place;
 
 use super::rig::{PATIENCE, Rig, inbound};
 

@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::access::Access;
-use herder::chat::{Author, Inbound, Origin, Place};
 use herder::clock;
 use herder::commands::dispatch::Handled;
 use herder::commands::interact::{Answered, Structured};
 use herder::commands::options::Given;
 use herder::core::id::{NetworkName, PostId};
+use herder::core::post::{Body, Lane, Post, Target};
+use herder::core::speech::{Author, Inbound, Origin, Place};
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Entry, FleetEvent, Heard, PostSink, Stream};
-use herder::outbox::{Body, Lane, Post, Target};
 use herder::supervisor::FaultInjection;
 
 use super::rig::{Rig, account, inbound};
@@ -93,7 +93,7 @@ async fn what_is_tied_stays_tied_after_a_restart() {
     let ties = herder::access::Ties::default();
     ties.set(loaded.state.ties);
     let access = Access::new(&rig.rules()).with(ties);
-    assert_eq!(access.role(&on_discord(ANN, "", &[]).author), Some(herder::access::Role::Operator));
+    assert_eq!(access.role(&on_discord(ANN, "", &[]).author), Some(herder::core::role::Role::Operator));
     rig.close().await;
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 
-use herder::chat::Inbound;
 use herder::clock;
 use herder::commands::dispatch::Handled;
 use herder::commands::{COMMANDS, Command, Effect, Verb};
 use herder::core::id::{NetworkName, PostId};
+use herder::core::post::{Body, Lane, Post, Target};
+use herder::core::speech::Inbound;
 use herder::journal::{Batch, PostSink};
-use herder::outbox::{Body, Lane, Post, Target};
 
 use super::rig::{PATIENCE, Rig, inbound};
 

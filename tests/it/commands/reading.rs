@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use herder::chat::Mention;
 use herder::commands::grammar::{Misfit, Roster};
 use herder::commands::parse::{self, Heard, Problem, Room, Scene};
 use herder::core::id::AgentName;
+use herder::core::speech::Mention;
 
 pub(super) struct Agents(BTreeSet<AgentName>);
 

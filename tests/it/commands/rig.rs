@@ -5,19 +5,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use herder::access::Access;
-use herder::chat::{Author, Inbound, Origin, Place};
 use herder::commands::Dispatcher;
 use herder::commands::dispatch::Setup;
 use herder::config::{AccessRules, History, Subject};
 use herder::core::agent::Phase;
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::policy::Policy;
+use herder::core::post::{Body, Post};
 use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::speech::{Author, Inbound, Origin, Place};
 use herder::core::time::Timestamp;
 use herder::journal::{self, AuditEntry, Entry, Journal, Stream};
 use herder::l10n::Locale;
-use herder::outbox::redact::Redactor;
-use herder::outbox::{Body, Post};
+use herder::redact::Redactor;
 use herder::runtime::ProcessTrees;
 use herder::supervisor::{self, FaultInjection, Fleet, Settings, View};
 use tempfile::TempDir;
@@ -75,7 +75,7 @@ impl Rig {
         let (journal, _) =
             tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
         let fleet = supervisor::start(Settings {
-            redactor: herder::outbox::redact::Redactor::new(&[]),
+            redactor: herder::redact::Redactor::new(&[]),
             journal: journal.clone(),
             policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
             networks: vec![NetworkName::from("net")],

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use herder::access::Role;
 use herder::commands::{COMMANDS, Strictness, Verb};
+use herder::core::role::Role;
 use herder::l10n::Locale;
 
 #[test]

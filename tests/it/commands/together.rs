@@ -8,9 +8,9 @@ use futures_util::stream::FuturesUnordered;
 use herder::clock;
 use herder::core::event::Event;
 use herder::core::input::{Control, Input};
+use herder::core::post::{Body, Post, Target};
 use herder::core::work::Actor;
 use herder::journal::{Batch, Entry, PostSink, Stream, Write};
-use herder::outbox::{Body, Post, Target};
 use herder::supervisor::FaultInjection;
 use tokio::sync::mpsc;
 

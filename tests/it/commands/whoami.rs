@@ -1,9 +1,10 @@
 //! `whoami`: the subjects that a person is told are those that `[access]` accepts.
 
-use herder::access::{Access, Role};
-use herder::chat::Author;
+use herder::access::Access;
 use herder::config::{AccessRules, Subject};
 use herder::core::id::NetworkName;
+use herder::core::role::Role;
+use herder::core::speech::Author;
 
 use super::rig::{Rig, inbound};
 

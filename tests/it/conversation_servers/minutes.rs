@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use herder::chat::LinkState;
+use herder::core::link::LinkState;
 use herder::core::spec::Relay;
 use herder::local::{self, Request};
 use herder::run::Options;

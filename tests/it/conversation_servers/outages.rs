@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::chat::irc::Patience;
 use herder::config::Subject;
+use herder::core::link::LinkState;
 use herder::core::spec::Relay;
 use herder::run::Options;
 

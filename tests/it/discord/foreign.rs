@@ -1,8 +1,8 @@
 //! Answers that are not Discord's, and herder's reaction to many refusals.
 
-use herder::chat::LinkState;
 use herder::core::agent::Phase;
 use herder::core::id::AgentName;
+use herder::core::link::LinkState;
 use herder::run::Options;
 
 use super::{Rig, spark};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use herder::core::agent::Phase;
 use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::journal::Batch;
-use herder::outbox::{Body, Lane, Post, Target};
 use herder::run::Options;
 
 use super::Rig;

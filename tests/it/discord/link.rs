@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::core::input::Control;
+use herder::core::link::LinkState;
 use herder::run::Options;
 use serde_json::json;
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use herder::core::agent::Phase;
 use herder::core::id::AgentName;
+use herder::core::tie::Tie;
 use herder::core::work::{Actor, TaskEnd};
-use herder::journal::{AuditEntry, Tie};
+use herder::journal::AuditEntry;
 use herder::run::Options;
 use herder::supervisor::{Asked, FaultInjection, Fleet, Holder};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use herder::chat::LinkState;
+use herder::core::link::LinkState;
 
 use super::Rig;
 use crate::simulated_discord::Discord;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use herder::core::agent::Phase;
 use herder::core::id::{NetworkName, PostId};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::journal::{AuditEntry, Batch, Entry, Stream};
-use herder::outbox::{Body, Lane, Post, Target};
 use serde_json::json;
 
 use super::Rig;

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use herder::config::History;
 use herder::core::id::NetworkName;
+use herder::core::tie::Tie;
 use herder::core::work::Actor;
-use herder::journal::{self, Batch, Entry, FleetEvent, Journal, Stream, Tie, Write};
+use herder::journal::{self, Batch, Entry, FleetEvent, Journal, Stream, Write};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

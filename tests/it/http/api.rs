@@ -1,6 +1,6 @@
 //! The probes and the API.
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 
 use super::{House, json as ask, text};

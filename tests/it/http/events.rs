@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use herder::access::Role;
+use herder::core::role::Role;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 

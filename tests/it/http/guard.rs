@@ -1,6 +1,6 @@
 //! The protection of the page: against another host name, another site, and too many or too slow requests.
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

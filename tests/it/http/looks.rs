@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use herder::access::Role;
+use herder::core::role::Role;
 use herder::core::spec::AgentSpec;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 
 use super::{House, json as ask};

@@ -1,6 +1,6 @@
 //! `Idempotency-Key`: a command that comes again is answered as the first time, and not carried out.
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::{Value, json};
 
 use super::{House, json as ask};

@@ -1,6 +1,6 @@
 //! The page in a browser without JavaScript: login, reading, buttons; and its live changes.
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 
 use super::{House, json as ask, text};

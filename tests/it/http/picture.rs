@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 
 use super::browser::Kind;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::{Value, json};
 
 use super::{House, json as ask, secret};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use herder::access::Role;
 use herder::config::TlsFiles;
+use herder::core::role::Role;
 use herder::reload::Source;
 use reqwest::Client;
 use serde_json::json;

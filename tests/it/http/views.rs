@@ -1,6 +1,6 @@
 //! The views of the page as a browser without JavaScript has them: their contents, and who is shown what.
 
-use herder::access::Role;
+use herder::core::role::Role;
 use serde_json::json;
 
 use super::page::Browser;

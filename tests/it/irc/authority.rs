@@ -1,8 +1,8 @@
 //! Authority: live speech of a person the server vouches for, and nothing else.
 
-use herder::chat::{Inbound, Place};
 use herder::config::IrcNetwork;
-use herder::outbox::{Lane, Target};
+use herder::core::post::{Lane, Target};
+use herder::core::speech::{Inbound, Place};
 
 use super::script::{ALL, Script, listen};
 use crate::irc_rig::{Rig, agent, network, settings};
@@ -319,7 +319,7 @@ async fn told_after_a_netsplit(rig: &mut Rig, server: &mut Script, alice: &str) 
 
 #[tokio::test(start_paused = true)]
 async fn operators_who_were_there_before_or_log_in_later_are_missed_in_a_netsplit() {
-    let is_operator = |author: &herder::chat::Author| {
+    let is_operator = |author: &herder::core::speech::Author| {
         author.account.as_deref() == Some("alice") || author.mask.as_deref() == Some("mel!m@h")
     };
     let (whox, plain) = ("WHO #alerts %tcuhna,999", "WHO #alerts");

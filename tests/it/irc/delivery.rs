@@ -1,9 +1,8 @@
 //! Posts on their way: channels that cannot be joined, lines that are refused, links that break.
 
-use herder::chat::ChannelWanted;
-use herder::chat::LinkState;
 use herder::chat::irc::Memory;
-use herder::outbox::{Lane, Target};
+use herder::core::link::{ChannelWanted, LinkState};
+use herder::core::post::{Lane, Target};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use tokio::time::Instant;
@@ -94,7 +93,7 @@ async fn a_forwarded_channel_is_used_under_its_new_name() {
     assert_eq!(server.said("##spark").await, "here");
     server.quiet().await;
     server.send(":alice!a@h PRIVMSG ##spark :status").await;
-    assert_eq!(rig.hear().await.place, herder::chat::Place::Channel("#spark".to_owned()));
+    assert_eq!(rig.hear().await.place, herder::core::speech::Place::Channel("#spark".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Answers to commands that change nothing: sent without a fence behind each, and never more than a server takes at
 //! once.
 
-use herder::outbox::{Lane, Target};
+use herder::core::post::{Lane, Target};
 
 use super::script::{Script, listen};
 use crate::irc_rig::{Rig, agent, network, settings};
@@ -44,14 +44,14 @@ async fn four_answers_go_without_a_fence_and_the_fifth_waits_for_its_own() {
     rig.stop().await;
 }
 
-fn stored(rig: &Rig, text: &str) -> herder::outbox::Post {
-    herder::outbox::Post {
+fn stored(rig: &Rig, text: &str) -> herder::core::post::Post {
+    herder::core::post::Post {
         id: herder::core::id::PostId(1),
         network: rig.queue.network().clone(),
         to: agent("spark"),
         lane: Lane::Urgent,
         at: herder::clock::now(),
-        body: herder::outbox::Body::Lines(vec![text.to_owned()]),
+        body: herder::core::post::Body::Lines(vec![text.to_owned()]),
         answers: None,
         quotes: None,
         confirmed_lines: 0,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use herder::chat::irc::Marks;
-use herder::chat::{Author, Inbound};
 use herder::clock;
 use herder::core::id::NetworkName;
-use herder::outbox::Target;
+use herder::core::post::Target;
+use herder::core::speech::{Author, Inbound};
 
 use super::script::{ALL, Script, listen};
 use crate::irc_rig::{Rig, network, settings};
@@ -370,7 +370,7 @@ async fn a_server_that_does_not_say_who_spoke_is_not_asked_and_nothing_is_asked_
     rig.until_up().await;
     let gone: Vec<_> = marks.note().into_iter().flatten().map(|memo| (memo.key, memo.value)).collect();
     assert_eq!(gone, [("irc/seen/test/#spark".to_owned(), None), ("heard/test/m1".to_owned(), None)]);
-    rig.say(&Target::Control, herder::outbox::Lane::Urgent, "the next thing that is said");
+    rig.say(&Target::Control, herder::core::post::Lane::Urgent, "the next thing that is said");
     assert_eq!(server.posted("#control").await, "the next thing that is said");
 }
 

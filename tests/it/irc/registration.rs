@@ -1,10 +1,10 @@
 //! Capabilities, login, nick: the lines before 001.
 
 use base64::Engine as _;
-use herder::chat::LinkState;
 use herder::chat::irc::Connector;
 use herder::config::{IrcNetwork, Sasl};
 use herder::core::detail::LinkReason;
+use herder::core::link::LinkState;
 use secrecy::SecretString;
 
 use super::script::{ALL, Listener, Script, listen};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use herder::chat::LinkState;
 use herder::chat::irc::{Connector, Patience, Settings};
+use herder::core::link::LinkState;
 
 use crate::irc_rig::{Rig, network, settings};
 use crate::servers::inspircd::{Inspircd, Options};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herder::chat::irc::Connector;
-use herder::outbox::{Lane, Target};
+use herder::core::post::{Lane, Target};
 
 use crate::irc_rig::{Rig, network, settings};
 use crate::servers::inspircd::{Inspircd, OTHER, Options};

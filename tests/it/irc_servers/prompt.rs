@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use herder::chat::irc::Connector;
-use herder::outbox::Lane;
+use herder::core::post::Lane;
 use tokio::time::Instant;
 
 use crate::irc_rig::{PATIENCE, Rig, agent, network, settings};

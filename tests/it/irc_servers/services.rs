@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use herder::chat::LinkState;
 use herder::chat::irc::Connector;
+use herder::core::link::LinkState;
 use secrecy::SecretString;
 
 use crate::irc_rig::{PATIENCE, Rig, network, settings};

@@ -60,7 +60,7 @@ struct Everything {
     history: Vec<Vec<Recorded>>,
     agents: Vec<Agent>,
     fleet: FleetState,
-    posts: Vec<herder::outbox::Post>,
+    posts: Vec<herder::core::post::Post>,
     id: String,
 }
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use herder::core::id::NetworkName;
+use herder::core::post::Post;
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Confirmed, Journal, PostSink, Recorded, Settled, Stream};
-use herder::outbox::Post;
 use tokio::sync::oneshot;
 
 use super::{added, audit, batch, post, settings, write};

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use herder::core::id::{NetworkName, PostId};
 use herder::core::notice::Notice;
+use herder::core::post::{Body, Post};
 use herder::core::time::Timestamp;
 use herder::journal::{
     Batch, CommitError, Confirmed, FleetState, Journal, MEMO_MAX, Memo, OpenError, PostSink, Snapshot, Stream,
 };
-use herder::outbox::{Body, Post};
 
 use super::{added, agent, audit, batch, post, settings, write};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use herder::core::id::{AgentName, AskId, NetworkName, WorkId};
 use herder::core::notice::Notice;
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::watch::{Answer, Why};
-use herder::outbox::{Body, Lane, Post, Target};
 
 use super::queue::{agent, everything, queue, words};
 

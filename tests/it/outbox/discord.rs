@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use herder::core::notice::{Notice, Refusal};
+use herder::core::post::{Body, Lane, Post};
+use herder::outbox::Markup;
 use herder::outbox::discord::{MESSAGE_MAX, units};
-use herder::outbox::{Body, Lane, Markup, Post};
 use proptest::prelude::*;
 use regex::Regex;
 

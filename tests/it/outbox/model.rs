@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use herder::core::id::NetworkName;
-use herder::outbox::{Body, Lane, Ledger, Line, NetworkQueue, Post, Target, Window};
+use herder::core::post::{Body, Lane, Post, Target};
+use herder::outbox::{Ledger, Line, NetworkQueue, Window};
 use proptest::prelude::*;
 
 use super::queue::{Book, agent, renderer, words};

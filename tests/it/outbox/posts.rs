@@ -3,9 +3,11 @@
 use std::sync::LazyLock;
 
 use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::l10n::Locale;
-use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
+use herder::outbox::{Markup, Renderer};
+use herder::redact::Redactor;
 use secrecy::SecretString;
 
 /// Returns the agent that all of it is about.

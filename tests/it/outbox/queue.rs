@@ -8,13 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
-use herder::outbox::{
-    BACKLOG_LINES, Body, Lane, Ledger, Line, Markup, NetworkQueue, Noted, Post, Redactor, Renderer, Target,
-    Window,
-};
+use herder::outbox::{BACKLOG_LINES, Ledger, Line, Markup, NetworkQueue, Noted, Renderer, Window};
+use herder::redact::Redactor;
 use tokio::time::timeout;
 
 use crate::irc_rig::nothing_shelved;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use herder::core::clean::visible;
 use herder::core::notice::{Notice, Refusal};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::l10n::Locale;
-use herder::outbox::clean::visible;
 use herder::outbox::render::UNIT;
-use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
+use herder::outbox::{Markup, Renderer};
+use herder::redact::Redactor;
 use proptest::prelude::*;
 
 use super::posts::{post, renderer, spark, words};

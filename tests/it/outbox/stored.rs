@@ -4,10 +4,11 @@ use super::bare;
 use herder::config::History;
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Journal, Settings};
 use herder::outbox::queue::{ALERTS_MAX, BACKLOG_POSTS_MAX};
-use herder::outbox::{BACKLOG_LINES, Body, Lane, Outbox, Post, Target, Window, absent};
+use herder::outbox::{BACKLOG_LINES, Outbox, Window, absent};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::core::id::{NetworkName, PostId};
+use herder::core::post::{Lane, Post, Target};
 use herder::journal::Settled;
-use herder::outbox::{Lane, Ledger, NetworkQueue, Noted, Post, Target};
+use herder::outbox::{Ledger, NetworkQueue, Noted};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 

@@ -26,7 +26,7 @@ pub(super) fn launched(
     let mut spec = AgentSpec::new(agent.clone(), runtime, "/srv/agent/work".into());
     let second = Duration::from_secs(1);
     let mut launch = Launch {
-        redactor: herder::outbox::redact::Redactor::default(),
+        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),

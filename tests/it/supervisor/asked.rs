@@ -1,7 +1,7 @@
 //! Records that the root stores with a person's command: that their line was handled, and the answer that is still
 //! pending.
 
-use herder::journal::Tie;
+use herder::core::tie::Tie;
 
 use super::*;
 

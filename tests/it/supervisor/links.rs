@@ -1,6 +1,6 @@
 //! The root's reaction to the link states of networks.
 
-use herder::chat::{LinkReport, LinkState};
+use herder::core::link::{LinkReport, LinkState};
 
 use super::*;
 

@@ -12,9 +12,10 @@ use herder::core::event::{Event, StopReason};
 use herder::core::id::{AgentName, NetworkName, PostId, SessionId, WorkId};
 use herder::core::notice::Notice;
 use herder::core::outcome::Category;
+use herder::core::post::{Body, Post, Target};
 use herder::core::work::TaskEnd;
 use herder::journal::{Batch, Entry, FleetEvent, Receipt, Settled};
-use herder::outbox::{Body, Line, Post, Target};
+use herder::outbox::Line;
 
 use super::life::NETWORKS;
 

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use herder::chat::{LinkReport, LinkState};
 use herder::clock;
 use herder::core::event::Event;
 use herder::core::hook::HookEvent;
 use herder::core::id::{AgentName, NetworkName};
+use herder::core::link::{LinkReport, LinkState};
 use herder::core::outcome::Category;
+use herder::core::post::Body;
 use herder::journal::{Batch, Entry, Receipt, Stream};
-use herder::outbox::{Body, NetworkQueue, Window};
+use herder::outbox::{NetworkQueue, Window};
 use herder::supervisor::{Fleet, Listener};
 use herder::webhook::{Answer, Next, Standing};
 use tokio::time::sleep;

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use herder::chat::{LinkReport, LinkState};
 use herder::clock;
-use herder::outbox::{NetworkQueue, Target, Window};
+use herder::core::link::{LinkReport, LinkState};
+use herder::core::post::Target;
+use herder::outbox::{NetworkQueue, Window};
 use herder::supervisor::Fleet;
 use tokio::time::sleep;
 

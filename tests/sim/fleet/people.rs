@@ -12,12 +12,12 @@ use herder::core::dealings::{Cut, Onward};
 use herder::core::event::PauseReason;
 use herder::core::id::{AgentName, WorkId};
 use herder::core::input::Control;
+use herder::core::post::Target;
 use herder::core::promotion::Hold;
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
 use herder::core::work::{Actor, TaskEnd, WorkKind};
 use herder::journal::AuditEntry;
-use herder::outbox::Target;
 use herder::supervisor::{AnswerTo, Asked, Fleet, View};
 use tokio::time::sleep;
 

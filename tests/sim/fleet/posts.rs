@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use herder::core::id::{NetworkName, PostId};
+use herder::core::post::{Post, Target};
 use herder::journal::{Confirmed, Journal, Settled};
-use herder::outbox::{Line, Post, Target};
+use herder::outbox::Line;
 
 /// A line of a post.
 type Part = (PostId, u32);

@@ -19,10 +19,10 @@ use crate::chat::discord::{Bot, asks};
 use crate::clock;
 use crate::core::event::Event;
 use crate::core::id::{AgentName, AskId};
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::core::watch::Answer;
 use crate::journal::{Entry, Memo, Stream};
-use crate::outbox::Post;
 use crate::supervisor::View;
 
 /// Capacity of the channel of sent messages with buttons that are not yet tracked. Few posts have buttons; the sender

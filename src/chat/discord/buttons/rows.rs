@@ -8,10 +8,11 @@ use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
 use crate::commands::interact::Answered;
 use crate::commands::{Command, Verb};
 use crate::core::id::AgentName;
+use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::l10n::Locale;
-use crate::outbox::{Post, Redactor};
+use crate::redact::Redactor;
 
 /// Maximum length of a button's label, in characters.
 const LABEL_MAX: usize = 80;

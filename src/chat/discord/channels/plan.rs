@@ -22,10 +22,10 @@ use super::super::directory::Purpose;
 use super::super::permission::{self, Standing};
 use super::seen::{Kind, Snapshot, There};
 use super::topics::{Edit, Topics};
-use crate::chat::ChannelWanted;
 use crate::config;
 use crate::core::id::AgentName;
-use crate::outbox::Target;
+use crate::core::link::ChannelWanted;
+use crate::core::post::Target;
 pub(super) use trouble::Trouble;
 
 /// Maximum number of channels and categories on a Discord server.

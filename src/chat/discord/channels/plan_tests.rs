@@ -12,10 +12,10 @@ use super::super::directory::{Outlook, Purpose};
 use super::super::permission::{self, Standing};
 use super::plan::{Failure, Plan, Step, Trouble};
 use super::seen::{Kind, Snapshot, There};
-use crate::chat::ChannelWanted;
 use crate::config::{Discord, Reach};
 use crate::core::id::AgentName;
-use crate::outbox::Target;
+use crate::core::link::ChannelWanted;
+use crate::core::post::Target;
 
 const EVERYONE: u64 = 1;
 const OWN_ROLE: u64 = 2;

@@ -14,8 +14,9 @@ use serenity::all::{MessageId, UserId};
 use super::super::inbound::id_at;
 use super::super::rest::Seen;
 use crate::core::id::PostId;
+use crate::core::post::Target;
 use crate::core::time::Timestamp;
-use crate::outbox::{Line, Target};
+use crate::outbox::Line;
 
 /// Time for which Discord certainly recognises a repeated nonce.
 const NONCE_IS_KNOWN: Duration = Duration::from_secs(120);

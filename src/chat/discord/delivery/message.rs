@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::super::rest::{RestError, code};
 use crate::config::Call;
 use crate::core::id::PostId;
+use crate::core::post::{Body, Target};
+use crate::outbox::Line;
 use crate::outbox::discord::{MESSAGE_MAX, units};
-use crate::outbox::{Body, Line, Target};
 
 /// Maximum length of a message's nonce, in characters; Discord's limit.
 const NONCE_MAX: usize = 25;

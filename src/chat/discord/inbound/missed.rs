@@ -16,7 +16,7 @@ use crate::chat::discord::network;
 use crate::chat::discord::rest::{Page, RestError};
 use crate::clock;
 use crate::core::id::PostId;
-use crate::outbox::{Body, Lane, Post, Target};
+use crate::core::post::{Body, Lane, Post, Target};
 
 /// Maximum number of requests for missed messages in flight: Discord allows some tens of requests a second in total.
 pub(super) const FETCHES: usize = 8;

@@ -11,7 +11,7 @@ use tracing::warn;
 use super::said::role_ids;
 use crate::chat::discord::rest::{RestError, code};
 use crate::chat::discord::{Bot, network};
-use crate::chat::{Author, Origin};
+use crate::core::speech::{Author, Origin};
 
 /// Maximum age of cached roles: long enough for a page of one person's messages, too short to matter when a role is
 /// removed.

@@ -8,8 +8,8 @@ use serenity::all::{Attachment, Guild, Message, MessageType, MessageUpdateEvent,
 
 use super::intake::Id;
 use crate::chat::discord::network;
-use crate::chat::{Author, Inbound, Mention, Origin, Place};
 use crate::commands::words::bounded;
+use crate::core::speech::{Author, Inbound, Mention, Origin, Place};
 use crate::core::time::Timestamp;
 
 /// The name that replaces a mention of herder in the text of a message.

@@ -13,16 +13,16 @@ use tracing::{debug, error, warn};
 use super::attached::{self, Attached};
 use super::roles::Roles;
 use super::said::{self, Names, Replied, Said};
-use crate::access::Role;
 use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
-use crate::chat::{Inbound, Place};
 use crate::clock;
 use crate::commands::dispatch::{FAULT, Handled};
 use crate::core::agent::Phase;
 use crate::core::id::{AgentName, PostId};
+use crate::core::post::{Body, Lane, Post, Target};
+use crate::core::role::Role;
+use crate::core::speech::{Inbound, Place};
 use crate::journal::{Batch, Heard, Memo};
-use crate::outbox::{Body, Lane, Post, Target};
 
 /// Maximum time for fetching all files of a message. Later messages of the channel wait meanwhile.
 const FILES_WITHIN: Duration = Duration::from_secs(30);

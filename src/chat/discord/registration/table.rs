@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use poise::serenity_prelude as serenity;
 use serenity::{CommandOptionType, CreateCommandOption, Permissions};
 
-use crate::access::Role;
 use crate::commands::options::{COUNT_MAX, Kind, Opt, TEXT_MAX, WORD_MAX};
 use crate::commands::{COMMANDS, Command, Effect, GROUPS};
+use crate::core::role::Role;
 use crate::l10n::{LOCALES, Locale, SOURCE};
 
 /// The translations of a text, by Discord's name of the language.

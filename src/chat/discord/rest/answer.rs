@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::error::RestError;
 use super::limits::{Limited, Told};
 use super::route::Route;
+use crate::core::clean::clean;
 use crate::core::time::Timestamp;
-use crate::outbox::clean::clean;
 
 /// Maximum length of an answer from Discord, in bytes; the list of the largest guild's channels is a tenth of it.
 const ANSWER_MAX: usize = 8 * 1024 * 1024;

@@ -12,11 +12,11 @@ use super::super::text;
 use super::super::wire::{Received, Said};
 use super::speech::tagged;
 use super::{Now, Phase, Session};
-use crate::chat::{Author, Origin, Place};
 use crate::config::Sasl;
 use crate::core::notice::Notice;
+use crate::core::post::{Body, Target};
+use crate::core::speech::{Author, Origin, Place};
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Target};
 
 /// Maximum length of a message id that is stored, in bytes: it becomes part of a key in the journal.
 const ID_MAX: usize = 100;

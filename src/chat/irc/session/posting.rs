@@ -6,7 +6,8 @@ use super::super::text;
 use super::super::wire::{LINE_MAX, Outgoing, Received, Said};
 use super::{Effect, Now, Phase, Session};
 use crate::core::id::PostId;
-use crate::outbox::{Line, Target, Window};
+use crate::core::post::Target;
+use crate::outbox::{Line, Window};
 
 /// Assumed length of herder's user name while it is unknown, in bytes, with the server's addition.
 const WORST_USER: usize = 10;

@@ -6,7 +6,7 @@ use super::super::wire::{Received, Source};
 use super::roster::MARKS;
 use super::{Now, Session};
 use crate::core::notice::Notice;
-use crate::outbox::{Body, Target};
+use crate::core::post::{Body, Target};
 
 impl Session<'_> {
     pub(super) fn somebody_joined(

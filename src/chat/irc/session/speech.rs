@@ -4,7 +4,7 @@ use super::super::identity::{Answer, Heard, Rank};
 use super::super::text;
 use super::super::wire::{Received, Source};
 use super::{Effect, Now, Session};
-use crate::chat::{Author, Inbound, Origin, Place};
+use crate::core::speech::{Author, Inbound, Origin, Place};
 
 impl Session<'_> {
     pub(super) fn message(&mut self, line: &Received, to: &str, said: &str, now: Now) {

@@ -12,15 +12,16 @@ use herder::core::id::{AccountName, AskId, NetworkName, PostId, SessionId, WorkI
 use herder::core::input::Clock;
 use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
+use herder::core::post::{Body, Lane, Post, Target};
 use herder::core::promotion::Hold;
 use herder::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
+use herder::core::tie::Tie;
 use herder::core::time::Timestamp;
 use herder::core::usage::{Books, Cap, Unit, Waived, Warned, Window};
 use herder::core::whisper::{Tone, Way, Whisper};
 use herder::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 use herder::core::workspace::{Unfinished, Workspace};
-use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
-use herder::outbox::{Body, Lane, Post, Target};
+use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream};
 
 use super::board;
 use super::notices::{notices, refusals};

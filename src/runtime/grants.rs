@@ -4,6 +4,7 @@
 //! must also be a descendant process of that session ([`is_below`]).
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -11,13 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::debug;
 
-use super::wire::Key;
+use super::environment::MARKER;
+use super::process::look;
 use crate::core::id::{AgentName, SessionId};
-use crate::runtime::environment::MARKER;
-use crate::runtime::process::look;
+use crate::core::tools::VARIABLE;
 
 /// Name of the folder in herder's data folder that contains the tools' socket and the sessions' key files.
 pub const FOLDER: &str = "tools";
@@ -31,12 +33,34 @@ const TOKEN_BYTES: usize = 32;
 /// Maximum number of concurrent tool calls per session: a model that calls tools in parallel stays below it.
 const CALLS_MAX: usize = 4;
 
+/// The content of a session's key file, which the tool server finds by [`VARIABLE`].
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The path of the socket on which herder receives tool calls.
+    pub socket: PathBuf,
+    /// The agent that the key is for.
+    pub agent: AgentName,
+    /// The session that the key is for.
+    pub session: SessionId,
+    /// The secret token that proves the session's identity.
+    pub token: String,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("agent", &self.agent)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Data by which a session's CLI starts its tool server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// Path of the program that the CLI starts as the tool server, with the one argument `mcp`.
     pub program: PathBuf,
-    /// Path of the session's key file, which the tool server finds by the variable [`super::VARIABLE`].
+    /// Path of the session's key file, which the tool server finds by the variable [`VARIABLE`].
     pub file: PathBuf,
 }
 
@@ -45,7 +69,7 @@ impl Access {
     /// session's processes.
     #[must_use]
     pub fn environment(&self, marker: &str) -> [(&'static str, String); 2] {
-        [(super::VARIABLE, self.file.display().to_string()), (MARKER, marker.to_owned())]
+        [(VARIABLE, self.file.display().to_string()), (MARKER, marker.to_owned())]
     }
 }
 

@@ -10,26 +10,26 @@ use tokio_rustls::rustls::{self, ServerConfig};
 
 use crate::config::TlsFiles;
 
-/// Why connections cannot be encrypted.
+/// The reason why connections cannot be encrypted.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The certificate's file.
+    /// No certificate can be read from its file.
     #[error("tls_cert of [http]: cannot read certificates from {}: {why}", .file.display())]
     Certificate {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The key's file.
+    /// No key can be read from its file.
     #[error("tls_key of [http]: cannot read a private key from {}: {why}", .file.display())]
     Key {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Both can be read.
+    /// Both can be read, and are not a pair.
     #[error("tls_cert and tls_key of [http] do not fit each other: {0}")]
     Unfit(rustls::Error),
 }
@@ -64,8 +64,8 @@ impl Certificate {
         Ok(())
     }
 
-    /// What a connection begins with.
-    pub(super) fn config(&self) -> Arc<ServerConfig> {
+    /// Returns the settings that a new connection begins with.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

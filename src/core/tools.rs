@@ -2,7 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::core::ask::OFFERS_MAX;
+use crate::ask::OFFERS_MAX;
+
+/// Environment variable with the path of the session's key file, which `herder mcp` needs. The path is no secret, the
+/// content is.
+pub const VARIABLE: &str = "HERDER_TOOLS";
+
+/// Name of herder's MCP server in a CLI's configuration, which a model sees as part of the tools' names.
+pub const SERVER: &str = "herder";
 
 /// Maximum length of the text of one `irc_send`, in bytes: some ten lines; more belongs in a file.
 pub const SEND_MAX: usize = 2000;

@@ -1,14 +1,14 @@
 //! Removal of characters that would act on the reader's client instead of being read.
 //!
 //! Removes ANSI escape sequences, IRC formatting codes, all other control characters, and characters that reorder
-//! text or are invisible; the table of those is [`crate::core::unseen`]. Line breaks of every kind become `\n`, tabs
-//! become spaces. The result means what it shows, and is the input of [`super::redact`]: a colour code cannot split a
+//! text or are invisible; the table of those is [`crate::unseen`]. Line breaks of every kind become `\n`, tabs
+//! become spaces. The result means what it shows, and is the input of the redactor: a colour code cannot split a
 //! secret.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::core::unseen::{is_hidden, is_joiner, joins};
+use crate::unseen::{is_hidden, is_joiner, joins};
 
 /// Returns the text without control characters, ANSI and IRC formatting sequences.
 #[must_use]
@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{clean, visible};
-    use crate::core::unseen::hides;
+    use crate::unseen::hides;
 
     #[test]
     fn what_acts_is_shown_where_all_of_it_counts() {

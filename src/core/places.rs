@@ -1,8 +1,8 @@
 //! The channels in which an agent may speak and read: its own, the work channel, and those of its `channels` setting. Pure.
 
-use crate::core::id::{AgentName, NetworkName};
-use crate::core::spec::AgentSpec;
-use crate::outbox::Target;
+use crate::id::{AgentName, NetworkName};
+use crate::post::Target;
+use crate::spec::AgentSpec;
 
 /// Maximum number of channels in an agent's setting `channels`; herder joins each of them.
 pub const CHANNELS_MAX: usize = 20;
@@ -119,7 +119,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::core::spec::Runtime;
+    use crate::spec::Runtime;
 
     fn spark() -> AgentName {
         AgentName::new("spark").expect("a good name")

@@ -1,7 +1,8 @@
 //! Logging in to the page: codes that are given in chat or in a shell, and the sessions that they become.
 //!
-//! A code is good for 60 s and once ([`CODE_GOOD_FOR`]; a demo's for longer), and known to this herder alone. A session outlives herder: its digest is kept in the
-//! journal with who it belongs to, and what they may is asked of [`Access`] at every request.
+//! A code is good for 60 s and once ([`CODE_GOOD_FOR`]; a demo's for longer), and known to this herder alone. A session
+//! outlives herder: its digest is kept in the journal with the person it belongs to, and their role is asked of
+//! [`Access`] at every request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,36 +11,37 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::who::{hex, sha256};
-use crate::access::{Access, Role};
-use crate::chat::{Author, Origin};
+use super::Access;
+use super::digest::{hex, sha256};
 use crate::clock;
 use crate::core::id::NetworkName;
+use crate::core::role::Role;
+use crate::core::speech::{Author, Origin};
 use crate::core::time::Timestamp;
 use crate::journal::{Journal, Memo};
 
-/// How long a code is good.
+/// The validity of a code.
 pub(crate) const CODE_GOOD_FOR: Duration = Duration::from_secs(60);
 
 /// Codes that wait to be used; a person has one or two.
 const CODES_MAX: usize = 256;
 
-/// How long a session lasts.
+/// The longest life of a session.
 const SESSION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How long an unused one lasts.
+/// The life of an unused one.
 const UNUSED_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// How often the time of the last use is noted.
+/// Interval at which the time of the last use is noted.
 const NOTED_EVERY: Duration = Duration::from_secs(3600);
 
 /// Sessions at one time; the one that was unused for longest ends for a new one.
 const SESSIONS_MAX: usize = 256;
 
-/// Under which keys sessions are remembered, by digest.
+/// Prefix of the keys of sessions, before their digest.
 const PREFIX: &str = "http/session/";
 
-/// Whose a session is, as their network vouched for them when they logged in.
+/// The owner of a session, as their network vouched for them when they logged in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Person {
     network: NetworkName,
@@ -93,9 +95,9 @@ impl Kept {
 
 /// A session that holds.
 #[derive(Debug, Clone)]
-pub(super) struct Session {
-    pub(super) author: Author,
-    pub(super) role: Role,
+pub(crate) struct Session {
+    pub(crate) author: Author,
+    pub(crate) role: Role,
 }
 
 #[derive(Debug, Default)]
@@ -103,7 +105,7 @@ struct Memory {
     /// Each with its end, by the time since boot, which cannot be set.
     codes: HashMap<String, (Person, Duration)>,
     sessions: HashMap<String, Kept>,
-    /// What was said by a session's last command, until it was shown.
+    /// The answer to a session's last command, until it was shown.
     said: HashMap<String, Vec<String>>,
 }
 
@@ -112,12 +114,12 @@ struct Memory {
 pub struct Logins {
     memory: Arc<Mutex<Memory>>,
     journal: Journal,
-    /// What links begin with.
+    /// The beginning of links.
     url: Arc<str>,
 }
 
 impl Logins {
-    /// Reads the sessions of before. `url` is what links begin with, without a final slash.
+    /// Reads the sessions of before. Links begin with `url`, which has no final slash.
     pub async fn open(journal: Journal, url: &str) -> Self {
         let reading = journal.clone();
         let read = tokio::task::spawn_blocking(move || reading.memos(PREFIX)).await;
@@ -146,7 +148,7 @@ impl Logins {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A link that logs `author` in, once within `good_for`. `None`: there is no randomness, or too many codes wait.
+    /// Returns a link that logs `author` in, once within `good_for`. `None`: there is no randomness, or too many codes wait.
     pub(crate) fn offer(&self, author: &Author, good_for: Duration) -> Option<String> {
         let code = random()?;
         let now = clock::since_boot();
@@ -160,14 +162,14 @@ impl Logins {
         Some(format!("{}/login/{code}", self.url))
     }
 
-    /// Whether a code waits to be used.
-    pub(super) fn is_good(&self, code: &str) -> bool {
+    /// Returns true if a code waits to be used.
+    pub(crate) fn is_good(&self, code: &str) -> bool {
         let now = clock::since_boot();
         self.memory().codes.get(code).is_some_and(|(_, until)| *until > now)
     }
 
     /// Uses a code up. Answers the cookie of the session that it became.
-    pub(super) async fn redeem(&self, code: &str) -> Option<String> {
+    pub(crate) async fn redeem(&self, code: &str) -> Option<String> {
         let now = clock::now();
         let cookie = random()?;
         let (digest, kept, ended) = {
@@ -196,8 +198,8 @@ impl Logins {
         Some(cookie)
     }
 
-    /// The session of a cookie, if it holds and its person still has a role.
-    pub(super) async fn session(&self, cookie: &str, access: &Access) -> Option<Session> {
+    /// Returns the session of a cookie, if it holds and its person still has a role.
+    pub(crate) async fn session(&self, cookie: &str, access: &Access) -> Option<Session> {
         let digest = hex(&sha256(cookie.as_bytes()));
         let now = clock::now();
         let (kept, is_due) = {
@@ -224,7 +226,7 @@ impl Logins {
     }
 
     /// Ends a session.
-    pub(super) async fn end(&self, cookie: &str) {
+    pub(crate) async fn end(&self, cookie: &str) {
         let digest = hex(&sha256(cookie.as_bytes()));
         let was_there = {
             let mut memory = self.memory();
@@ -261,13 +263,13 @@ impl Logins {
         ended.len()
     }
 
-    /// Keeps what a command came to until the next page shows it.
-    pub(super) fn say(&self, cookie: &str, lines: Vec<String>) {
+    /// Keeps the answer to a command until the next page shows it.
+    pub(crate) fn say(&self, cookie: &str, lines: Vec<String>) {
         self.memory().said.insert(hex(&sha256(cookie.as_bytes())), lines);
     }
 
-    /// What the last command came to, once.
-    pub(super) fn said(&self, cookie: &str) -> Vec<String> {
+    /// Returns the answer to the last command, once.
+    pub(crate) fn said(&self, cookie: &str) -> Vec<String> {
         self.memory().said.remove(&hex(&sha256(cookie.as_bytes()))).unwrap_or_default()
     }
 
@@ -281,7 +283,7 @@ impl Logins {
 }
 
 /// 256 bits that nobody guesses, in letters and digits.
-pub(super) fn random() -> Option<String> {
+pub(crate) fn random() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
     Some(hex(&bytes))

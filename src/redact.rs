@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::clean::clean;
+use crate::core::clean::clean;
 use crate::core::unseen::{is_hidden, is_joiner};
 
 /// The text that replaces a secret.
