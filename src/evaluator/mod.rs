@@ -61,7 +61,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Settings and services that an evaluator needs.
 #[derive(Debug)]
 pub struct Setup {
-    /// The section `[evaluator]`.
+    /// The section `[evaluator]` of the configuration.
     pub settings: Settings,
     /// Prices of models whose CLIs state no cost.
     pub prices: Prices,

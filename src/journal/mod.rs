@@ -122,7 +122,7 @@ pub const BALLAST: u64 = 64 << 20;
 pub struct Settings {
     /// The journal's folder, created if missing.
     pub dir: PathBuf,
-    /// The limits on its history.
+    /// Limits on the history in the database: number and age of events.
     pub history: History,
     /// Version of herder, for exports and messages.
     pub version: String,

@@ -217,7 +217,7 @@ pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'sta
     }
 }
 
-/// Returns the last seq beyond the retention, if there are enough such events.
+/// Returns the number of the last event beyond the retention; `None` if there are too few to archive.
 fn due(reader: &Reader, history: &super::History, now: Timestamp) -> Result<Option<u64>, ReadError> {
     let (Some(first), last) = (reader.first_seq()?, reader.durable()) else { return Ok(None) };
     let count = (last + 1).saturating_sub(first);

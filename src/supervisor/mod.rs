@@ -57,7 +57,7 @@ use crate::runtime::{Driver, Launch, Live};
 use root::ToRoot;
 use shared::{Handle, Shared};
 
-/// Network name under which commands that came over HTTP are remembered.
+/// Network name under which the answers to commands over HTTP are remembered.
 const HTTP: &str = crate::core::link::HTTP_NETWORK;
 
 /// A command as it was given: its record, and the destination of its reply.

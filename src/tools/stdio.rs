@@ -30,7 +30,7 @@ use crate::runtime::environment::MARKER;
 use crate::runtime::grants::Key;
 use crate::runtime::text::{bounded, one_line};
 
-/// The environment variables that the server keeps. The marker identifies its processes to herder.
+/// Environment variables that `herder mcp` keeps; all others are removed. `MARKER` identifies its process to herder.
 const KEPT: [&str; 4] = [VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
 
 /// Maximum length of an MCP line, in bytes: a call with escapes and the client's envelope.
