@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(lookups.ask(from("alice", "h"), Rank::Expected, &server, late), None);
         assert!(!lookups.expired(now + LOOKUP_TIMEOUT, &server).is_empty());
 
-        // The people of a channel come before strangers, and after those who probably may give commands.
+        // Members of a channel come before strangers, and after those who probably may give commands.
         let mut lookups = Lookups::default();
         for (nick, rank) in [("s", Rank::Stranger), ("bob", Rank::Present), ("alice", Rank::Expected)] {
             assert_eq!(lookups.ask(from(nick, nick), rank, &server, now), None);
