@@ -64,7 +64,7 @@ impl Window {
         }
     }
 
-    /// How many items are wanted.
+    /// Maximum number of items in the answer.
     fn limit(limit: Option<usize>) -> Result<usize, Problem> {
         let limit = limit.unwrap_or(LIMIT.0);
         if (1..=LIMIT.1).contains(&limit) {
@@ -88,7 +88,7 @@ impl Window {
         Problem::new(StatusCode::BAD_REQUEST, "next is not one that herder gave")
     }
 
-    /// How many entries have to be read, one more than are shown, so that it is known whether there are more.
+    /// Returns the number of entries to read: one more than are shown, to know whether there are more.
     fn reach(self) -> usize {
         self.from + self.limit + 1
     }
@@ -103,7 +103,7 @@ impl Window {
 
 type Answered = Result<Json<Value>, Problem>;
 
-/// What a command that only looks has for programs.
+/// Returns the data for programs of a command that changes nothing.
 async fn look(app: &Shared, caller: &Caller, command: &str, args: &[String]) -> Result<Value, Problem> {
     let asked = app.setup.dispatcher.request_of(&caller.author, (command, args), None, false).await;
     let reply = asked.map_err(|lines| Problem::new(StatusCode::FORBIDDEN, lines.join("\n")))?;
@@ -206,7 +206,7 @@ async fn networks(State(app): State<Shared>, caller: Caller, Asked(wanted): Aske
     Ok(window.cut(list(status["links"].take())))
 }
 
-/// What is to be done.
+/// The command to carry out.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {

@@ -28,13 +28,13 @@ use crate::config::{Http, Listen};
 /// Connections at one time; whoever comes then is told to come again.
 const CONNECTIONS_MAX: usize = 256;
 
-/// How long the head of a request may take to arrive.
+/// Maximum time for the head of a request to arrive.
 const HEAD_MAX: Duration = Duration::from_secs(10);
 
 /// The largest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// How long somebody may take to read what was sent before the next piece is.
+/// Maximum time for a client to read what was sent, before the next piece is sent.
 const SLOW_MAX: Duration = Duration::from_secs(20);
 
 /// Connections beyond [`CONNECTIONS_MAX`] that are told so at one time; more are hung up on.
@@ -43,7 +43,7 @@ const TURNED_AWAY_MAX: usize = 64;
 /// Time limit for telling one of them.
 const TURNED_AWAY_WITHIN: Duration = Duration::from_secs(1);
 
-/// What a connection beyond [`CONNECTIONS_MAX`] is told.
+/// Response to a connection beyond [`CONNECTIONS_MAX`].
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -53,7 +53,7 @@ pub enum HttpError {
     /// The address is taken, or not one of this machine.
     #[error("[http] cannot listen at {address}: {cause}")]
     Tcp {
-        /// Where.
+        /// The address that could not be opened.
         address: SocketAddr,
         /// Why.
         cause: io::Error,
@@ -61,7 +61,7 @@ pub enum HttpError {
     /// The socket cannot be made.
     #[error("[http] cannot listen at unix:{}: {cause}", .path.display())]
     Unix {
-        /// Where.
+        /// The address that could not be opened.
         path: PathBuf,
         /// Why.
         cause: io::Error,
@@ -128,7 +128,7 @@ async fn take_away(path: &Path) -> io::Result<()> {
 }
 
 impl Bound {
-    /// What links to the page begin with, without a final slash.
+    /// URL prefix of links to the page, without a final slash.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -195,7 +195,7 @@ impl Door {
     fn answer(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let certificate = self.certificate.clone();
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
-            // What costs a handshake is not for crowds.
+            // Connections beyond the limit get no TLS handshake, because a handshake is expensive.
             let Ok(place) = Arc::clone(&self.doorstep).try_acquire_owned() else { return };
             self.connections.spawn(async move {
                 let _place = place;
@@ -205,7 +205,7 @@ impl Door {
                         Some(certificate) => turn_away(shake_hands(certificate, stream).await?).await,
                     }
                 };
-                // Whoever does not even read this is let go.
+                // A client that does not read the response is disconnected.
                 let _ = tokio::time::timeout(TURNED_AWAY_WITHIN, told).await;
             });
             return;

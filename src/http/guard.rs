@@ -1,4 +1,4 @@
-//! What holds for every request: the name it asks for, where it comes from, how long it takes, the headers of its answer.
+//! Checks for every request: its Host and Origin, its duration, the headers of its response.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::api::Problem;
 use crate::config::Http;
 
-/// How long a request may take, its body included. Streams answer at once and go on.
+/// Maximum duration of a request, with its body. Streams answer at once and are not limited.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
 
 /// Seconds after which a bound is worth trying again, where nobody knows better.
@@ -32,7 +32,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS rebinding).
+/// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS
+/// rebinding).
 #[derive(Debug)]
 pub(super) struct Own(BTreeSet<String>);
 

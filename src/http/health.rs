@@ -1,4 +1,5 @@
-//! `/livez` and `/readyz`: whether the process serves, and whether its parts do. Neither needs a token, and neither tells more.
+//! `/livez` and `/readyz`: whether the process serves, and whether its parts do. Neither needs a token, and neither
+//! tells more.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -15,19 +16,19 @@ use crate::core::link::LinkState;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
 
-/// How long the journal may take for a commit.
+/// Maximum duration of a commit of the journal; a longer one makes the probe fail.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
 
-/// How long what a probe found is good: a program that asks all the time costs no commits.
+/// Time for which the result of a probe is reused, so that frequent requests cost no commits.
 const GOOD_FOR: Duration = Duration::from_secs(5);
 
-/// How long the root supervisor may take to answer.
+/// Maximum time for the root supervisor to answer a probe.
 const ROOT_MAX: Duration = Duration::from_secs(1);
 
 /// The memo that a probe writes.
 const PROBE: &str = "http/probe";
 
-/// What the last probe found.
+/// The result of the last probe.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     last: tokio::sync::Mutex<Option<(Timestamp, [bool; 2])>>,

@@ -45,20 +45,20 @@ pub use metrics::metrics_markdown;
 /// The largest body of a request, in bytes.
 const BODY_MAX: usize = 64 * 1024;
 
-/// What the listener needs of herder.
+/// The parts of herder that the listener uses.
 #[derive(Debug)]
 pub struct Setup {
     /// The section.
     pub settings: Http,
-    /// What herder is called.
+    /// Display name of herder, from the configuration's `name`.
     pub name: String,
     /// The agents.
     pub fleet: Fleet,
-    /// Where sessions are kept.
+    /// The journal, which also keeps the sessions of the page.
     pub journal: Journal,
     /// Carries out what is asked.
     pub dispatcher: Dispatcher,
-    /// Who may ask.
+    /// The access rules, which say who may use the page and the API.
     pub access: Access,
     /// The language of the posts; the page has that of the browser.
     pub locale: Locale,

@@ -1,8 +1,8 @@
 //! Rendered views, shared by all open pages that show the same.
 //!
-//! A [`Screen`] belongs to a view, a role and a language. It keeps the HTML of each piece of the view with the version at which
-//! the piece came to look so. A page is made of the pieces; a stream sends those that are newer than its page, then each change.
-//! While nobody looks there is no task, and nothing is rendered.
+//! A [`Screen`] belongs to a view, a role and a language. It keeps the HTML of each piece of the view with the version
+//! at which the piece came to look so. A page is made of the pieces; a stream sends those that are newer than its
+//! page, then each change. While nobody looks there is no task, and nothing is rendered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -217,7 +217,7 @@ async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
     else {
         return;
     };
-    // What changed before this task began is rendered by it first.
+    // The first rendering includes every change from before this task began.
     fleet.mark_changed();
     loop {
         tokio::select! {
@@ -260,7 +260,7 @@ impl Screen {
         state.version += 1;
         let locale = app.locale(self.kind.language);
         let view = app.view(self.kind.role, locale);
-        // What has only become older for less than a minute is no change, and takes nobody's half-written answer away.
+        // An age that grew by less than a minute is no change: a new rendering would discard a half-written answer.
         let still = page::View { voice: page::Voice { now: minute(view.voice.now), ..view.voice }, ..view };
         let agents = app.setup.fleet.agents();
         let past = (&mut state.story, &mut state.words);
@@ -280,14 +280,14 @@ impl Screen {
             state.version = before;
         } else if self.changes.receiver_count() > 0 {
             for change in self.since(state, before) {
-                // Nobody listening is no error.
+                // A send without receivers is no error.
                 let _ = self.changes.send(change);
             }
         }
     }
 
-    /// Changes since a version. Rows of a table are a message of their own: beside anything else a browser reads them as no
-    /// rows, or the forms after them as empty.
+    /// Changes since a version. Rows of a table are a message of their own: beside anything else a browser reads them
+    /// as no rows, or the forms after them as empty.
     fn since(&self, state: &State, version: u64) -> Vec<Change> {
         let mut html: String = String::new();
         for (_, piece) in state.pieces.values().filter(|(_, piece)| piece.version > version) {
@@ -347,8 +347,8 @@ impl State {
     }
 }
 
-/// Takes the mark of a change off the root of a piece. In a page that is asked for by a filter, a marked piece would be swapped
-/// into the old page, and be missing in the part that replaces it.
+/// Takes the mark of a change off the root of a piece. In a page that is asked for by a filter, a marked piece would be
+/// swapped into the old page, and be missing in the part that replaces it.
 fn in_place(html: &str) -> Arc<str> {
     html.replacen(" hx-swap-oob=\"true\"", "", 1).into()
 }

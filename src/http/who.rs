@@ -1,4 +1,4 @@
-//! Who asks: a program with a token, or a person with a session of the page.
+//! The sender of a request: a program with a token, or a person with a session of the page.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -44,10 +44,10 @@ pub(super) fn known(settings: &Http) -> Vec<Known> {
 /// Somebody who was recognised.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
-    /// Who, as [`crate::access`] and the audit trail know them.
+    /// The sender, as [`crate::access`] and the audit trail know them.
     pub(super) author: Author,
     pub(super) role: Role,
-    /// What proves that a form is one of herder's own; empty for a token, which no form carries.
+    /// Token against forged requests that every form of this session carries; empty for programs, which send no forms.
     pub(super) form: String,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Caller {
 pub(super) enum Unknown {
     /// No token and no session was shown.
     Nothing,
-    /// What was shown is not one of herder's.
+    /// The token or cookie that was sent is unknown to herder.
     Wrong,
     /// Too many were wrong in the last minute.
     TooMany,
@@ -81,7 +81,7 @@ impl FailedLogins {
 }
 
 impl App {
-    /// Who sent a request.
+    /// The sender of a request, with their role.
     pub(super) async fn caller(&self, parts: &Parts) -> Result<Caller, Unknown> {
         if let Some(value) = parts.headers.get(header::AUTHORIZATION) {
             let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
@@ -93,7 +93,8 @@ impl App {
         Ok(Caller { author: session.author, role: session.role, form })
     }
 
-    /// Returns the caller of a stream as they are by now; `None`: their session is over. A token holds as long as herder runs.
+    /// Returns the caller of a stream as they are by now; `None`: their session is over. A token holds as long as
+    /// herder runs.
     pub(super) async fn still(&self, parts: &Parts, caller: &Caller) -> Option<Caller> {
         if matches!(caller.author.origin, Origin::Token(_)) {
             return Some(caller.clone());

@@ -350,7 +350,8 @@ mod tests {
                 tokio::runtime::Handle::current().block_on(async {
                     let mut looked = 0;
                     for round in 0..20 {
-                        // Its time stamp equals that of the index, so git has to read it to know whether it has changed.
+                        // Its time stamp equals that of the index, so git has to read it to know whether it has
+                        // changed.
                         std::fs::write(dir.join("file"), format!("{round}\n")).expect("a file");
                         let git = Git {
                             workspace: dir,
@@ -370,7 +371,7 @@ mod tests {
             assert_eq!(looked, 20, "{version}");
         });
         assert!(!ran.exists(), "a filter of the repository's was run by {version}");
-        // Whoever asks git as it is runs it.
+        // Asking git in its usual way runs it.
         std::fs::write(&config, &trap).expect("a file");
         std::fs::write(dir.join("file"), "other\n").expect("a file");
         git(&["add", "--renormalize", "file"]);

@@ -108,7 +108,7 @@ fn words_are_printed_as_they_were_said_and_secrets_are_not() {
     let whole = printed(path, &["log", "spark", "session", "1"]);
     assert_eq!(whole.matches("[redacted]").count(), 4, "{whole}");
     stop(child);
-    // What is stored is what was redacted.
+    // The journal holds the redacted text.
     let export = printed(path, &["export"]);
     assert!(export.contains("[redacted]") && export.contains("src/**/*.rs"), "{export}");
     assert!(!export.contains("hunter2"), "{export}");

@@ -1,4 +1,5 @@
-//! A data folder on a disk that cannot be written: at a start, for an export, and from one moment to the next while herder runs.
+//! A data folder on a disk that cannot be written: at a start, for an export, and from one moment to the next while
+//! herder runs.
 //! The real binary on real file systems.
 
 use std::path::{Path, PathBuf};
@@ -157,7 +158,7 @@ async fn becomes_read_only(dir: PathBuf) {
     let mut herder = ground.start();
     ground.pause_and_give(&["first", "second"]).await;
     mounts(&disk, "remount,abort");
-    // Whoever asks now may be told nothing, and never that it is done.
+    // An answer may be missing now; it must never say that the command was carried out.
     let third = ground.ask("task add", &["spark", "third"]).await;
     assert!(third.is_err() || third.is_ok_and(|answer| !answer.ok));
     let code = tokio::task::spawn_blocking(move || herder.wait()).await.expect("it ends");

@@ -226,7 +226,7 @@ const RIDDLES: [&str; 9] = ["What", "Who", "Whose", "Nobody", "How", "Where", "T
 
 /// Number of comments in a room that begin with one of [`RIDDLES`]; 0 for other rooms. It may only shrink. Those of
 /// `src/cli` and `src/core` are sentences that the command line and the manual print.
-const EXCEPTIONS: &[(&str, usize)] = &[("src/cli", 1), ("src/core", 3), ("src/http", 32)];
+const EXCEPTIONS: &[(&str, usize)] = &[("src/cli", 1), ("src/core", 2)];
 
 /// Returns the part of the project that a source file belongs to: `src/core`, `src/access` (with `src/access.rs`),
 /// `commands`.
@@ -248,7 +248,8 @@ fn imports(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the rooms that can be reached from each room by imports. The core is a crate, which imports no room; `lib.rs`
+/// Returns the rooms that can be reached from each room by imports. The core is a crate, which imports no room;
+/// `lib.rs`
 /// and `main.rs` are no rooms.
 fn reached() -> BTreeMap<String, BTreeSet<String>> {
     let name = |room: String| room.trim_start_matches("src/").to_owned();

@@ -1,8 +1,8 @@
 //! `Idempotency-Key`: a command that comes again within 24 h is answered as it was the first time, and not carried out.
 //!
-//! That a command was decided, and what it came to, is on disk with the decision itself ([`Replied`]), so that a herder that
-//! is killed right after it knows it. The whole answer takes its place as soon as it is there: of refusals and of commands
-//! that only look, which decide nothing, it is all there is.
+//! That a command was decided, and what it came to, is on disk with the decision itself ([`Replied`]), so that a herder
+//! that is killed right after it knows it. The whole answer takes its place as soon as it is there: of refusals and of
+//! commands that only look, which decide nothing, it is all there is.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -121,7 +121,7 @@ pub(super) async fn carry_out(
         let done = app.setup.dispatcher.request_once(&author, memo_key(&name, &of), asked).await;
         match &done {
             Ok(reply) => keep(app, &name, &of, reply).await,
-            // Who may not ask now may later.
+            // A refusal is not remembered: the same sender may be allowed later.
             Err(_) => drop(going.keys().known.remove(&name)),
         }
         done

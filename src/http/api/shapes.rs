@@ -1,4 +1,4 @@
-//! What the answers look like, for the OpenAPI document. Tests hold real answers to it.
+//! Schemas of the answers, for the OpenAPI document. Tests compare real answers with them.
 
 use utoipa::openapi::schema::{
     AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type,

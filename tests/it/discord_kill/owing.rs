@@ -154,7 +154,7 @@ async fn an_announced_answer_comes_from_the_next_herder_and_once() {
         herder = field.start();
         let told = asked.answer().await;
         assert!(told.content.replace("**", "").contains(answer), "{number}: {}", told.content);
-        // What is said next stands behind whatever was owed there.
+        // The next answer comes after all that were pending there.
         field.sim.ready().await;
         let help = field.alice.says("general", "@calm help");
         field.sim.message_in("general", |post| post.reply_to == Some(help)).await;
@@ -166,7 +166,8 @@ async fn an_announced_answer_comes_from_the_next_herder_and_once() {
     assert!(reap(herder).await.success(), "{}", field.log());
 }
 
-/// The message that shows a session is changed, and herder is killed before that is on disk, or before it is done at all.
+/// The message that shows a session is changed, and herder is killed before that is on disk, or before it is done at
+/// all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_status_that_was_being_changed_is_changed_by_the_next_herder_and_posted_once() {
     for effect in [Effect::Before, Effect::After] {
@@ -187,7 +188,7 @@ async fn a_status_that_was_being_changed_is_changed_by_the_next_herder_and_poste
         field.sim.gateway().silent().await;
         let herder = field.start();
         field.sim.message_in("spark", |post| post.content.contains("completed")).await;
-        // What comes next stands behind whatever was owed there.
+        // The next answer comes after all that were pending there.
         field.sim.ready().await;
         field.alice.says("spark", "spark-2.");
         field.sim.message_in("spark", |post| post.content.contains("done spark-2.")).await;

@@ -17,7 +17,7 @@ pub(super) struct Told {
     pub(super) data: String,
 }
 
-/// Whoever reads a stream, as a browser's EventSource does.
+/// A reader of an event stream, as a browser's EventSource is one.
 pub(super) struct Reader {
     response: reqwest::Response,
     heard: String,
@@ -103,7 +103,7 @@ async fn a_stream_has_what_was_missed_and_then_what_happens_in_order_and_once() 
     assert_eq!(ask(house.command(Role::Admin, &resume)).await.0, 200);
     told.extend(reader.until(|told| told.data.contains("\"type\":\"resumed\"")).await);
     drop(reader);
-    // What happens while nobody reads is there when somebody comes back.
+    // Events from a time without a reader are sent to the next one.
     assert_eq!(ask(house.command(Role::Admin, &pause)).await.0, 200);
     let last = told.last().expect("events").id;
     // The address is still the first one: a browser does not change it.
@@ -117,7 +117,7 @@ async fn a_stream_has_what_was_missed_and_then_what_happens_in_order_and_once() 
     for (told, page) in told.iter().zip(&pages) {
         assert_eq!(&serde_json::from_str::<Value>(&told.data).expect("JSON"), page);
     }
-    // What the shell prints is what the API answers.
+    // The shell prints the answer of the API.
     let (_, history) = ask(house.by(Role::Admin, "/history?agent=spark&limit=500")).await;
     for entry in history["items"].as_array().expect("items") {
         assert!(pages.contains(entry), "{entry}");

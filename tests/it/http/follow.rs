@@ -69,7 +69,7 @@ async fn a_shell_follows_one_agent_or_all_over_a_kill() {
     };
     command("pause", &["spark"]).await;
     let mut of_spark = Shell::open(&config, &["events", "spark", "--follow"]);
-    // What was before comes first.
+    // Earlier events come first.
     of_spark.shows("paused").await;
     let mut all = Shell::open(&config, &["events", "--follow", "--json"]);
     let mut log = Shell::open(&config, &["log", "spark", "-f"]);

@@ -1,4 +1,4 @@
-//! What breaks servers: crowds, bombs, readers that never read, and nonsense on every route.
+//! Overload: crowds of connections, header and body bombs, readers that never read, nonsense on every route.
 
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
     }
     let more = || house.by(Role::Admin, "/events").header("accept", "text/event-stream").send();
     assert_eq!(more().await.expect("an answer").status(), 503, "64 are open");
-    // Whoever commands meanwhile is not kept waiting.
+    // Commands are answered meanwhile.
     let resume = json!({ "command": "resume", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Admin, &resume)).await.0, 200);
     assert_eq!(end.agents().len(), 1);

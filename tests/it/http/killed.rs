@@ -1,5 +1,6 @@
-//! herder is killed with -9 while somebody reads its stream of events and gives commands with keys: every event comes once and in
-//! order, and every command is carried out once. `HERDER_STREAM_KILLS` sets how often (6); every third end is in order.
+//! herder is killed with -9 while somebody reads its stream of events and gives commands with keys: every event comes
+//! once and in order, and every command is carried out once. `HERDER_STREAM_KILLS` sets how often (6); every third end
+//! is in order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,11 +40,11 @@ struct Field {
     client: Client,
     /// Whether it is over.
     over: watch::Sender<bool>,
-    /// What came by the stream.
+    /// The events that the stream has sent, in order.
     told: Mutex<Vec<Told>>,
-    /// How many that are.
+    /// Their number.
     heard: watch::Sender<usize>,
-    /// How commands were answered, by key.
+    /// Answers to the commands, by idempotency key.
     answers: Mutex<BTreeMap<String, u16>>,
 }
 
@@ -56,7 +57,7 @@ impl Field {
     async fn read(&self) {
         loop {
             self.read_once().await;
-            // Nobody listens while herder is down.
+            // The port is closed while herder is down.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -86,7 +86,7 @@ async fn a_link_shows_a_button_that_works_once() {
     browser.go(&link).await;
     assert!(!has_button().await);
     assert!(browser.text().await.contains("This link was used"), "{}", browser.text().await);
-    // Whoever is in stays in.
+    // A session outlives the restart.
     browser.go(&house.url).await;
     browser.until("document.querySelector('#agent-spark')").await;
     browser.close().await;
@@ -212,7 +212,7 @@ async fn agents_are_filtered_while_one_types_and_without_scripts() {
         }
         assert!(browser.has("#agent-nova").await && !browser.has("#agent-spark").await);
         if !no_scripts {
-            // What is filtered is live as well, and the words are still there.
+            // A filtered table is live as well, and keeps the words of the filter.
             let pause = json!({ "command": "pause", "agent": "nova" });
             assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
             browser
@@ -348,7 +348,8 @@ async fn no_view_has_a_serious_fault_for_people_who_see_or_hear_otherwise() {
     house.close().await;
 }
 
-/// Agents that a page is left open on, and pauses and resumes of each in a round. `HERDER_PAGE_CHANGES` sets another number:
+/// Agents that a page is left open on, and pauses and resumes of each in a round. `HERDER_PAGE_CHANGES` sets another
+/// number:
 /// 4200 make a night of 100,000 events.
 const ROUND: (usize, usize) = (8, 40);
 

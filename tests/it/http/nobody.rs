@@ -1,4 +1,4 @@
-//! Nobody gets in, by a link of before, another's session, a form of elsewhere, or words that become part of the page.
+//! Attempts to get in: a used link, another's session, a forged form, words that become part of the page.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl House {
     }
 }
 
-/// What a page leads to on this herder.
+/// Returns the links and forms of a page that lead to this herder.
 fn links(body: &str) -> impl Iterator<Item = String> + '_ {
     let values = ["href=\"", "src=\"", "action=\"", "connect=\"", "data-src=\""]
         .into_iter()
@@ -79,7 +79,7 @@ async fn every_address_keeps_what_it_has_for_those_who_may_see_it_and_is_safe_to
         assert!(!kind.is_empty() || body.is_empty(), "{address}: {status}");
         let is_open = open.contains(&address.as_str()) || address.starts_with("/assets/");
         if !is_open {
-            // What needs POST is not looked at by GET.
+            // Routes that need POST refuse GET.
             assert!(matches!(status, 401 | 405), "{address}: {status}");
             assert!(!body.contains("spark"), "{address}: {body}");
         }
@@ -159,7 +159,7 @@ async fn a_link_that_is_late_and_a_cookie_that_somebody_chose_open_nothing() {
     for request in [house.get(&late), house.post(&late)] {
         assert_eq!(text(request).await.0, 410);
     }
-    // Whoever gave a browser a cookie beforehand knows nothing of its session.
+    // A cookie that was planted before the login is not the cookie of the session.
     let chosen = format!("herder={}", "a".repeat(64));
     let link = house.link().await;
     let response = house.post(&link).header("cookie", &chosen).send().await.expect("an answer");
@@ -196,7 +196,7 @@ async fn a_session_ends_with_the_role_of_its_person() {
         ("[access]\noperators = [\"irc:demo:alice\"]", "operator", 200),
         ("[access]\nviewers = [\"irc:demo:alice\"]", "viewer", 200),
         ("[access]\nviewers = [\"irc:demo:bob\"]", "", 401),
-        // What is over does not come back.
+        // An ended session stays ended.
         ("[access]\nadmins = [\"irc:demo:alice\"]", "", 401),
     ] {
         write(access);

@@ -36,7 +36,7 @@ async fn a_command_with_a_key_is_carried_out_once_and_answered_as_often_as_it_co
     assert_eq!(house.once(Role::Operator, "one", &other).await.0, 422);
     let (status, _, is_replayed) = house.once(Role::Admin, "one", &other).await;
     assert_eq!((status, is_replayed), (200, false));
-    // Who may not ask does not use the key up.
+    // A refused sender does not use up the key.
     let (status, _, _) = house.once(Role::Viewer, "three", &add).await;
     assert_eq!(status, 403);
     let (status, looked, _) = house.once(Role::Viewer, "three", &json!({ "command": "whoami" })).await;

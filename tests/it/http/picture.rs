@@ -60,7 +60,7 @@ async fn the_readme_shows_a_fleet_at_work() {
         let work = json!({ "command": "task add", "agent": agent, "text": text });
         assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
     }
-    // What needs a person is there, with its buttons; others work, wait and have stopped.
+    // The cards that need a person are there, with their buttons; other agents work, wait and have stopped.
     browser.until("document.querySelector('[aria-label=nova] button.yes')").await;
     browser.until("document.querySelector('[aria-label=ember] input')").await;
     browser

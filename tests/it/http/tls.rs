@@ -22,7 +22,7 @@ fn write(dir: &Path) -> String {
     made.cert.pem()
 }
 
-/// Whoever trusts that certificate alone, over connections of its own.
+/// Returns a client that trusts only that certificate and shares no connections.
 fn trusting(certificate: &str) -> Client {
     let certificate = reqwest::Certificate::from_pem(certificate.as_bytes()).expect("a certificate");
     Client::builder()
@@ -60,7 +60,7 @@ async fn a_listener_with_a_certificate_encrypts_and_reads_it_again() {
     let link = house.link().await;
     let response = house.post(&link).send().await.expect("an answer");
     assert!(response.headers()["set-cookie"].to_str().expect("text").ends_with("; Secure"));
-    // Whoever speaks plainly gets nothing.
+    // A client without TLS gets no answer.
     let address = house.url.trim_start_matches("https://").to_owned();
     let mut raw = TcpStream::connect(&address).await.expect("it listens");
     raw.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("sent");

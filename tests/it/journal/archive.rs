@@ -470,7 +470,7 @@ async fn a_follower_finds_everything_once_out_of_archives_and_the_database() {
         })
         .collect();
     assert_eq!(seqs, (1..=journal.end()).collect::<Vec<_>>());
-    // Of one stream alone.
+    // Only one stream.
     let only = Filter { streams: Some([of("spark")].into()), kinds: None };
     let page = journal.follow(0, only).page(usize::MAX).await.expect("reads");
     let all = journal.history(&of("spark"), usize::MAX, None).expect("reads");

@@ -143,7 +143,7 @@ async fn exported(scene: Scene) -> String {
     text
 }
 
-/// Of a secret that a tool is given nothing is posted or stored, nor a part of it where a text is cut.
+/// A secret in the arguments of a tool is neither posted nor stored, and no part of it where a text is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_agents_write_by_their_tools_is_stored_without_secrets() {
     let secret = "hunter2-canary-of-the-tools";

@@ -42,7 +42,7 @@ fn what_would_crash_the_grammar_is_asked_about() {
     for command in ["{\u{31860}", "echo {1\u{31860}}", "echo {1..\u{31860}}", "sh -c 'echo {2..3\u{31860}'"] {
         assert_eq!(of_command(command, &[]).as_deref(), Some(UNREADABLE), "{command:?}");
     }
-    // Of two reasons, the one that a person can see nothing of is told.
+    // Hidden characters are named before other reasons, because a person cannot see them.
     for command in ["echo {1\u{e0121}}", "echo {1..\u{e0121}}"] {
         assert_eq!(of_command(command, &[]).as_deref(), Some(HIDDEN), "{command:?}");
     }
