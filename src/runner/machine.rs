@@ -8,8 +8,8 @@ use tracing::warn;
 
 use crate::core::id::AgentName;
 use crate::redact::Redactor;
-use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, environment, isolation};
 use crate::runtime::grants::{Grants, Pass};
+use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, environment, isolation};
 
 /// The parts of a machine.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use crate::core::spec::Permissions;
-use crate::runtime::{Launch, Local};
 use crate::core::tools::SERVER;
+use crate::runtime::{Launch, Local};
 
 /// The parameters for opening a conversation, new or resumed.
 #[derive(Debug)]
