@@ -20,6 +20,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, WaitOptions, waitpid};
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, Identity, look};
@@ -136,13 +137,20 @@ fn adopter() -> Option<u32> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // Dropping this ends the second shell.
-    let _input = shell.stdin.take();
+    let input = shell.stdin.take();
     let mut said = String::new();
     let read = shell.stdout.take().map(|output| BufReader::new(output).read_line(&mut said));
     let ended = shell.wait();
     (read?.is_ok() && ended.is_ok()).then_some(())?;
-    Some(look(said.trim().parse().ok()?)?.parent)
+    let orphan: i32 = said.trim().parse().ok()?;
+    let parent = look(orphan.unsigned_abs())?.parent;
+    // This ends the second shell.
+    drop(input);
+    if parent == std::process::id() {
+        // Its parent is this process, and no other part of it waits for a process that it has not started.
+        let _ = Pid::from_raw(orphan).map(|pid| waitpid(Some(pid), WaitOptions::empty()));
+    }
+    Some(parent)
 }
 
 /// Properties of a process that it cannot change without privileges, and that show who started it.
@@ -306,6 +314,18 @@ fn forks() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::process::table::own_children;
+
+    #[test]
+    fn the_orphan_that_shows_who_adopts_is_waited_for() {
+        let own = rustix::process::getpid();
+        rustix::process::set_child_subreaper(Some(own)).expect("this process can adopt");
+        assert_eq!(adopter(), Some(std::process::id()));
+        let children = own_children().expect("the process table can be read");
+        let dead: Vec<u32> =
+            children.into_iter().filter(|pid| look(*pid).is_some_and(|it| it.zombie)).collect();
+        assert_eq!(dead, []);
+    }
 
     const HERDER: u32 = 900;
 
