@@ -18,7 +18,7 @@ use herder::supervisor::View;
 use jiff::tz::TimeZone;
 
 use crate::on::{On, Story, on_each_network};
-use crate::stage::shell;
+use crate::stage::{appears, shell};
 
 /// Says what it was told, unless the file `exhausted` is there: then it is at the account's limit.
 const LIMITED: &str = "[ -e exhausted ] && { echo 'usage limit reached, sorry' >&2; exit 1; }; cat";
@@ -319,7 +319,7 @@ async fn a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for
 }
 
 /// Notes that it runs; then the account refuses it while `refused` is there, and it takes until `go` is there.
-const BILLED: &str = "echo run >> runs; [ -e refused ] && { cat refused >&2; exit 1; }; \
+const BILLED: &str = "echo run >> runs; : > running; [ -e refused ] && { cat refused >&2; exit 1; }; \
                       while [ ! -e go ]; do sleep 0.05; done; cat";
 
 async fn an_account_that_was_closed_for_its_login_or_its_bill_is_tried_by_one_agent_before_all_begin(on: On) {
@@ -356,8 +356,11 @@ async fn an_account_that_was_closed_for_its_login_or_its_bill_is_tried_by_one_ag
         assert_eq!(runs(&story), before + 1, "nobody follows spark");
 
         std::fs::remove_file(&refused).expect("it was there");
+        let running = story.dir.path().join("running");
+        std::fs::remove_file(&running).expect("spark has run");
         story.alice.say("#herder", "@flint resume").await;
-        story.until("flint", |view| view.agent.process.is_some()).await;
+        // The process is on record before its program begins.
+        appears(&running).await;
         let status = story.says("@nova status", "nova: ").await;
         assert!(status.contains("flint"), "it waits for what flint shows: {status}");
         assert_eq!(runs(&story), before + 2, "one shows whether the account works");
