@@ -47,6 +47,7 @@
 //! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
 //! | [`numbers`] | counts and durations of this run, for `/metrics`: atomic additions |
 //! | [`telemetry`] | logs, without secrets |
+//! | [`traces`] | sessions, turns and tool calls as OpenTelemetry spans for a collector |
 //! | [`clock`] | the wall clock, real or simulated; no other module reads it |
 //!
 //! A room imports only rooms below it: there is no circle, and a test looks for one. Types that several rooms share are in
@@ -117,4 +118,5 @@ pub mod runtime;
 pub mod supervisor;
 pub mod telemetry;
 pub mod tools;
+pub mod traces;
 pub mod webhook;

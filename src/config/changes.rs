@@ -58,6 +58,7 @@ impl Config {
                 differ(&self.deadman, &new.deadman) || secrets_of_deadman(self) != secrets_of_deadman(new),
             ),
             ("[http]", differ(&self.http, &new.http) || secrets_of_http(self) != secrets_of_http(new)),
+            ("[telemetry]", secret_of_telemetry(self) != secret_of_telemetry(new)),
             ("[history]", self.history != new.history),
         ])
     }
@@ -66,9 +67,9 @@ impl Config {
     /// start.
     #[must_use]
     pub fn policy_with(&self, new: &Self) -> Policy {
-        let judge = self.policy.evaluator.judge;
+        let EvaluatorRules { judge, traced, .. } = self.policy.evaluator;
         let policy = new.policy.clone();
-        Policy { evaluator: EvaluatorRules { judge, ..policy.evaluator }, ..policy }
+        Policy { evaluator: EvaluatorRules { judge, traced, ..policy.evaluator }, ..policy }
     }
 }
 
@@ -113,6 +114,10 @@ fn secrets_of_deadman(config: &Config) -> Option<&str> {
 fn secrets_of_http(config: &Config) -> Vec<&str> {
     let tokens = config.http.iter().flat_map(|http| &http.tokens);
     tokens.map(|token| token.secret.expose_secret()).collect()
+}
+
+fn secret_of_telemetry(config: &Config) -> Option<&str> {
+    exposed(config.telemetry.as_ref().map(|telemetry| &telemetry.otlp))
 }
 
 /// Returns the people that `[access]` names on herder's embedded server, if that is the only network.
@@ -241,6 +246,7 @@ mod tests {
                 &[("[[webhook]]", later)],
             ),
             ("", "[deadman]\nurl = \"https://example.org/\"", &[("[deadman]", later)]),
+            ("", "[telemetry]\notlp = \"http://127.0.0.1:4318\"", &[("[telemetry]", later)]),
         ];
         for (old, new, wanted) in table {
             let named = |when| {

@@ -19,6 +19,7 @@ mod quota;
 mod secrets;
 mod section;
 mod spending;
+mod telemetry;
 mod units;
 mod validate;
 mod webhook;
@@ -44,6 +45,7 @@ pub use folders::{Folder, unusable};
 pub use http::{Http, Listen, TlsFiles, Token};
 pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
+pub use telemetry::Telemetry;
 pub use units::{duration, size};
 
 /// Name of the default configuration file.
@@ -173,6 +175,8 @@ pub struct Config {
     pub deadman: Option<DeadMan>,
     /// The listener of the web page and the API, if it is configured.
     pub http: Option<Http>,
+    /// The collector of traces, if it is configured.
+    pub telemetry: Option<Telemetry>,
     /// The agents that the file configures.
     pub agents: Vec<AgentSpec>,
     /// Every secret in the file, and every environment variable of an agent that looks like one, to be redacted.
@@ -345,7 +349,7 @@ mod tests {
         let all = format!(
             "{EXAMPLE}\n[[irc]]\nname = \"x\"\nserver = \"x\"\nserver_password = {{ env = \"PASSWORD\" }}\n{}\n{}",
             "sasl = { mechanism = \"plain\", account = \"a\", password = { env = \"PASSWORD\" } }",
-            "[[webhook]]\nurl = \"https://example.org/\"\n[deadman]\nurl = \"https://example.org/\"\n[http]\n[[http.token]]\nname = \"x\"\nrole = \"viewer\"\nsecret = { env = \"PASSWORD\" }\n[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
+            "[[webhook]]\nurl = \"https://example.org/\"\n[deadman]\nurl = \"https://example.org/\"\n[telemetry]\notlp = \"http://127.0.0.1:4318\"\n[http]\n[[http.token]]\nname = \"x\"\nrole = \"viewer\"\nsecret = { env = \"PASSWORD\" }\n[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
         );
         let known = read(&all).expect("this has no problem").known;
         assert!(known.len() > 60, "the keys were not collected: {known:?}");

@@ -15,7 +15,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, http, irc, quota, spending, webhook,
+    evaluator, http, irc, quota, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -137,6 +137,8 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let webhooks = webhook::webhooks(&top);
     let deadman = top.table("deadman").and_then(webhook::deadman);
     let http = top.table("http").map(http::http);
+    let telemetry = top.table("telemetry").and_then(telemetry::telemetry);
+    policy.evaluator.traced = telemetry.is_some();
     let access = match top.table("access") {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
@@ -171,6 +173,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         webhooks,
         deadman,
         http,
+        telemetry,
         agents,
         redactor: Redactor::new(&secrets),
         secrets,

@@ -91,6 +91,8 @@ pub struct EvaluatorRules {
     pub interval: u32,
     /// Number of findings in a row with which a person is called; never the first.
     pub threshold: u32,
+    /// True if turns are recorded even if no judge reads them.
+    pub traced: bool,
 }
 
 /// Rules for calling people (contract, section 8).
@@ -123,7 +125,13 @@ impl Default for Policy {
             caps: SharedCaps::default(),
             confirm_timeout: seconds(30 * 60),
             always_ask: Vec::new(),
-            evaluator: EvaluatorRules { judge: Judge::Off, window: 20, interval: 5, threshold: 3 },
+            evaluator: EvaluatorRules {
+                judge: Judge::Off,
+                window: 20,
+                interval: 5,
+                threshold: 3,
+                traced: false,
+            },
             escalation: EscalationRules { after: seconds(4 * 3600), times: 2 },
         }
     }

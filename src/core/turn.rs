@@ -60,6 +60,12 @@ pub struct Step {
     /// Result of the call; `None` if its end was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
+    /// Time from the turn's start to its own, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub after_ms: u64,
+    /// Its duration, in milliseconds; 0 if its end was not seen.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub took_ms: u64,
 }
 
 /// One answer of the agent's model, with the tool calls that it made.
@@ -81,6 +87,11 @@ pub struct Turn {
     /// Number of further tool calls, which are not kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to it")]
+fn is_no_time(ms: &u64) -> bool {
+    *ms == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to it")]

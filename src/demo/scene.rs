@@ -45,6 +45,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         webhooks: Vec::new(),
         deadman: None,
         http: Some(Http::on_loopback()),
+        telemetry: None,
         agents,
         redactor: Redactor::default(),
         secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),

@@ -154,6 +154,7 @@ impl Settings {
             Judge::Builtin => policy::Judge::Builtin,
             Judge::Off => policy::Judge::Off,
         };
-        EvaluatorRules { judge, window: self.window, interval: self.interval, threshold: self.threshold }
+        let Self { window, interval, threshold, .. } = *self;
+        EvaluatorRules { judge, window, interval, threshold, traced: false }
     }
 }

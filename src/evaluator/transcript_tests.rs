@@ -20,7 +20,15 @@ fn turn(at: i64, words: &str, steps: Vec<Step>) -> Arc<Turn> {
 
 fn ran(what: &str, ok: bool, said: &str) -> Step {
     let end = Some(End { ok, said: said.to_owned(), digest: 0 });
-    Step { tool: "Bash".to_owned(), kind: Kind::Command, what: what.to_owned(), digest: 0, end }
+    Step {
+        tool: "Bash".to_owned(),
+        kind: Kind::Command,
+        what: what.to_owned(),
+        digest: 0,
+        end,
+        after_ms: 0,
+        took_ms: 0,
+    }
 }
 
 fn told(text: &str, heard: Option<i64>, followed: Option<bool>) -> Whispered {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::keep_up;
+use super::{Herder, keep_up, stop_with};
 use crate::config::{Config, DeadMan, Webhook};
 use crate::core::id::NetworkName;
 use crate::journal::Journal;
@@ -83,4 +83,26 @@ pub(super) async fn watch(settings: DeadMan, networks: Vec<NetworkName>, around:
         webhook::watch(settings.clone(), client.clone(), journal, fleet, networks.clone())
     };
     keep_up("dead man's switch", make).await;
+}
+
+impl Herder {
+    /// Starts the tasks that send events to webhooks, and the dead man's switch.
+    pub(super) fn start_hooks(&self, config: &Config, redactor: Redactor) {
+        let around = Around {
+            fleet: self.fleet.clone(),
+            journal: self.journal.clone(),
+            redactor,
+            speaking: self.speaking.clone(),
+        };
+        for (webhook, queue) in
+            config.webhooks.iter().filter_map(|webhook| Some((webhook, self.hooks.get(&webhook.name)?)))
+        {
+            self.tasks.spawn(keep(webhook.clone(), Arc::clone(queue), around.clone()));
+        }
+        if let Some(deadman) = &config.deadman {
+            let networks = self.queues.keys().cloned().collect();
+            let watch = watch(deadman.clone(), networks, around);
+            self.tasks.spawn(stop_with(self.hearing.clone(), watch));
+        }
+    }
 }

@@ -57,6 +57,7 @@ use crate::runtime::process::descent::Record;
 use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Rooms};
+use crate::traces::ExportError;
 use first::{owe_missing, urgent};
 use lives::Life;
 use tasks::{evaluator, keep_up, stop_with, tool_server};
@@ -121,6 +122,9 @@ pub enum RunError {
     /// The listener of the web page and the API cannot be opened.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// Traces cannot be sent.
+    #[error(transparent)]
+    Traces(#[from] ExportError),
     /// The process-tree service cannot be started.
     #[error("signals of child processes cannot be listened for: {0}")]
     Trees(std::io::Error),
@@ -268,6 +272,8 @@ impl Herder {
         // It is created before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let http = page::open(&config, &journal).await?;
+        // From here on agents do something.
+        let traces = tasks::traces(&config, &journal).await?;
         let life = Arc::new(Life::begin(record, &journal, &trees).await);
         let fleet = supervisor::start_unless(settings, cut).await?;
         let socket = socket.knowing(life.past().await);
@@ -312,6 +318,10 @@ impl Herder {
             page: http.as_ref().map(|opened| (opened.url.clone(), opened.logins.clone())),
         };
         herder.tasks.spawn(life.keep(herder.hearing.clone()));
+        if let Some(traces) = traces {
+            let keep = traces.keep(herder.fleet.clone());
+            herder.tasks.spawn(stop_with(herder.hearing.clone(), keep));
+        }
         let around = channels::Around {
             fleet: herder.fleet.clone(),
             locale: locale.clone(),
@@ -436,26 +446,6 @@ impl Herder {
             }
         };
         self.tasks.spawn(stop_with(self.hearing.clone(), rung));
-    }
-
-    /// Starts the tasks that send events to webhooks, and the dead man's switch.
-    fn start_hooks(&self, config: &Config, redactor: Redactor) {
-        let around = hooks::Around {
-            fleet: self.fleet.clone(),
-            journal: self.journal.clone(),
-            redactor,
-            speaking: self.speaking.clone(),
-        };
-        for (webhook, queue) in
-            config.webhooks.iter().filter_map(|webhook| Some((webhook, self.hooks.get(&webhook.name)?)))
-        {
-            self.tasks.spawn(hooks::keep(webhook.clone(), Arc::clone(queue), around.clone()));
-        }
-        if let Some(deadman) = &config.deadman {
-            let networks = self.queues.keys().cloned().collect();
-            let watch = hooks::watch(deadman.clone(), networks, around);
-            self.tasks.spawn(stop_with(self.hearing.clone(), watch));
-        }
     }
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration, attempts: u32) {

@@ -7,13 +7,15 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use super::Options;
+use super::{Options, RunError};
 use crate::config::Config;
 use crate::evaluator::{self, Evaluator};
+use crate::journal::Journal;
 use crate::local::{BindError, Bound};
 use crate::redact::Redactor;
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
+use crate::traces::Traces;
 
 /// Runs the future that `make` makes, and again whenever it panics, so that a fault does not end a task for good.
 /// `what` names the task in the log.
@@ -44,6 +46,14 @@ pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redact
         data_dir: config.data_dir.clone(),
         withheld: config.secret_variables.clone(),
     })
+}
+
+/// Prepares the traces, if they are configured.
+pub(super) async fn traces(config: &Config, journal: &Journal) -> Result<Option<Traces>, RunError> {
+    let Some(settings) = config.telemetry.clone() else { return Ok(None) };
+    let journal = journal.clone();
+    let opened = tokio::task::spawn_blocking(move || Traces::open(&settings, journal)).await?;
+    Ok(Some(opened?))
 }
 
 /// Opens the socket to which the agents' tool servers connect. `None` if tools are disabled, or if it cannot be opened,

@@ -125,8 +125,10 @@ impl Observer {
         if let Some(open) = &mut self.open {
             if open.steps.len() < STEPS_MAX {
                 let Call { kind, digest, .. } = call;
-                open.steps
-                    .push((id.to_owned(), Step { tool: tool.to_owned(), kind, what, digest, end: None }));
+                let after_ms = millis(moment.now.saturating_duration_since(open.began));
+                let tool = tool.to_owned();
+                let step = Step { tool, kind, what, digest, end: None, after_ms, took_ms: 0 };
+                open.steps.push((id.to_owned(), step));
             } else {
                 open.more = open.more.saturating_add(1);
                 if open.beyond.len() < STEPS_MAX {
@@ -147,12 +149,13 @@ impl Observer {
     }
 
     /// Records the end of a tool call.
-    pub(super) fn ended(&mut self, id: &str, end: End) {
+    pub(super) fn ended(&mut self, id: &str, end: End, now: Instant) {
         let end = End { said: self.kept(&end.said, SAID_MAX), ..end };
         let Some(open) = &mut self.open else { return };
         open.beyond.retain(|of| of != id);
         if let Some((_, step)) = open.steps.iter_mut().find(|(of, step)| of == id && step.end.is_none()) {
             step.end = Some(end);
+            step.took_ms = millis(now.saturating_duration_since(open.began)).saturating_sub(step.after_ms);
         }
     }
 
@@ -246,14 +249,16 @@ mod tests {
         assert_eq!(seen.words("I will test it.", moment(base, 0), SESSION), None);
         assert_eq!(seen.started("a", "Bash", bash("cargo test"), moment(base, 20), SESSION), None);
         assert_eq!(seen.started("b", "Bash", bash("cargo doc"), moment(base, 40), SESSION), None);
-        seen.ended("a", end(false, "1 failed"));
+        seen.ended("a", end(false, "1 failed"), base + Duration::from_millis(50));
         assert_eq!(seen.words("While it builds …", moment(base, 60), SESSION), None, "a call is open");
-        seen.ended("b", end(true, "ok"));
+        seen.ended("b", end(true, "ok"), base + Duration::from_millis(70));
         let over = seen.words("Fixing it.", moment(base, 80), SESSION).expect("the next answer");
         assert_eq!(over.words, "I will test it.\nWhile it builds …");
         let whats: Vec<_> = over.steps.iter().map(|step| (step.what.as_str(), step.end.is_some())).collect();
         assert_eq!(whats, [("cargo test", true), ("cargo doc", true)]);
         assert_eq!((over.took_ms, over.session), (80, SESSION));
+        let times: Vec<_> = over.steps.iter().map(|step| (step.after_ms, step.took_ms)).collect();
+        assert_eq!(times, [(20, 30), (40, 30)]);
         let last = seen.finish(Some("Fixing it."), moment(base, 0), base + Duration::from_secs(1), SESSION);
         assert_eq!(last.map(|turn| (turn.words, turn.took_ms)), Some(("Fixing it.".to_owned(), 920)));
         assert_eq!(seen.finish(Some("Fixing it."), moment(base, 0), base, SESSION), None, "said before");
@@ -293,7 +298,7 @@ mod tests {
             seen.words(&long, moment(base, 0), SESSION);
             seen.started("a", "Bash", bash("ls"), moment(base, 0), SESSION);
             seen.described("a", bash(&long));
-            seen.ended("a", end(true, &long));
+            seen.ended("a", end(true, &long), base);
             seen.started("b", "Bash", bash(&long), moment(base, 0), SESSION);
             let turn = seen.close(base, SESSION).expect("a turn");
             let said = turn.steps[0].end.as_ref().map(|end| end.said.as_str()).unwrap_or_default();
@@ -311,7 +316,7 @@ mod tests {
             let mut seen = Observer::default();
             let base = Instant::now();
             seen.started("a", "Bash", bash("ls"), moment(base, 0), SESSION);
-            seen.ended("a", end(true, &long(middle)));
+            seen.ended("a", end(true, &long(middle)), base);
             seen.close(base, SESSION).and_then(|turn| turn.steps[0].end.clone()).expect("it has ended")
         };
         let (one, other) = (seen("1"), seen("2"));

@@ -86,8 +86,15 @@ impl Rig {
 
 fn brief() -> Brief {
     let end = Some(End { ok: false, said: "no GPU, says the-secret-of-herder".to_owned(), digest: 1 });
-    let step =
-        Step { tool: "Bash".to_owned(), kind: Kind::Command, what: "make bench".to_owned(), digest: 1, end };
+    let step = Step {
+        tool: "Bash".to_owned(),
+        kind: Kind::Command,
+        what: "make bench".to_owned(),
+        digest: 1,
+        end,
+        after_ms: 0,
+        took_ms: 0,
+    };
     let turn = Turn {
         session: SessionId(1),
         work: Some(WorkId(1)),

@@ -83,6 +83,7 @@ mod storage_failure;
 mod supervisor;
 mod tidy;
 mod tools;
+mod traces;
 mod turns;
 mod upkeep;
 mod webhooks;

@@ -121,6 +121,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         webhooks: Vec::new(),
         deadman: None,
         http: None,
+        telemetry: None,
         agents,
         secrets: Vec::new(),
         redactor: herder::redact::Redactor::default(),

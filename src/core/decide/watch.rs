@@ -36,13 +36,17 @@ const HASTENED_AFTER: u32 = 3;
 
 /// Records a turn of the model and starts an evaluation if one is due.
 pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
-    if draft.context.policy.evaluator.judge == Judge::Off {
+    let rules = draft.context.policy.evaluator;
+    let is_judged = rules.judge != Judge::Off;
+    if !is_judged && !rules.traced {
         return;
     }
     let work = draft.agent().current.as_ref().and_then(subject);
-    let keep = draft.context.policy.evaluator.window;
+    let keep = if is_judged { rules.window } else { 0 };
     draft.record(Event::TurnObserved { turn: Arc::new(Turn { session, work, ..turn.clone() }), keep });
-    consider(draft);
+    if is_judged {
+        consider(draft);
+    }
 }
 
 /// Starts an evaluation again that was running when herder stopped. The cost of the lost one stays unknown.

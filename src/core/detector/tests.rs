@@ -13,7 +13,15 @@ fn digest(text: &str) -> u64 {
 
 fn step(kind: Kind, what: &str, ok: bool, said: &str) -> Step {
     let end = End { ok, said: said.to_owned(), digest: digest(said) };
-    Step { tool: format!("{kind:?}"), kind, what: what.to_owned(), digest: digest(what), end: Some(end) }
+    Step {
+        tool: format!("{kind:?}"),
+        kind,
+        what: what.to_owned(),
+        digest: digest(what),
+        end: Some(end),
+        after_ms: 0,
+        took_ms: 0,
+    }
 }
 
 fn turn(at: i64, words: &str, steps: Vec<Step>) -> Turn {

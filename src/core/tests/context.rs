@@ -17,7 +17,15 @@ impl Step {
 
 fn turn(words: &str, what: &str, ok: bool) -> Signal {
     let end = Some(End { ok, said: "no rule".to_owned(), digest: 1 });
-    let step = Did { tool: "Bash".to_owned(), kind: Kind::Command, what: what.to_owned(), digest: 2, end };
+    let step = Did {
+        tool: "Bash".to_owned(),
+        kind: Kind::Command,
+        what: what.to_owned(),
+        digest: 2,
+        end,
+        after_ms: 0,
+        took_ms: 0,
+    };
     let turn = Turn {
         session: SessionId(0),
         work: None,

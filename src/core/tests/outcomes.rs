@@ -157,6 +157,8 @@ fn sessions_that_do_something_new_each_reach_their_limit_of_turns_for_ever() {
             what: "src/lib.rs".to_owned(),
             digest: n,
             end: Some(End { ok: true, said: String::new(), digest: 0 }),
+            after_ms: 0,
+            took_ms: 0,
         };
         let at = desk.now;
         let turn = Turn {

@@ -28,6 +28,8 @@ fn turn(command: &str) -> Turn {
             what: command.to_owned(),
             digest,
             end: Some(End { ok: false, said: "error: no such target".to_owned(), digest: 7 }),
+            after_ms: 0,
+            took_ms: 0,
         }],
         more: 0,
     }

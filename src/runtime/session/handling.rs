@@ -248,7 +248,7 @@ impl Session {
             }
             Happening::ToolDescribed { id, call } => self.observer.described(&id, *call),
             Happening::ToolEnded { id, end } => {
-                self.observer.ended(&id, *end);
+                self.observer.ended(&id, *end, now);
                 self.vitals.tool_ended(&id);
             }
             Happening::Progress { turns, reading } => {

@@ -287,6 +287,8 @@ fn turn() -> impl Strategy<Value = Turn> {
         what,
         digest,
         end: said.map(|said| End { ok: false, said, digest }),
+        after_ms: 2,
+        took_ms: 3,
     });
     (session(), prop::option::of(id()), time(), text(), prop::collection::vec(step, 0..3)).prop_map(
         |(session, work, at, words, steps)| Turn { session, work, at, took_ms: 10, words, steps, more: 0 },

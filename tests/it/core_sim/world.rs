@@ -230,7 +230,7 @@ impl World {
         let command = ["make", "ls", "cargo test"][usize::from(what) % 3].to_owned();
         let end = Some(End { ok: false, said: "error: no such target".to_owned(), digest: 7 });
         let (tool, digest) = ("shell".to_owned(), u64::from(what));
-        let step = Step { tool, kind: Kind::Command, what: command, digest, end };
+        let step = Step { tool, kind: Kind::Command, what: command, digest, end, after_ms: 0, took_ms: 0 };
         let (session, words) = (SessionId(0), "Once more.".to_owned());
         let turn = Turn { session, work: None, at: self.now, took_ms: 5, words, steps: vec![step], more: 0 };
         self.signal(Signal::Observed { turn: Box::new(turn) });

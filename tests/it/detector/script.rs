@@ -274,6 +274,8 @@ impl<'d> Stage<'d> {
             what: both_ends(what, WHAT_MAX),
             digest: digest(told),
             end: Some(end),
+            after_ms: 0,
+            took_ms: 0,
         };
         let turn = self.turns.last_mut().expect("a turn for the step");
         turn.took_ms += u64::try_from(took).expect("no time is negative");

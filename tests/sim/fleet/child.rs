@@ -270,6 +270,8 @@ impl Child {
             digest: if manner == Manner::Spirals { number } else { unlike },
             what,
             end: Some(end),
+            after_ms: 0,
+            took_ms: 0,
         };
         if manner == Manner::Spirals || self.dice.is(1, 4) {
             let (session, at) = (self.launch.session, clock::now());

@@ -25,7 +25,15 @@ fn finding() -> Finding {
 
 fn turn() -> Turn {
     let end = End { ok: false, said: "no such target".into(), digest: 81 };
-    let step = |kind, end| Step { tool: "shell".into(), kind, what: "make bench".into(), digest: 7, end };
+    let step = |kind, end| Step {
+        tool: "shell".into(),
+        kind,
+        what: "make bench".into(),
+        digest: 7,
+        end,
+        after_ms: 0,
+        took_ms: 0,
+    };
     Turn {
         session: SessionId(3),
         work: Some(WorkId(15)),
