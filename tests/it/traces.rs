@@ -75,7 +75,7 @@ sleep 0.3
 echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a hidden river"}]}}'
 echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"no hidden map"}]}}'
 echo '{"type":"assistant","message":{"id":"m2","model":"x","content":[{"type":"text","text":"There is a hidden river."}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"There is a hidden river.","session_id":"a-conversation","terminal_reason":"completed","total_cost_usd":0.25,"usage":{"input_tokens":1200,"output_tokens":30}}'
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"There is a hidden river.","session_id":"a-conversation","terminal_reason":"completed","total_cost_usd":0.25,"modelUsage":{"claude-opus-5-5":{"inputTokens":1200,"outputTokens":30,"costUSD":0.25}}}'
 while read -r line; do :; done
 "#;
 
