@@ -222,7 +222,9 @@ impl Bound {
             let (dispatcher, shutdown) = (dispatcher.clone(), shutdown.clone());
             let followers = Arc::clone(&followers);
             peers.spawn(async move {
-                if let Err(reason) = answer(stream, &dispatcher, (permit, followers), &shutdown).await {
+                if let Err(reason) =
+                    Box::pin(answer(stream, &dispatcher, (permit, followers), &shutdown)).await
+                {
                     warn!(%reason, "a connection on the local socket failed");
                 }
             });

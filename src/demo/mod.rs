@@ -94,7 +94,8 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let config = scene::config(&home, folder.path(), &herder)
         .map_err(|source| DemoError::Folder { path: folder.path().to_owned(), source })?;
     let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
-    let herder = Herder::start(config, run::Options { connectors, ..run::Options::default() }).await?;
+    let starting = Herder::start(config, run::Options { connectors, ..run::Options::default() });
+    let herder = Box::pin(starting).await?;
     until_up(herder.fleet()).await;
 
     let page = herder.page_link(OWNER, PAGE_GOOD_FOR);

@@ -49,7 +49,6 @@ use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
 use crate::outbox::{Markup, NetworkQueue, absent};
-use crate::redact::Redactor;
 use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;

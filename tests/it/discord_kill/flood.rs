@@ -74,8 +74,7 @@ fn what_is_said_while_herder_can_take_in_no_more_is_done_wherever_it_was_said() 
         has_done(&field, "spark", "seven.").await;
         let mut told: Vec<String> = field.sim.look(|state| done(state, "spark").map(str::to_owned).collect());
         told.sort();
-        let mut jobs =
-            ["one", "two", "three", "four", "six", "seven"].map(|job| format!("done {job}."));
+        let mut jobs = ["one", "two", "three", "four", "six", "seven"].map(|job| format!("done {job}."));
         jobs.sort();
         assert_eq!(told, jobs);
         assert_eq!(field.sim.look(|state| done(state, "beside").count()), 1);
