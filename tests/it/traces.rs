@@ -169,7 +169,7 @@ async fn a_session_is_a_trace_of_turns_and_calls_without_a_word_of_it() {
     scene.close().await;
 }
 
-/// What was not sent before a `kill -9` is sent by the next herder, with the session that the kill has cut.
+/// A span that was not sent before a `kill -9` is sent by the next herder, with the session that the kill has cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_collector_misses_is_sent_after_a_kill() {
     let dir = tempfile::tempdir().expect("a folder");
