@@ -210,5 +210,6 @@ async fn what_a_collector_misses_is_sent_after_a_kill() {
     let outcomes: Vec<&Value> = sessions.iter().map(|span| &span["has"]["herder.outcome"]).collect();
     assert_eq!(outcomes, ["success", "interrupted"]);
     assert_ne!(sessions[0]["trace"], sessions[1]["trace"]);
-    drop(herder);
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success());
 }
