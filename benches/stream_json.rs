@@ -17,7 +17,7 @@ use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::runtime::lines::{Line, Lines};
 use herder::runtime::protocol::{Happening, prepare};
-use herder::runtime::{Clocks, Launch, Order, ProcessTrees, Report, launch};
+use herder::runtime::{Clocks, Launch, Local, Order, ProcessTrees, Report, launch};
 use serde::Deserialize;
 
 const LINES: u64 = 200_000;
@@ -291,13 +291,17 @@ fn typed_serde_json(language: &Language) -> io::Result<f64> {
     Ok(rate(lines, took))
 }
 
+fn local() -> Local {
+    let environment = herder::runtime::environment::own_without(&Default::default());
+    Local { environment, ..Local::default() }
+}
+
 fn session(language: &Language) -> io::Result<Launch> {
     let agent = AgentName::new("spark").map_err(io::Error::other)?;
     let mut spec = AgentSpec::new(agent.clone(), language.runtime, std::env::temp_dir());
     spec.command = vec![std::env::current_exe()?.display().to_string(), language.flag.to_owned()];
     let long = Duration::from_secs(600);
     Ok(Launch {
-        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),
@@ -305,12 +309,9 @@ fn session(language: &Language) -> io::Result<Launch> {
         prompt: "go".to_owned(),
         conversation: None,
         past: None,
-        state: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
         marker: format!("bench-{}/spark/1", std::process::id()),
-        tools: None,
-        environment: herder::runtime::environment::own_without(&Default::default()),
         clocks: Clocks {
             startup: long,
             silence: long,
@@ -324,7 +325,7 @@ fn session(language: &Language) -> io::Result<Launch> {
 
 async fn real_parser(language: &Language) -> io::Result<f64> {
     let (_, mut protocol) =
-        prepare(&session(language)?).map_err(|detail| io::Error::other(detail.to_string()))?;
+        prepare(&session(language)?, &local()).map_err(|detail| io::Error::other(detail.to_string()))?;
     let mut child = tokio::process::Command::from(child(language)?).spawn()?;
     let Some(pipe) = child.stdout.take() else { return Err(io::ErrorKind::BrokenPipe.into()) };
     let mut reader = Lines::new(pipe);
@@ -348,7 +349,7 @@ async fn real_parser(language: &Language) -> io::Result<f64> {
 }
 
 async fn whole_driver(language: &Language) -> io::Result<f64> {
-    let mut driver = launch(session(language)?, ProcessTrees::new()?);
+    let mut driver = launch(session(language)?, local(), ProcessTrees::new()?);
     let mut began = Instant::now();
     while let Some(report) = driver.reports.recv().await {
         match report {

@@ -76,15 +76,18 @@ pub struct Part {
 }
 
 /// A question or a plan as a runtime reports it, which a person answers in words or by a choice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Inquiry {
     /// A question of the agent, in its own words.
     Question {
         /// Text of the question.
         text: String,
         /// The offered answers. Free text is allowed too.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<Offer>,
         /// True if more than one of the offered answers may be chosen.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         several: bool,
     },
     /// A plan that needs approval before it is carried out.
@@ -319,7 +322,8 @@ pub enum AskAnswer {
 }
 
 /// The answer to a request in the form that is sent to the session that asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Told {
     /// Permission is given, or the plan is approved.
     Yes,

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 use super::unseen::hides;
@@ -71,7 +72,8 @@ const UNTOLD: &str = "a command that is only known when it runs";
 const UNREADABLE: &str = "too nested to be read";
 
 /// A regular expression from `always_ask` in the configuration: a command that it matches is always asked about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AskPattern(Regex);
 
 impl AskPattern {
@@ -85,6 +87,20 @@ impl AskPattern {
         }
         let built = RegexBuilder::new(text).size_limit(PATTERN_SIZE_MAX).build();
         built.map(Self).map_err(|reason| format!("\"{text}\" is no regular expression: {reason}"))
+    }
+}
+
+impl TryFrom<String> for AskPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::new(&text)
+    }
+}
+
+impl From<AskPattern> for String {
+    fn from(pattern: AskPattern) -> Self {
+        pattern.0.as_str().to_owned()
     }
 }
 

@@ -269,7 +269,8 @@ pub enum Clock {
 }
 
 /// A driver's report about its session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// State of the workspace before the process is started.
     Workspace {
@@ -288,6 +289,7 @@ pub enum Signal {
     Ready {
         /// Id with which a later session can resume the conversation; `None` if it cannot be resumed, nor can the one
         /// known before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         conversation: Option<String>,
     },
     /// The conversation could not be resumed: the session starts a new one.
@@ -305,6 +307,7 @@ pub enum Signal {
         /// Text of the turn, bounded by the driver.
         text: String,
         /// Names of the tools that the turn used, in order, bounded by the driver.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tools: Vec<String>,
     },
     /// A whole turn was observed, for the evaluator: the model gave an answer, and the tool calls in it have ended.
@@ -328,11 +331,14 @@ pub enum Signal {
         /// The exact command, or a description of the action.
         command: String,
         /// The command with its secrets redacted, which is stored and shown instead; `None` if it holds none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         redacted: Option<String>,
         /// True if the command is for a shell or similar, so that it is searched for commands that are always asked
         /// about.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         shell: bool,
         /// True if only the action's name is known, which may stand for different actions.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
     },
     /// The runtime asks a person for words or a choice, and waits.
@@ -342,6 +348,7 @@ pub enum Signal {
         /// The question or plan.
         inquiry: Box<Inquiry>,
         /// Position in a tool call that asks several questions; `None` if it is the only one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<Part>,
     },
     /// The runtime does not wait for the answer to a question any more.
@@ -359,6 +366,7 @@ pub enum Signal {
         /// The outcome of the session.
         outcome: Box<Outcome>,
         /// Process ids of processes that could not be ended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         survivors: Vec<u32>,
     },
 }

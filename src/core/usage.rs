@@ -319,7 +319,8 @@ fn sum(pages: &VecDeque<Page>, at: i64, account: Option<&AccountName>) -> Usage 
 }
 
 /// A report of a session's usage by its runtime.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reading {
     /// Usage since the session started, with dollars as far as the runtime reports them.
     pub usage: Usage,

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
-use super::Launch;
 use super::classify::{is_limit, last_known, last_of, left};
 use super::process::spawn;
 use super::protocol::{Feed, GO, Happening, Invocation, Protocol, Steering};
 use super::text::{HeadTail, Tail, both_ends_kept};
+use super::{Launch, Local};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
@@ -58,6 +58,7 @@ impl Command {
     /// The agent has no command.
     pub fn prepare(
         launch: &Launch,
+        local: &Local,
         mut environment: BTreeMap<String, String>,
     ) -> Result<(Invocation, Self), Detail> {
         let spec = &launch.spec;
@@ -77,12 +78,12 @@ impl Command {
         };
         let invocation = Invocation { program: program.clone(), arguments, environment, waits: true };
         let command = Self {
-            redactor: launch.redactor.clone(),
+            redactor: local.redactor.clone(),
             program: program.clone(),
             mode: spec.prompt,
             text: HeadTail::new(TEXT_MAX),
             patterns: compile(&spec.patterns),
-            format: format::of(launch),
+            format: format::of(launch, local),
         };
         Ok((invocation, command))
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use super::Launch;
+use super::{Launch, Local};
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::{AgentSpec, Runtime};
 
@@ -87,11 +87,11 @@ pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> 
 
 /// Returns the whole environment of the child process that `launch` describes.
 #[must_use]
-pub fn of(launch: &Launch) -> BTreeMap<String, String> {
-    let mut environment = chosen(&launch.spec.inherit_env, &launch.spec.env, &launch.environment);
+pub fn of(launch: &Launch, local: &Local) -> BTreeMap<String, String> {
+    let mut environment = chosen(&launch.spec.inherit_env, &launch.spec.env, &local.environment);
     environment.insert(MARKER.to_owned(), launch.marker.clone());
     environment.insert(AGENT.to_owned(), launch.agent.to_string());
-    if let Some(access) = launch.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {
+    if let Some(access) = local.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {
         // herder does not know such a program's configuration: its author starts `herder mcp` with this variable.
         environment.insert(crate::core::tools::VARIABLE.to_owned(), access.file.display().to_string());
     }

@@ -12,8 +12,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path};
 
-use super::Launch;
 use super::protocol::Invocation;
+use super::{Launch, Local};
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::AgentSpec;
 
@@ -43,15 +43,19 @@ pub fn is_credential(entry: &str) -> bool {
 ///
 /// # Errors
 /// The folder or file that cannot be created, or is missing.
-pub(super) fn furnish(launch: &Launch, environment: &mut BTreeMap<String, String>) -> Result<(), Detail> {
+pub(super) fn furnish(
+    launch: &Launch,
+    local: &Local,
+    environment: &mut BTreeMap<String, String>,
+) -> Result<(), Detail> {
     let spec = &launch.spec;
-    if let Some(state) = &launch.state {
+    if let Some(state) = &local.state {
         let failed =
             |error: io::Error| Own::StateFolder { path: state.display().to_string() }.with(error.to_string());
         folder(state).map_err(failed)?;
         environment.insert(STATE.to_owned(), state.display().to_string());
         if spec.own_home {
-            let home = home::furnish(launch, state)?;
+            let home = home::furnish(launch, local, state)?;
             environment.insert("HOME".to_owned(), home.display().to_string());
             // These would lead to the user's own folders.
             for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
@@ -61,13 +65,14 @@ pub(super) fn furnish(launch: &Launch, environment: &mut BTreeMap<String, String
             }
         }
     }
-    withhold(spec, launch.state.as_deref(), environment);
+    withhold(spec, local.state.as_deref(), environment);
     Ok(())
 }
 
 /// Puts the words of the agent's sandbox command before its command.
-pub(super) fn enclose(launch: &Launch, invocation: &mut Invocation) {
-    let mut words = launch.spec.sandbox.iter().map(|word| filled(word, launch, &invocation.environment));
+pub(super) fn enclose(launch: &Launch, local: &Local, invocation: &mut Invocation) {
+    let mut words =
+        launch.spec.sandbox.iter().map(|word| filled(word, (launch, local), &invocation.environment));
     let Some(program) = words.next() else { return };
     let inner = std::mem::replace(&mut invocation.program, program);
     let arguments = std::mem::take(&mut invocation.arguments);
@@ -75,10 +80,10 @@ pub(super) fn enclose(launch: &Launch, invocation: &mut Invocation) {
 }
 
 /// Replaces the placeholders in a word of the sandbox's command by the agent's folders.
-fn filled(word: &str, launch: &Launch, environment: &BTreeMap<String, String>) -> String {
+fn filled(word: &str, (launch, local): (&Launch, &Local), environment: &BTreeMap<String, String>) -> String {
     let shown = |path: &Path| path.display().to_string();
-    let state = launch.state.as_deref().map(shown).unwrap_or_default();
-    let tools = launch.tools.as_ref().and_then(|access| access.file.parent()).map(shown);
+    let state = local.state.as_deref().map(shown).unwrap_or_default();
+    let tools = local.tools.as_ref().and_then(|access| access.file.parent()).map(shown);
     word.replace("{workspace}", &shown(&launch.spec.workspace))
         .replace("{home}", environment.get("HOME").map_or("", String::as_str))
         .replace("{tools}", tools.as_deref().unwrap_or(&state))

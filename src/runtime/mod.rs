@@ -49,6 +49,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use crate::core::ask::{AskKey, Told};
@@ -64,7 +65,7 @@ pub use grants::Access;
 pub use process::ProcessTrees;
 
 /// The parameters with which a driver starts a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     /// Name of the agent.
     pub agent: AgentName,
@@ -75,28 +76,39 @@ pub struct Launch {
     /// The whole prompt: recap, instructions, work.
     pub prompt: String,
     /// Id of the conversation to resume, if the runtime can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
     /// End of the earlier conversation, to be put before the prompt if that conversation turns out to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
     /// Usage of the conversation before this session.
+    #[serde(default)]
     pub conversed: Usage,
     /// Value of `HERDER_SESSION` in the child's environment, by which processes of the session are found even as
     /// orphans.
     pub marker: String,
-    /// herder's own environment, from which the agent's variables are selected. It is read again for every session, so
-    /// that a corrected key is used.
-    pub environment: BTreeMap<String, String>,
     /// The time limits of the session.
     pub clocks: Clocks,
     /// True if the workspace is to be inspected, and its state reported.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub look: bool,
+    /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always_ask: Vec<AskPattern>,
+}
+
+/// The part of a session's parameters that belongs to the machine on which it runs. It is resolved there and never
+/// leaves it: it holds secrets, paths and access to that machine's services.
+#[derive(Debug, Clone, Default)]
+pub struct Local {
+    /// herder's own environment, from which the agent's variables are selected. It is read again for every session, so
+    /// that a corrected key is used.
+    pub environment: BTreeMap<String, String>,
     /// Path of the agent's own folder, created if missing; `None` if the agent has neither a folder nor a HOME of its
     /// own.
     pub state: Option<PathBuf>,
     /// Access to herder's tools, if they are served.
     pub tools: Option<Access>,
-    /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
-    pub always_ask: Vec<AskPattern>,
     /// Redactor for the texts of the session, applied before they are cut.
     pub redactor: Redactor,
 }
@@ -116,7 +128,7 @@ fn anew(past: Option<&str>, prompt: &str) -> String {
 }
 
 /// The time limits and intervals of a driver (contract, section 5).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// Maximum time until the process is ready.
     pub startup: Duration,
@@ -133,7 +145,8 @@ pub struct Clocks {
 }
 
 /// An order of the supervisor to a driver.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Give the process its prompt: the record of the process is on disk.
     Go,
@@ -170,7 +183,8 @@ pub enum Order {
 }
 
 /// A report of a driver to its supervisor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Report {
     /// A heartbeat, on evidence that the session is alive. Never stored.
     Beat,
@@ -186,7 +200,8 @@ pub enum Report {
 }
 
 /// State of a running session, which `status` shows without asking the agent. Never stored.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Live {
     /// Name of the tool call that is open, if there is one.
     pub tool: Option<String>,
@@ -217,11 +232,11 @@ pub struct Driver {
     pub live: watch::Receiver<Live>,
 }
 
-/// Starts a session. The driver always ends with exactly one [`Signal::Ended`], also if nothing could be started.
+/// Starts a session on this machine. The driver always ends with exactly one [`Signal::Ended`], also if nothing could be started.
 ///
 /// Must be called inside a tokio runtime.
 #[must_use]
-pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
+pub fn launch(launch: Launch, local: Local, trees: ProcessTrees) -> Driver {
     let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
     let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
     let (live_sender, live) = watch::channel(Live::default());
@@ -230,7 +245,7 @@ pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
         reason = "it ends with its last report, and its owner reads those to the end"
     )]
     tokio::spawn(session::guarded(
-        launch,
+        (launch, local),
         trees,
         session::Ends { orders: orders_inbox, reports: reports_outbox, live: live_sender },
     ));

@@ -15,7 +15,7 @@ use super::codex::Codex;
 use super::command::Command;
 use super::observing::Call;
 use super::text::Tail;
-use super::{Launch, environment, isolation, loose};
+use super::{Launch, Local, environment, isolation, loose};
 use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::detail::Detail;
 use crate::core::id::WorkId;
@@ -246,35 +246,35 @@ pub(super) fn read<'line, L, E>(
     read
 }
 
-/// Builds the invocation for `launch`, and its protocol.
+/// Builds the invocation for `launch` on this machine, and its protocol.
 ///
 /// # Errors
 /// The part that is missing.
-pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
-    let mut environment = environment::of(launch);
+pub fn prepare(launch: &Launch, local: &Local) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
+    let mut environment = environment::of(launch, local);
     let read = environment::from_files(&launch.spec)?;
     // Before anything can print it.
-    launch.redactor.learn(&read.values().cloned().map(SecretString::from).collect::<Vec<_>>());
+    local.redactor.learn(&read.values().cloned().map(SecretString::from).collect::<Vec<_>>());
     environment.extend(read);
-    isolation::furnish(launch, &mut environment)?;
+    isolation::furnish(launch, local, &mut environment)?;
     let (mut invocation, protocol): (Invocation, Box<dyn Protocol>) = match launch.spec.runtime {
         Runtime::Claude => {
-            let (invocation, claude) = Claude::prepare(launch, environment);
+            let (invocation, claude) = Claude::prepare(launch, local, environment);
             (invocation, Box::new(claude))
         }
         Runtime::Codex => {
-            let (invocation, codex) = Codex::prepare(launch, environment);
+            let (invocation, codex) = Codex::prepare(launch, local, environment);
             (invocation, Box::new(codex))
         }
         Runtime::Acp => {
-            let (invocation, acp) = Acp::prepare(launch, environment)?;
+            let (invocation, acp) = Acp::prepare(launch, local, environment)?;
             (invocation, Box::new(acp))
         }
         Runtime::Command => {
-            let (invocation, command) = Command::prepare(launch, environment)?;
+            let (invocation, command) = Command::prepare(launch, local, environment)?;
             (invocation, Box::new(command))
         }
     };
-    isolation::enclose(launch, &mut invocation);
+    isolation::enclose(launch, local, &mut invocation);
     Ok((invocation, protocol))
 }

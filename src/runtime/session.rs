@@ -22,7 +22,7 @@ use super::process::stop::Gone;
 use super::process::{Owned, ProcessTrees, Tree, spawn};
 use super::protocol::{Protocol, prepare};
 use super::text::Tail;
-use super::{Clocks, Launch, Live, Order, Report, workspace};
+use super::{Clocks, Launch, Live, Local, Order, Report, workspace};
 use crate::core::ask::AskKey;
 use crate::core::detail::Own;
 use crate::core::detector::Rounds;
@@ -54,11 +54,14 @@ pub(super) struct Ends {
     pub(super) live: watch::Sender<Live>,
 }
 
+/// A session's parameters, and what this machine adds to them.
+type Given = (Launch, Local);
+
 /// A started process, its protocol, and the parameters of the session.
-type Started = (Owned, Box<dyn Protocol>, Launch);
+type Started = (Owned, Box<dyn Protocol>, Given);
 
 /// Runs a session to its end. A panic in it ends the process tree and is reported as a crash.
-pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
+pub(super) async fn guarded((launch, local): Given, trees: ProcessTrees, ends: Ends) {
     let tree = Tree { root: None, marker: launch.marker.clone(), workspace: launch.spec.workspace.clone() };
     let grace = launch.clocks.grace;
     let reports = ends.reports.clone();
@@ -66,19 +69,19 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
         clippy::disallowed_methods,
         reason = "the task is waited for, so that its panic ends the session and nothing else"
     )]
-    let Err(error) = tokio::spawn(run(launch, trees.clone(), ends)).await else { return };
+    let Err(error) = tokio::spawn(run((launch, local), trees.clone(), ends)).await else { return };
     let survivors = trees.end(&tree, grace).await;
     let outcome = Outcome::new(Category::Crash, Own::DriverFailed.with(error.to_string()));
     // Fails if the supervisor is gone.
     let _ = reports.send(Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors })).await;
 }
 
-async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
+async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends) {
     let running = trees.running().clone();
     let _held = running.hold();
     let began = running.now();
     // Boxed, like the start and the session: the task keeps no room for them while it waits.
-    match Box::pin(workspace::look(&launch, &trees)).await {
+    match Box::pin(workspace::look(&launch, &local, &trees)).await {
         Ok(None) => {}
         Ok(Some(seen)) => {
             launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
@@ -89,26 +92,27 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
     loop {
         let mut early = Vec::new();
-        let (owned, protocol, same) = match Box::pin(start(launch, &trees, &mut ends, &mut early)).await {
-            Ok(started) => started,
-            Err(Some(outcome)) => {
-                for order in early {
-                    if let Order::Steer { work, .. } = order {
-                        // Fails if the supervisor is gone.
-                        let _ = ends.reports.send(Report::NotTaken { work }).await;
+        let (owned, protocol, same) =
+            match Box::pin(start((launch, local), &trees, &mut ends, &mut early)).await {
+                Ok(started) => started,
+                Err(Some(outcome)) => {
+                    for order in early {
+                        if let Order::Steer { work, .. } = order {
+                            // Fails if the supervisor is gone.
+                            let _ = ends.reports.send(Report::NotTaken { work }).await;
+                        }
                     }
+                    return never_began(&ends, outcome).await;
                 }
-                return never_began(&ends, outcome).await;
-            }
-            Err(None) => return,
-        };
+                Err(None) => return,
+            };
         let mut session = Box::new(Session::new(same, trees.clone(), ends, owned, protocol, began));
         for order in early {
             session.on_order(Some(order));
         }
-        let Some((again, same_ends)) = Box::pin(session.drive()).await else { return };
+        let Some(((again, same_local), same_ends)) = Box::pin(session.drive()).await else { return };
         tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
-        launch = again.begun_anew();
+        (launch, local) = (again.begun_anew(), same_local);
         ends = same_ends;
     }
 }
@@ -119,7 +123,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
 /// # Errors
 /// The outcome of a session that never began; `None` if the supervisor is gone.
 async fn start(
-    launch: Launch,
+    (launch, local): Given,
     trees: &ProcessTrees,
     ends: &mut Ends,
     early: &mut Vec<Order>,
@@ -127,9 +131,9 @@ async fn start(
     let clocks = launch.clocks;
     let (workspace, marker) = (launch.spec.workspace.clone(), launch.marker.clone());
     let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
-        let (invocation, protocol) = prepare(&launch)?;
+        let (invocation, protocol) = prepare(&launch, &local)?;
         let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)?;
-        Ok((owned, (protocol, launch)))
+        Ok((owned, (protocol, (launch, local))))
     });
     tokio::pin!(begin);
     let Ends { orders, reports, .. } = ends;
@@ -139,7 +143,7 @@ async fn start(
         tokio::select! {
             begun = &mut begin => {
                 return match begun {
-                    Ok((owned, (protocol, launch))) => Ok((owned, protocol, launch)),
+                    Ok((owned, (protocol, given))) => Ok((owned, protocol, given)),
                     Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
                 };
             }
@@ -203,6 +207,7 @@ enum Happened {
 
 struct Session {
     launch: Launch,
+    local: Local,
     clocks: Clocks,
     trees: ProcessTrees,
     tree: Tree,
@@ -254,7 +259,7 @@ struct Session {
 
 impl Session {
     fn new(
-        launch: Launch,
+        (launch, local): Given,
         trees: ProcessTrees,
         ends: Ends,
         mut owned: Owned,
@@ -263,7 +268,7 @@ impl Session {
     ) -> Self {
         let mut clocks = launch.clocks;
         clocks.task = launch.spec.max_task_duration.unwrap_or(clocks.task);
-        let mut outgoing = Outgoing::new(launch.redactor.clone());
+        let mut outgoing = Outgoing::new(local.redactor.clone());
         let identity = owned.identity;
         outgoing.signal(Signal::Spawned { pid: identity.pid, started: identity.started });
         Self {
@@ -296,7 +301,7 @@ impl Session {
             looked: None,
             tail: Tail::default(),
             outgoing,
-            observer: Observer::new(launch.redactor.clone()),
+            observer: Observer::new(local.redactor.clone()),
             rounds: Rounds::default(),
             last_words: None,
             malformed: 0,
@@ -305,12 +310,13 @@ impl Session {
             held: Duration::ZERO,
             held_since: None,
             launch,
+            local,
         }
     }
 
     /// Runs the session to the end of its process. Returns the parameters if the session has to begin again without its
     /// conversation, which turned out to be gone.
-    async fn drive(mut self: Box<Self>) -> Option<(Launch, Ends)> {
+    async fn drive(mut self: Box<Self>) -> Option<(Given, Ends)> {
         while !self.is_over() {
             match self.next().await {
                 Happened::Order(order) => self.on_order(order),
@@ -328,7 +334,7 @@ impl Session {
         if self.conversation_is_lost() {
             self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
             self.send_all().await;
-            return Some((self.launch, self.ends));
+            return Some(((self.launch, self.local), self.ends));
         }
         self.finish().await;
         None
@@ -447,7 +453,7 @@ mod tests {
     use super::*;
 
     /// Returns the size of a future in bytes.
-    const fn size<W: Future>(_work: fn(Launch, ProcessTrees, Ends) -> W) -> usize {
+    const fn size<W: Future>(_work: fn(Given, ProcessTrees, Ends) -> W) -> usize {
         size_of::<W>()
     }
 

@@ -19,7 +19,7 @@ use mirror::{Mirror, Places};
 
 use super::process::{Tree, spawn};
 use super::protocol::Invocation;
-use super::{Launch, ProcessTrees, environment, folder};
+use super::{Launch, Local, ProcessTrees, environment, folder};
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::Permissions;
 use crate::core::workspace::{Unfinished, Workspace};
@@ -62,7 +62,11 @@ const UNDER_WAY: [(&str, Unfinished); 6] = [
 ///
 /// # Errors
 /// The reason why no session can work there.
-pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option<Workspace>, Detail> {
+pub(super) async fn look(
+    launch: &Launch,
+    local: &Local,
+    trees: &ProcessTrees,
+) -> Result<Option<Workspace>, Detail> {
     let workspace = launch.spec.workspace.as_path();
     let (permissions, wanted) = (launch.spec.permissions, launch.look);
     let asked = move |workspace: &Path| {
@@ -72,7 +76,7 @@ pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option
     if !folder::ask(workspace, ANSWERS, asked).await?? {
         return Ok(None);
     }
-    let path = launch.environment.get("PATH").cloned();
+    let path = local.environment.get("PATH").cloned();
     // A marker of its own: the session's processes do not exist yet.
     let marker = format!("{}/look", launch.marker);
     let git = Git { workspace, trees, path, until: Instant::now() + PATIENCE, marker };

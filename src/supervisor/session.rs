@@ -19,7 +19,7 @@ use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
 use crate::runtime::grants::Pass;
 use crate::runtime::process::Tree;
-use crate::runtime::{self, Clocks, Driver, Launch, Live, Order, Report};
+use crate::runtime::{Clocks, Driver, Launch, Live, Order, Report};
 
 /// Time added to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
@@ -94,15 +94,7 @@ impl Session {
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
-        let pass = shared.tools.as_ref().and_then(|tools| match tools.issue(&agent, id) {
-            Ok(pass) => Some(pass),
-            Err(reason) => {
-                warn!(%agent, %reason, "the session has to do without herder's tools");
-                None
-            }
-        });
         let marker = format!("{}/{agent}/{id}", shared.journal.id());
-        let folder = shared.journal.data_dir().join(runtime::isolation::FOLDER).join(agent.as_str());
         let policy = shared.policy();
         let launch = Launch {
             agent: agent.clone(),
@@ -111,20 +103,15 @@ impl Session {
             clocks: clocks(&policy, &spec),
             look,
             always_ask: policy.always_ask.clone(),
-            redactor: shared.redactor.clone(),
-            environment: runtime::environment::own_for(&spec.inherit_env, &shared.withheld()),
             spec: Arc::new(spec),
             conversation,
             past,
             conversed,
             marker: marker.clone(),
-            // A relative path means another folder in the agent's working directory.
-            state: std::path::absolute(folder).ok(),
-            tools: pass.as_ref().map(Pass::access),
         };
-        let driver = match &shared.fault.simulated {
-            Some(simulated) => (simulated.launch)(launch),
-            None => runtime::launch(launch, shared.trees.clone()),
+        let (driver, pass) = match &shared.fault.simulated {
+            Some(simulated) => ((simulated.launch)(launch), None),
+            None => shared.place.launch(launch),
         };
         let running = shared.trees.running().clone();
         shared.watch_live(agent.clone(), driver.live.clone());

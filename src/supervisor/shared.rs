@@ -31,7 +31,7 @@ use crate::core::promotion::Hold;
 use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::redact::Redactor;
-use crate::runtime::grants::Grants;
+use crate::runner::Place;
 use crate::runtime::{Live, ProcessTrees};
 
 /// Number of agents from which countdowns get a random addition; with fewer they follow the configured schedule
@@ -67,10 +67,8 @@ pub(super) struct Shared {
     pub(super) trees: ProcessTrees,
     /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub(super) redactor: Redactor,
-    /// Environment variables of herder that no agent gets; the set grows when the configuration names more secrets.
-    pub(super) withheld: RwLock<BTreeSet<String>>,
-    /// The grants for herder's tools; `None` if they are not served.
-    pub(super) tools: Option<Grants>,
+    /// The place where sessions run, with its grants for herder's tools.
+    pub(super) place: Place,
     /// The evaluator; `None` if no program is asked.
     pub(super) evaluator: Option<Evaluator>,
     pub(super) timers: Timers,
@@ -128,15 +126,6 @@ impl Shared {
                 self.input(&agent, Input::Tick);
             }
         }
-    }
-
-    /// Returns the environment variables of herder that no agent gets.
-    pub(super) fn withheld(&self) -> BTreeSet<String> {
-        self.withheld.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn withhold(&self, more: &BTreeSet<String>) {
-        self.withheld.write().unwrap_or_else(PoisonError::into_inner).extend(more.iter().cloned());
     }
 
     pub(super) fn handle(&self, agent: &AgentName) -> Option<Handle> {

@@ -28,6 +28,7 @@ use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::redact::Redactor;
+use crate::runner::{self, Machine, Place};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::orphans::{self, Bereft, Remains};
@@ -142,16 +143,22 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         fault,
     } = settings;
     let recalled = journal.reading(recall).await??;
+    let machine = runner::Setup {
+        data_dir: journal.data_dir().to_owned(),
+        trees: trees.clone(),
+        redactor: redactor.clone(),
+        withheld,
+        tools,
+    };
     let (root_tx, root_rx) = mpsc::unbounded_channel();
     let turns = Turns::new(&policy);
     let shared = Arc::new(Shared {
         journal,
         policy: RwLock::new(Arc::new(policy)),
         posting: Posting::new(networks, listeners),
+        place: Place::Embedded(Machine::new(machine)),
         trees,
         redactor,
-        withheld: RwLock::new(withheld),
-        tools,
         evaluator,
         timers: Timers::default(),
         turns,

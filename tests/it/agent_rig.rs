@@ -30,7 +30,7 @@ use herder::core::spec::AgentSpec;
 use herder::core::work::{Actor, WorkKind};
 use herder::core::{self, Context, OwedBody};
 use herder::l10n::Locale;
-use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
+use herder::runtime::{Clocks, Driver, Launch, Local, Order, ProcessTrees, Report, launch};
 use model_api::{ModelApi, Scenario};
 pub(crate) use stories::{
     DANGEROUS, asks_what_is_dangerous, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
@@ -228,7 +228,7 @@ pub(crate) async fn session_answered(api: &ModelApi, spec: AgentSpec, answers: O
     let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
     let (session, prompt) = (*session, work.text.clone());
     let trees = ProcessTrees::new().expect("this process can adopt");
-    let driver = launch(Launch { session, prompt, ..a_launch(spec) }, trees);
+    let driver = launch(Launch { session, prompt, ..a_launch(spec) }, local(), trees);
     let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
     Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
 }
@@ -254,10 +254,15 @@ pub(crate) fn conversation_of(said: &[Signal]) -> String {
     named.expect("it names its conversation")
 }
 
+/// Returns the part of a launch that this machine adds: a PATH.
+pub(crate) fn local() -> Local {
+    let path = env::var("PATH").expect("a PATH");
+    Local { environment: BTreeMap::from([("PATH".to_owned(), path)]), ..Local::default() }
+}
+
 /// A launch of it.
 pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
-        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent: spec.name.clone(),
         session: SessionId(1),
@@ -266,11 +271,8 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         conversation: None,
         past: None,
         look: false,
-        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: format!("test-{}/spark/1", std::process::id()),
-        tools: None,
-        environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
         clocks: Clocks {
             startup: PATIENCE,
             silence: SILENCE,
@@ -331,7 +333,7 @@ pub(crate) async fn signals(
     trees: &ProcessTrees,
     mut then: impl FnMut(&Signal, &Driver),
 ) -> Vec<Signal> {
-    let mut driver = launch(what, trees.clone());
+    let mut driver = launch(what, local(), trees.clone());
     let mut signals = Vec::new();
     loop {
         let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;

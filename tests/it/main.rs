@@ -65,6 +65,7 @@ mod read_only;
 mod reasons;
 mod recovery;
 mod reload;
+mod runner;
 mod runtime;
 mod servers;
 mod service;

@@ -27,7 +27,7 @@ use herder::core::input::{Clock, Signal};
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Output, Pattern, PromptMode, Relay, Runtime};
 use herder::runtime::process::{Identity, lives};
-use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch, orphans};
+use herder::runtime::{Clocks, Driver, Launch, Local, Order, ProcessTrees, Report, launch, orphans};
 
 /// Longer than anything here takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,7 +50,6 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     let mut spec = AgentSpec::new(agent.clone(), runtime, workspace.to_owned());
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     Launch {
-        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),
@@ -59,11 +58,8 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         conversation: None,
         past: None,
         look: false,
-        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: marker(),
-        tools: None,
-        environment: std::env::vars().collect(),
         clocks: Clocks {
             startup: PATIENCE,
             silence: PATIENCE,
@@ -73,6 +69,11 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
             beat: Duration::from_millis(200),
         },
     }
+}
+
+/// Returns the part of a launch that this machine adds: the environment of the tests.
+fn local() -> Local {
+    Local { environment: std::env::vars().collect(), ..Local::default() }
 }
 
 fn edit(launch: &mut Launch, change: impl FnOnce(&mut AgentSpec)) {
@@ -96,8 +97,12 @@ impl Running {
     }
 
     fn start_in(what: Launch, trees: ProcessTrees) -> Self {
+        Self::start_with((what, local()), trees)
+    }
+
+    fn start_with((what, local): (Launch, Local), trees: ProcessTrees) -> Self {
         let marker = what.marker.clone();
-        let driver = launch(what, trees.clone());
+        let driver = launch(what, local, trees.clone());
         Self {
             driver,
             trees,
@@ -215,7 +220,11 @@ async fn run_answering(what: Launch, allow: bool) -> (Outcome, Vec<String>) {
 
 /// Runs a session to its end.
 async fn run(what: Launch) -> (Outcome, Vec<Signal>, Vec<String>) {
-    let mut running = Running::start(what);
+    run_with((what, local())).await
+}
+
+async fn run_with(what: (Launch, Local)) -> (Outcome, Vec<Signal>, Vec<String>) {
+    let mut running = Running::start_with(what, ProcessTrees::new().expect("this process can adopt"));
     running.spawned().await;
     // A program that reads nothing may be over before it is told to begin.
     drop(running.driver.orders.send(Order::Go).await);

@@ -33,7 +33,7 @@ use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, grow, one_line, raw_line};
-use super::{Access, Launch, anew};
+use super::{Access, Launch, Local, anew};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
@@ -133,6 +133,7 @@ impl Acp {
     /// The agent has no command.
     pub fn prepare(
         launch: &Launch,
+        local: &Local,
         mut environment: BTreeMap<String, String>,
     ) -> Result<(Invocation, Self), Detail> {
         let Some((program, arguments)) = launch.spec.command.split_first() else {
@@ -143,10 +144,10 @@ impl Acp {
         let invocation =
             Invocation { program: program.clone(), arguments: arguments.to_vec(), environment, waits: false };
         let acp = Self {
-            redactor: launch.redactor.clone(),
+            redactor: local.redactor.clone(),
             planning: Planning::default(),
             spec: Arc::clone(&launch.spec),
-            tool_server: launch.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
+            tool_server: local.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
             asking: Asking::of(launch),
             calls: Calls::default(),
             announced: Announced::default(),

@@ -18,12 +18,12 @@ pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Launch;
 use super::classify::{last_known, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
+use super::{Launch, Local};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -101,7 +101,11 @@ pub struct Claude {
 impl Claude {
     /// Returns the command to run for `launch`, and the state of its protocol.
     #[must_use]
-    pub fn prepare(launch: &Launch, mut environment: BTreeMap<String, String>) -> (Invocation, Self) {
+    pub fn prepare(
+        launch: &Launch,
+        local: &Local,
+        mut environment: BTreeMap<String, String>,
+    ) -> (Invocation, Self) {
         let spec = &launch.spec;
         for (name, value) in QUIET {
             environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
@@ -110,11 +114,11 @@ impl Claude {
         let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
         let mut arguments = command[1..].to_vec();
         arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
-        arguments.extend(launch.tools.iter().flat_map(|access| tool_server(access, &launch.marker)));
+        arguments.extend(local.tools.iter().flat_map(|access| tool_server(access, &launch.marker)));
         let invocation = Invocation { program: command[0].clone(), arguments, environment, waits: false };
         let resuming = launch.conversation.is_some();
         let claude = Self {
-            redactor: launch.redactor.clone(),
+            redactor: local.redactor.clone(),
             asking: Asking::of(launch),
             telling: Telling::default(),
             resuming,

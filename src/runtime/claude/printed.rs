@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::Claude;
 use super::classify::Failure;
 use crate::core::outcome::{Category, Outcome, Usage};
-use crate::runtime::Launch;
 use crate::runtime::command::Format;
 use crate::runtime::protocol::{Happening, Protocol as _};
 use crate::runtime::text::{Tail, one_line};
+use crate::runtime::{Launch, Local};
 
 /// Parser for the output of `claude -p`, run by a [`crate::core::spec::Runtime::Command`].
 #[derive(Debug)]
@@ -19,9 +19,10 @@ pub(in crate::runtime) struct Printed {
 }
 
 impl Printed {
-    pub(in crate::runtime) fn of(launch: &Launch) -> Self {
-        let launch = Launch { conversation: None, tools: None, ..launch.clone() };
-        Self { claude: Claude::prepare(&launch, BTreeMap::new()).1, named: false }
+    pub(in crate::runtime) fn of(launch: &Launch, local: &Local) -> Self {
+        let launch = Launch { conversation: None, ..launch.clone() };
+        let local = Local { redactor: local.redactor.clone(), ..Local::default() };
+        Self { claude: Claude::prepare(&launch, &local, BTreeMap::new()).1, named: false }
     }
 }
 

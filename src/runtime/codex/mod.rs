@@ -27,7 +27,7 @@ use super::classify::{is_limit, last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
-use super::{Launch, anew};
+use super::{Launch, Local, anew};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -120,7 +120,11 @@ enum Asked {
 impl Codex {
     /// Returns the command to run for `launch`, and the state of its protocol.
     #[must_use]
-    pub fn prepare(launch: &Launch, environment: BTreeMap<String, String>) -> (Invocation, Self) {
+    pub fn prepare(
+        launch: &Launch,
+        local: &Local,
+        environment: BTreeMap<String, String>,
+    ) -> (Invocation, Self) {
         let spec = &launch.spec;
         let default = [PROGRAM.to_owned()];
         let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
@@ -133,9 +137,9 @@ impl Codex {
         let quiet = quiet(command).flat_map(|setting| ["-c".to_owned(), setting.to_owned()]);
         arguments.splice(server..server, quiet);
         let invocation = Invocation { program: command[0].clone(), arguments, environment, waits: false };
-        let opening = Opening::of(launch);
+        let opening = Opening::of(launch, local);
         let codex = Self {
-            redactor: launch.redactor.clone(),
+            redactor: local.redactor.clone(),
             planning: Planning::of(spec.permissions),
             opening,
             asking: Asking::of(launch),

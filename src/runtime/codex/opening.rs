@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::core::spec::Permissions;
 use crate::core::tools::SERVER;
-use crate::runtime::Launch;
+use crate::runtime::{Launch, Local};
 
 /// The parameters for opening a conversation, new or resumed.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Returns the parameters for the conversations of the session that `launch` describes.
-    pub(super) fn of(launch: &Launch) -> Self {
+    pub(super) fn of(launch: &Launch, local: &Local) -> Self {
         let spec = &launch.spec;
         let mut parameters = json!({
             "cwd": spec.workspace,
@@ -48,7 +48,7 @@ impl Opening {
         if !spec.instructions.trim().is_empty() {
             parameters["developerInstructions"] = json!(spec.instructions);
         }
-        if let Some(access) = &launch.tools {
+        if let Some(access) = &local.tools {
             // Added to the user's own servers for this conversation only, and used without a question.
             parameters["config"]["mcp_servers"] = json!({ SERVER: {
                 "command": access.program, "args": ["mcp"],

@@ -15,13 +15,13 @@ use crate::core::spec::Output;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
 use crate::redact::Redactor;
-use crate::runtime::Launch;
 use crate::runtime::acp::quirks::Quirks;
 use crate::runtime::classify::last_of;
 use crate::runtime::claude::Printed;
 use crate::runtime::observing::Call;
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, Tail, both_ends_kept, grow, kept_word, one_line};
+use crate::runtime::{Launch, Local};
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
@@ -56,12 +56,12 @@ pub(in crate::runtime) trait Format: Debug + Send {
 }
 
 /// Returns the parser for the output of the agent in `launch`; `None` for plain text.
-pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
-    let (model, redactor) = (launch.spec.model.clone(), launch.redactor.clone());
+pub(super) fn of(launch: &Launch, local: &Local) -> Option<Box<dyn Format>> {
+    let (model, redactor) = (launch.spec.model.clone(), local.redactor.clone());
     let told = Told { model, redactor, ..Told::default() };
     match launch.spec.output {
         Output::Text => None,
-        Output::Claude => Some(Box::new(Printed::of(launch))),
+        Output::Claude => Some(Box::new(Printed::of(launch, local))),
         Output::Codex => Some(Box::new(Codex::new(told))),
         Output::Gemini => Some(Box::new(Gemini::new(told))),
         Output::Opencode => Some(Box::new(Opencode::new(told))),

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use super::{PUSH, is_credential};
 use crate::core::detail::{Detail, Own};
-use crate::runtime::Launch;
+use crate::runtime::{Launch, Local};
 
 /// Name of the agent's own HOME in the agent's folder.
 const HOME: &str = "home";
@@ -31,7 +31,7 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 ///
 /// # Errors
 /// The file or folder that is missing or cannot be created.
-pub(super) fn furnish(launch: &Launch, state: &Path) -> Result<PathBuf, Detail> {
+pub(super) fn furnish(launch: &Launch, local: &Local, state: &Path) -> Result<PathBuf, Detail> {
     let failed = |path: &Path, error: io::Error| -> Detail {
         Own::StateFolder { path: path.display().to_string() }.with(error.to_string())
     };
@@ -46,7 +46,7 @@ pub(super) fn furnish(launch: &Launch, state: &Path) -> Result<PathBuf, Detail> 
     let credentials = launch.spec.credentials.iter().map(String::as_str);
     let wanted: Vec<&str> = credentials.filter(|entry| !PUSH.contains(entry)).collect();
     fs::write(&note, wanted.join("\n")).map_err(|error| failed(&note, error))?;
-    let theirs = launch.environment.get("HOME").map(PathBuf::from).unwrap_or_default();
+    let theirs = local.environment.get("HOME").map(PathBuf::from).unwrap_or_default();
     for entry in wanted {
         let source = theirs.join(entry);
         if !source.exists() {

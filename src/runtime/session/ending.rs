@@ -138,7 +138,7 @@ impl Session {
                 }
             },
         }
-        outcome.detail = kept_detail(&outcome.detail, &self.launch.redactor);
+        outcome.detail = kept_detail(&outcome.detail, &self.local.redactor);
         outcome.history_refused = matches!(outcome.category, Category::Permanent | Category::Transient)
             && refuses_history(&outcome.detail.said);
         // The last words show how far it got.

@@ -164,7 +164,7 @@ impl Session {
                     if happened[before..].contains(&Happening::Malformed) {
                         // Redaction comes before truncation.
                         let line = String::from_utf8_lossy(line);
-                        self.tail.print(self.launch.redactor.redact(&line).as_bytes());
+                        self.tail.print(self.local.redactor.redact(&line).as_bytes());
                     }
                 }
                 Line::TooLong => bad += 1,
@@ -204,7 +204,7 @@ impl Session {
             if let Line::Whole(line) = line {
                 // Redaction comes before truncation.
                 let line = String::from_utf8_lossy(line);
-                self.tail.push(self.launch.redactor.redact(&line).as_bytes());
+                self.tail.push(self.local.redactor.redact(&line).as_bytes());
             }
         }
         if lines {
@@ -261,7 +261,7 @@ impl Session {
                 }
             }
             Happening::Note(text) => {
-                let text = one_line(&self.launch.redactor.redact(&text), LINE_MAX);
+                let text = one_line(&self.local.redactor.redact(&text), LINE_MAX);
                 self.outgoing.logged(&text, now);
             }
             Happening::Reply(bytes) => self.stdin.push(bytes, None),
@@ -285,7 +285,7 @@ impl Session {
             }
             Happening::AskWithdrawn { key } => self.withdrawn(key),
             Happening::ConversationLost { why } => {
-                let why = one_line(&self.launch.redactor.redact(&why), LINE_MAX);
+                let why = one_line(&self.local.redactor.redact(&why), LINE_MAX);
                 self.outgoing.signal(Signal::ConversationLost { why });
             }
             Happening::TurnEnded => self.on_turn_end(false),

@@ -20,9 +20,11 @@ use herder::journal::{
     line_of,
 };
 
+#[macro_use]
+mod samples;
 mod board;
 mod notices;
-mod samples;
+mod runner;
 mod watching;
 
 use notices::{notices, refusals};

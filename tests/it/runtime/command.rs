@@ -207,7 +207,7 @@ async fn a_program_that_leaves_well_because_it_was_told_to_has_not_finished() {
 async fn a_child_gets_what_is_allowed_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut what = session(Runtime::Command, &["env"], folder.path());
-    what.environment = BTreeMap::from(
+    let environment = BTreeMap::from(
         [
             ("PATH", "/usr/bin:/bin"),
             ("DISCORD_TOKEN", "secret-1"),
@@ -223,7 +223,8 @@ async fn a_child_gets_what_is_allowed_and_nothing_else() {
         spec.env.insert("RUST_LOG".to_owned(), "warn".to_owned());
     });
     let marker = what.marker.clone();
-    let text = run(what).await.0.text.expect("env prints");
+    let local = Local { environment, ..Local::default() };
+    let text = run_with((what, local)).await.0.text.expect("env prints");
     assert!(!text.contains("secret"), "{text}");
     let mut names: Vec<&str> = text.lines().filter_map(|line| line.split('=').next()).collect();
     names.sort_unstable();
@@ -278,11 +279,10 @@ async fn a_program_that_cannot_be_started_after_all_is_said_so() {
 async fn a_program_has_its_own_environment_and_arguments() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut what = session(Runtime::Command, &["env", "-0"], folder.path());
-    what.environment.clear();
     edit(&mut what, |spec| {
         spec.env.insert("TEXT".to_owned(), "a\nb $(id) 'c'".to_owned());
     });
-    let text = run(what.clone()).await.0.text.expect("it prints");
+    let text = run_with((what.clone(), Local::default())).await.0.text.expect("it prints");
     let mut names: Vec<&str> = text.split('\0').filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
     let known = ["HERDER_AGENT", "HERDER_SESSION", "TEXT"];
@@ -294,7 +294,8 @@ async fn a_program_has_its_own_environment_and_arguments() {
         spec.env.insert("PWD".to_owned(), "/elsewhere".to_owned());
         spec.command = ["printf", "%s|", "-n", "", "a b", "*", "$HOME"].map(str::to_owned).to_vec();
     });
-    assert_eq!(run(what).await.0.text.as_deref(), Some("-n||a b|*|$HOME|"));
+    let printed = run_with((what, Local::default())).await.0.text;
+    assert_eq!(printed.as_deref(), Some("-n||a b|*|$HOME|"));
 }
 
 /// Work that is longer than a pipe holds reaches the program whole.

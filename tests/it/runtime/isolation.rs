@@ -7,10 +7,10 @@ use std::path::Path;
 
 use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Runtime};
-use herder::runtime::Launch;
+use herder::runtime::{Launch, Local, ProcessTrees};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
-use super::{Running, edit, run, session};
+use super::{Running, edit, run_with, session};
 
 /// Variables that may be in the environment from which herder is started.
 const SECRETS: [&str; 18] = [
@@ -35,7 +35,7 @@ const SECRETS: [&str; 18] = [
 ];
 
 /// Returns the launch of a shell with a folder of its own, from an environment with a HOME and with keys.
-fn shell(script: &str, dir: &Path) -> Launch {
+fn shell(script: &str, dir: &Path) -> (Launch, Local) {
     let (workspace, home) = (dir.join("work"), dir.join("home"));
     fs::create_dir_all(&workspace).expect("a folder");
     fs::create_dir_all(home.join(".codex")).expect("a folder");
@@ -49,17 +49,17 @@ fn shell(script: &str, dir: &Path) -> Launch {
     fs::write(home.join(".gitcookies"), "127.0.0.1\tFALSE\t/\tFALSE\t0\to\thunter2\n").expect("written");
     fs::write(home.join("askpass"), "#!/bin/sh\necho hunter2\n").expect("written");
     fs::set_permissions(home.join("askpass"), fs::Permissions::from_mode(0o700)).expect("it can be run");
-    let mut launch = session(Runtime::Command, &["sh", "-c", script], &workspace);
-    launch.state = Some(dir.join("state"));
-    launch.environment.insert("HOME".to_owned(), home.display().to_string());
+    let launch = session(Runtime::Command, &["sh", "-c", script], &workspace);
+    let mut local = Local { state: Some(dir.join("state")), ..super::local() };
+    local.environment.insert("HOME".to_owned(), home.display().to_string());
     for name in SECRETS {
-        launch.environment.insert(name.to_owned(), format!("secret-{name}"));
+        local.environment.insert(name.to_owned(), format!("secret-{name}"));
     }
-    launch
+    (launch, local)
 }
 
-async fn says(launch: Launch) -> String {
-    let (outcome, ..) = run(launch).await;
+async fn says(launch: (Launch, Local)) -> String {
+    let (outcome, ..) = run_with(launch).await;
     assert_eq!(outcome.category, Category::Success, "{outcome:?}");
     outcome.text.unwrap_or_default()
 }
@@ -76,7 +76,7 @@ async fn nothing_to_push_with_is_inherited_that_is_not_named() {
     assert!(!filled.contains("hunter2"), "{filled}");
 
     let mut named = shell(&format!("env; {ASKS_GIT}"), dir.path());
-    edit(&mut named, |spec| {
+    edit(&mut named.0, |spec| {
         spec.credentials = ["git", "ssh", "gh"].map(str::to_owned).to_vec();
         spec.inherit_env
             .extend(["SSH_AUTH_SOCK", "GH_TOKEN", "DISCORD_TOKEN", "HERDER_WEB_TOKEN"].map(str::to_owned));
@@ -96,9 +96,9 @@ async fn settings_of_git_that_are_named_hold_and_hide_nothing_of_what_is_kept_ba
     let given = |count: &str, key: &str, value: &str| {
         let mut launch = shell(&format!("git config --get user.name; {ASKS_GIT}"), dir.path());
         for (name, value) in names.into_iter().zip([count, key, value]) {
-            launch.environment.insert(name.to_owned(), value.to_owned());
+            launch.1.environment.insert(name.to_owned(), value.to_owned());
         }
-        edit(&mut launch, |spec| spec.inherit_env.extend(names.map(str::to_owned)));
+        edit(&mut launch.0, |spec| spec.inherit_env.extend(names.map(str::to_owned)));
         launch
     };
     let said = says(given("1", "user.name", "spark")).await;
@@ -112,7 +112,7 @@ async fn settings_of_git_that_are_named_hold_and_hide_nothing_of_what_is_kept_ba
         assert!(!said.contains("hunter2"), "{odd}: {said}");
     }
     let mut set = given("0", "", "");
-    edit(&mut set, |spec| {
+    edit(&mut set.0, |spec| {
         spec.inherit_env.retain(|name| !name.starts_with("GIT_"));
         for (name, value) in names.into_iter().zip(["1", "user.name", "ember"]) {
             spec.env.insert(name.to_owned(), value.to_owned());
@@ -142,7 +142,7 @@ async fn shows(change: impl FnOnce(&mut AgentSpec)) -> String {
     });
     let script = format!("GIT_TERMINAL_PROMPT=0 git ls-remote http://127.0.0.1:{port}/x.git 2>&1; true");
     let mut launch = shell(&script, dir.path());
-    edit(&mut launch, change);
+    edit(&mut launch.0, change);
     says(launch).await;
     server.abort();
     let mut said = String::new();
@@ -173,9 +173,9 @@ async fn links_that_an_agent_leaves_in_its_folder_lead_nowhere() {
     let login = home.join(".codex/auth.json");
     let session = |script: &str, credentials: &[&str]| {
         let mut launch = shell(script, dir.path());
-        launch.environment.insert("THEIRS".to_owned(), home.display().to_string());
+        launch.1.environment.insert("THEIRS".to_owned(), home.display().to_string());
         let credentials = credentials.iter().map(|entry| (*entry).to_owned()).collect();
-        edit(&mut launch, |spec| {
+        edit(&mut launch.0, |spec| {
             (spec.own_home, spec.credentials) = (true, credentials);
             spec.inherit_env.push("THEIRS".to_owned());
         });
@@ -209,13 +209,14 @@ async fn a_home_of_its_own_has_what_is_named_and_no_longer_than_it_is() {
     let own = |credentials: &[&str]| {
         let mut launch = shell(look, dir.path());
         let credentials = credentials.iter().map(|entry| (*entry).to_owned()).collect();
-        edit(&mut launch, |spec| (spec.own_home, spec.credentials) = (true, credentials));
+        edit(&mut launch.0, |spec| (spec.own_home, spec.credentials) = (true, credentials));
         launch
     };
     assert_eq!(says(own(&[])).await, "");
     assert_eq!(says(own(&["git", ".codex/auth.json"])).await, "./.codex/auth.json\ntheir login");
     assert_eq!(says(own(&[])).await, "", "what is not named any more is gone");
-    let outcome = Running::start(own(&[".claude/login"])).ended().await.0;
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let outcome = Running::start_with(own(&[".claude/login"]), trees).ended().await.0;
     assert_eq!(outcome.category, Category::Permanent);
     assert!(outcome.detail.to_string().contains("there is no"), "{}", outcome.detail);
     assert_eq!(fs::read_to_string(dir.path().join("home/.codex/auth.json")).expect("theirs"), "their login");
@@ -229,7 +230,7 @@ async fn a_sandbox_encloses_the_command_and_is_ended_with_all_that_is_in_it() {
                   setsid sleep 300 & echo done";
     let mut launch = shell(script, dir.path());
     let home = dir.path().join("home").display().to_string();
-    edit(&mut launch, |spec| {
+    edit(&mut launch.0, |spec| {
         let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --die-with-parent \
                      --bind {workspace} {workspace} --bind {state} {state} --tmpfs";
         spec.sandbox = words.split_whitespace().map(str::to_owned).chain([home.clone()]).collect();
@@ -260,7 +261,7 @@ async fn the_sandbox_of_the_manual_hides_what_it_says_and_lets_nothing_else_be_w
     let words = table.get("sandbox").and_then(|words| words.as_array()).expect("a list").iter();
     let words = words.map(|word| word.as_str().expect("a word").to_owned()).collect();
     let own = table.get("own_home").is_some_and(|own| own.as_bool() == Some(true));
-    edit(&mut launch, |spec| (spec.sandbox, spec.own_home) = (words, own));
+    edit(&mut launch.0, |spec| (spec.sandbox, spec.own_home) = (words, own));
     assert_eq!(says(launch).await, "done");
     assert!(dir.path().join("work/inside").exists());
 }

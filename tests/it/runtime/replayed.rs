@@ -2,7 +2,6 @@
 //!
 //! Where a transcript holds both directions, `<` is the runtime and `>` the client that it was recorded with.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::runtime::protocol::{Happening, Invocation, Protocol, prepare};
 use herder::runtime::text::Tail;
-use herder::runtime::{Clocks, Launch};
+use herder::runtime::{Clocks, Launch, Local};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -26,7 +25,6 @@ pub(super) fn launched(
     let mut spec = AgentSpec::new(agent.clone(), runtime, "/srv/agent/work".into());
     let second = Duration::from_secs(1);
     let mut launch = Launch {
-        redactor: herder::redact::Redactor::default(),
         always_ask: Vec::new(),
         agent,
         session: SessionId(1),
@@ -35,11 +33,8 @@ pub(super) fn launched(
         conversation: None,
         past: None,
         look: false,
-        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: "j/spark/1".to_owned(),
-        tools: None,
-        environment: BTreeMap::new(),
         clocks: Clocks {
             startup: second,
             silence: second,
@@ -51,7 +46,7 @@ pub(super) fn launched(
     };
     change(&mut launch, &mut spec);
     launch.spec = Arc::new(spec);
-    prepare(&launch).expect("it has a command")
+    prepare(&launch, &Local::default()).expect("it has a command")
 }
 
 /// Parses a write to a runtime, which is one line of JSON each time.

@@ -1,0 +1,97 @@
+//! The machine on which sessions run: it adds to a launch what belongs to it, and starts the driver.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+
+use tracing::warn;
+
+use crate::core::id::AgentName;
+use crate::redact::Redactor;
+use crate::runtime::grants::{Grants, Pass};
+use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, environment, isolation};
+
+/// The parts of a machine.
+#[derive(Debug)]
+pub struct Setup {
+    /// The data folder, in which the agents' folders are.
+    pub data_dir: PathBuf,
+    /// Service for process trees.
+    pub trees: ProcessTrees,
+    /// Removes secrets from reports, and learns those that are read for a session.
+    pub redactor: Redactor,
+    /// Environment variables of herder that no agent gets, whatever its settings say.
+    pub withheld: BTreeSet<String>,
+    /// The right to herder's tools, given to every session, if they are served.
+    pub tools: Option<Grants>,
+}
+
+/// The machine of this process.
+#[derive(Debug)]
+pub struct Machine {
+    agents: PathBuf,
+    trees: ProcessTrees,
+    redactor: Redactor,
+    /// The set grows when the configuration names more secrets.
+    withheld: RwLock<BTreeSet<String>>,
+    tools: Option<Grants>,
+}
+
+impl Machine {
+    /// Returns the machine of this process.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let Setup { data_dir, trees, redactor, withheld, tools } = setup;
+        Self {
+            agents: data_dir.join(isolation::FOLDER),
+            trees,
+            redactor,
+            withheld: RwLock::new(withheld),
+            tools,
+        }
+    }
+
+    /// Starts a session. Its right to use herder's tools ends when the pass is dropped.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
+        let pass = self.pass(&launch);
+        let local = self.local(&launch, pass.as_ref());
+        (runtime::launch(launch, local, self.trees.clone()), pass)
+    }
+
+    /// Returns the part of the session's parameters that belongs to this machine.
+    #[must_use]
+    pub fn local(&self, launch: &Launch, pass: Option<&Pass>) -> Local {
+        let withheld = self.withheld.read().unwrap_or_else(PoisonError::into_inner);
+        Local {
+            environment: environment::own_for(&launch.spec.inherit_env, &withheld),
+            // A relative path means another folder in the agent's working directory.
+            state: std::path::absolute(self.agents.join(launch.agent.as_str())).ok(),
+            tools: pass.map(Pass::access),
+            redactor: self.redactor.clone(),
+        }
+    }
+
+    /// Adds environment variables that no agent gets from the next session on.
+    pub fn withhold(&self, more: &BTreeSet<String>) {
+        self.withheld.write().unwrap_or_else(PoisonError::into_inner).extend(more.iter().cloned());
+    }
+
+    /// Returns the number of open tool calls of an agent's session.
+    #[must_use]
+    pub fn calls(&self, agent: &AgentName) -> usize {
+        self.tools.as_ref().map_or(0, |tools| tools.calls(agent))
+    }
+
+    fn pass(&self, launch: &Launch) -> Option<Pass> {
+        match self.tools.as_ref()?.issue(&launch.agent, launch.session) {
+            Ok(pass) => Some(pass),
+            Err(reason) => {
+                warn!(agent = %launch.agent, %reason, "the session has to do without herder's tools");
+                None
+            }
+        }
+    }
+}

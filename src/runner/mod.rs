@@ -1,0 +1,25 @@
+//! The runner: the side of herder that runs agents, apart from the side that decides and speaks (the bot).
+//!
+//! ```text
+//!  bot                                          runner (machine of the agents)
+//!  supervisor ── Place ── Launch, Order ──────► driver ── child process
+//!             ◄────────── Report, Live ────────
+//! ```
+//!
+//! A [`Place`] is the bot's view of a runner. The embedded one is this process, and costs nothing but two channels.
+//!
+//! | who | knows | never knows |
+//! |---|---|---|
+//! | bot | journal, people, networks, the evaluator's login, all agents' states | an agent's environment, files, secrets; a process other than by its reports |
+//! | runner | [`Machine`]: environment, secrets of agents, folders, process trees, access to tools | journal, people, networks, why a session is started or stopped |
+//! | between them | plain data of [`wire`], numbered by [`ledger`] | environments, secrets, paths of the runner's own data |
+//!
+//! `docs/inside/runner.md` has the rules in full.
+
+pub mod ledger;
+mod machine;
+mod place;
+pub mod wire;
+
+pub use machine::{Machine, Setup};
+pub use place::Place;

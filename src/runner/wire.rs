@@ -1,0 +1,282 @@
+//! The messages between bot and runner, and their frames: four bytes of length (big-endian), then one JSON object.
+//!
+//! Version 1 is held by `tests/golden/runner/v1`. Within a version fields are only added, with a default, and unknown
+//! fields are ignored. Another kind of message, order, report or signal needs another version: both ends name the
+//! versions that they speak before anything else, and the bot starts nothing where none is common.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio_util::bytes::{Bytes, BytesMut};
+use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
+
+use crate::core::id::{AgentName, SessionId};
+use crate::runtime::{Launch, Live, Order, Report};
+
+/// The newest version that this herder speaks.
+pub const VERSION: u32 = 1;
+
+/// The oldest version that this herder speaks.
+pub const OLDEST: u32 = 1;
+
+/// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
+pub const MESSAGE_MAX: usize = 900 * 1024;
+
+/// A message with what every message carries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Envelope<B> {
+    /// The version of the message.
+    pub v: u32,
+    /// The bot's term of office; a runner that has heard a higher one refuses it.
+    pub epoch: u64,
+    /// The message's number within the epoch, from 1; 0 for a message that is not repeated when it is lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n: u64,
+    /// The message.
+    pub body: B,
+}
+
+impl<B> Envelope<B> {
+    /// Returns a message of this herder's version.
+    #[must_use]
+    pub const fn new(epoch: u64, n: u64, body: B) -> Self {
+        Self { v: VERSION, epoch, n, body }
+    }
+}
+
+/// The identity of a session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SessionKey {
+    /// The agent.
+    pub agent: AgentName,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// A message of the bot to a runner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToRunner {
+    /// The first message of a connection.
+    Hello {
+        /// The id of the bot's journal: a runner belongs to one bot.
+        journal: String,
+        /// The oldest version that the bot speaks.
+        oldest: u32,
+        /// The newest one.
+        newest: u32,
+    },
+    /// Asks for [`FromRunner::Status`], instead of [`ToRunner::Hello`]; the connection ends with the answer.
+    Status,
+    /// Ends all sessions and the runner, instead of [`ToRunner::Hello`]. The answer is [`FromRunner::Status`], and the
+    /// connection ends with the runner.
+    Stop,
+    /// Starts a session. Numbered.
+    Launch(Box<Launch>),
+    /// An order to a session. Numbered.
+    Order {
+        /// The session.
+        of: SessionKey,
+        /// The order.
+        order: Order,
+    },
+    /// Acknowledges the reports of a session up to this number: their consequences are on the bot's disk.
+    Heard {
+        /// The session.
+        of: SessionKey,
+        /// Number of the report.
+        up_to: u64,
+    },
+}
+
+/// A message of a runner to the bot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromRunner {
+    /// The answer to [`ToRunner::Hello`].
+    Welcome {
+        /// A random id of this run of the runner.
+        incarnation: String,
+        /// The version that both speak from now on.
+        version: u32,
+        /// Its sessions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<Standing>,
+    },
+    /// The answer to a [`ToRunner::Hello`] that cannot be followed by anything; the connection ends.
+    Refused(HelloRefusal),
+    /// State of the runner.
+    Status(Status),
+    /// The runner has taken the bot's messages up to this number.
+    Took {
+        /// Number of the message.
+        up_to: u64,
+    },
+    /// A report of a session, kept until it is heard.
+    Report {
+        /// The session.
+        of: SessionKey,
+        /// The report's number within the session, from 1.
+        n: u64,
+        /// The report; never [`Report::Beat`].
+        report: Report,
+    },
+    /// The session's driver has evidence that its process is alive.
+    Alive {
+        /// The session.
+        of: SessionKey,
+    },
+    /// State of the session at present.
+    Live {
+        /// The session.
+        of: SessionKey,
+        /// The state.
+        live: Live,
+    },
+}
+
+/// A session on a runner, as it stands when the bot connects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The session.
+    pub of: SessionKey,
+    /// Number of the first report that was not heard.
+    pub unheard: u64,
+    /// Number of the next report.
+    pub next: u64,
+}
+
+/// State of a runner, for people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its process id.
+    pub pid: u32,
+    /// See [`FromRunner::Welcome`].
+    pub incarnation: String,
+    /// The id of its bot's journal; `None` until a bot has connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<String>,
+    /// True if a bot is connected.
+    pub attended: bool,
+    /// Its sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionStatus>,
+}
+
+/// State of a session on a runner, for people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionStatus {
+    /// The session.
+    pub of: SessionKey,
+    /// True if it has ended, and its last reports are not heard yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub over: bool,
+    /// Number of its reports that are not heard yet.
+    pub kept: u64,
+    /// Its present state.
+    #[serde(default)]
+    pub live: Live,
+}
+
+/// Reason why a runner refuses a bot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HelloRefusal {
+    /// No version is common.
+    Version {
+        /// The oldest version that the runner speaks.
+        oldest: u32,
+        /// The newest one.
+        newest: u32,
+    },
+    /// It belongs to the bot of another journal.
+    Journal,
+    /// It has heard a bot of a later term of office.
+    Epoch {
+        /// The highest term that it has heard.
+        highest: u64,
+    },
+}
+
+/// Reason why a message cannot be sent or read.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// It is too long.
+    #[error("a message between bot and runner has {0} bytes, more than the {MESSAGE_MAX} that are allowed")]
+    TooLong(usize),
+    /// The connection is broken, or a frame is longer than allowed.
+    #[error("the connection between bot and runner is broken: {0}")]
+    Io(#[from] std::io::Error),
+    /// It is no message.
+    #[error("a message between bot and runner cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Returns the newest version that both ends speak; `None` if there is none.
+#[must_use]
+pub const fn common_version(oldest: u32, newest: u32) -> Option<u32> {
+    let highest = if newest < VERSION { newest } else { VERSION };
+    let lowest = if oldest > OLDEST { oldest } else { OLDEST };
+    if lowest <= highest { Some(highest) } else { None }
+}
+
+/// Frames and messages of one connection.
+#[derive(Debug)]
+pub struct Frames(LengthDelimitedCodec);
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self(LengthDelimitedCodec::builder().length_field_length(4).max_frame_length(MESSAGE_MAX).new_codec())
+    }
+}
+
+impl Frames {
+    /// Appends a message to `out`, with its length.
+    ///
+    /// # Errors
+    /// The message is too long; nothing is appended.
+    pub fn write<B: Serialize>(
+        &mut self,
+        message: &Envelope<B>,
+        out: &mut BytesMut,
+    ) -> Result<(), WireError> {
+        self.write_encoded(encode(message)?, out)
+    }
+
+    /// Appends a message that is encoded already.
+    ///
+    /// # Errors
+    /// The message is too long; nothing is appended.
+    pub fn write_encoded(&mut self, message: Bytes, out: &mut BytesMut) -> Result<(), WireError> {
+        if message.len() > MESSAGE_MAX {
+            return Err(WireError::TooLong(message.len()));
+        }
+        Ok(self.0.encode(message, out)?)
+    }
+
+    /// Takes the next whole message from the front of `read`; `None` if it is not there yet.
+    ///
+    /// # Errors
+    /// The bytes are no message. Nothing after them can be read.
+    pub fn read<B: DeserializeOwned>(
+        &mut self,
+        read: &mut BytesMut,
+    ) -> Result<Option<Envelope<B>>, WireError> {
+        match self.0.decode(read)? {
+            Some(frame) => Ok(Some(serde_json::from_slice(&frame)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Encodes a message.
+///
+/// # Errors
+/// A number in it that JSON cannot hold.
+pub fn encode<B: Serialize>(message: &Envelope<B>) -> Result<Bytes, WireError> {
+    Ok(serde_json::to_vec(message)?.into())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

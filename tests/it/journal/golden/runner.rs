@@ -1,0 +1,263 @@
+//! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of everything.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use herder::core::ask::{AskKey, Inquiry, Offer, Part, Told};
+use herder::core::danger::AskPattern;
+use herder::core::detail::Own;
+use herder::core::id::{SessionId, WorkId};
+use herder::core::input::{Clock, Signal};
+use herder::core::outcome::{Category, Usage};
+use herder::core::time::Timestamp;
+use herder::core::turn::{End, Kind, Step, Turn};
+use herder::core::usage::Reading;
+use herder::core::workspace::{Unfinished, Workspace};
+use herder::runner::wire::{
+    Envelope, FromRunner, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner,
+};
+use herder::runtime::{Clocks, Launch, Live, Order, Report};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::samples::{assert_all, outcome, specs};
+use super::{agent, assert_golden};
+
+variants!(SIGNALS, signal_name, Signal: Workspace Spawned Ready ConversationLost Steered Turn Observed ClockRanOut Asked Inquired AskWithdrawn Usage Ended);
+variants!(ORDERS, order_name, Order: Go Steer Insist Answer Hold Stop);
+variants!(TOLD, told_name, Told: Yes No Words Nobody);
+variants!(INQUIRIES, inquiry_name, Inquiry: Question Plan);
+variants!(REPORTS, report_name, Report: Beat Signal Words NotTaken);
+variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard);
+variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live);
+variants!(HELLO_REFUSALS, hello_refusal_name, HelloRefusal: Version Journal Epoch);
+
+const USAGE: Usage =
+    Usage { input_tokens: 1200, cached_tokens: 800, output_tokens: 90, cost_usd: 0.25, estimated_usd: 0.0 };
+
+fn launches() -> Vec<Launch> {
+    let seconds = Duration::from_secs;
+    let launch = |spec| Launch {
+        agent: agent("spark"),
+        session: SessionId(7),
+        spec: Arc::new(spec),
+        prompt: "Mend the tests.".to_owned(),
+        conversation: None,
+        past: None,
+        conversed: Usage::default(),
+        marker: "0123456789abcdef/spark/7".to_owned(),
+        clocks: Clocks {
+            startup: seconds(30),
+            silence: seconds(300),
+            tool: seconds(1800),
+            task: seconds(14_400),
+            grace: seconds(10),
+            beat: Duration::from_millis(3_333),
+        },
+        look: false,
+        always_ask: Vec::new(),
+    };
+    let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
+    launches.push(Launch {
+        conversation: Some("c-1".to_owned()),
+        past: Some("You: hello".to_owned()),
+        conversed: USAGE,
+        look: true,
+        always_ask: vec![AskPattern::new("terraform (apply|destroy)").expect("a good pattern")],
+        ..launches[0].clone()
+    });
+    launches
+}
+
+fn tolds() -> [Told; 4] {
+    [Told::Yes, Told::No, Told::Words(vec!["main".into(), "next".into()]), Told::Nobody]
+}
+
+fn orders() -> Vec<Order> {
+    let (work, key) = (WorkId(41), AskKey(3));
+    let mut orders = vec![
+        Order::Go,
+        Order::Steer { work, text: "Use the other branch.".to_owned() },
+        Order::Insist { work, text: "Use the other branch.".to_owned() },
+        Order::Hold { waits: true },
+        Order::Stop,
+    ];
+    orders.extend(tolds().map(|told| Order::Answer { key, told }));
+    orders
+}
+
+fn inquiries() -> [Inquiry; 3] {
+    let offer = Offer { label: "main".into(), description: "what is out".into() };
+    [
+        Inquiry::Question { text: "Which branch?".into(), options: Vec::new(), several: false },
+        Inquiry::Question { text: "Which ones?".into(), options: vec![offer], several: true },
+        Inquiry::Plan { text: "1. Look. 2. Leap.".into() },
+    ]
+}
+
+fn signals() -> Vec<Signal> {
+    let (key, session) = (AskKey(3), SessionId(7));
+    let at = Timestamp::from_millis(1_763_700_000_123);
+    let end = End { ok: false, said: "no such target".to_owned(), digest: 7 };
+    let step =
+        Step { tool: "Bash".into(), kind: Kind::Command, digest: 9, what: "make".into(), end: Some(end) };
+    let turn =
+        Turn { session, work: None, at, took_ms: 1500, words: "Done.".into(), steps: vec![step], more: 0 };
+    let asked = |redacted: Option<&str>, shell, vague| Signal::Asked {
+        key,
+        tool: "Bash".to_owned(),
+        command: "git push origin main".to_owned(),
+        redacted: redacted.map(str::to_owned),
+        shell,
+        vague,
+    };
+    let [question, choice, plan] = inquiries().map(Box::new);
+    let mut signals = vec![
+        Signal::Workspace {
+            seen: Workspace {
+                branch: Some("main".to_owned()),
+                changed: 3,
+                unfinished: Some(Unfinished::Revert),
+            },
+        },
+        Signal::Spawned { pid: 4711, started: 123_456_789 },
+        Signal::Ready { conversation: None },
+        Signal::Ready { conversation: Some("c-1".to_owned()) },
+        Signal::ConversationLost { why: "No conversation found".to_owned() },
+        Signal::Steered { work: WorkId(41) },
+        Signal::Turn { text: "Done.".to_owned(), tools: vec!["Bash".to_owned()] },
+        Signal::Turn { text: String::new(), tools: Vec::new() },
+        Signal::Observed { turn: Box::new(turn) },
+        Signal::ClockRanOut {
+            clock: Clock::Silence,
+            evidence: Own::NothingYet { waited: Duration::from_secs(300) },
+        },
+        asked(None, true, false),
+        asked(Some("git push [redacted]"), false, true),
+        Signal::Inquired { key, inquiry: question, part: None },
+        Signal::Inquired { key, inquiry: choice, part: Some(Part { call: AskKey(2), last: true }) },
+        Signal::Inquired { key, inquiry: plan, part: None },
+        Signal::AskWithdrawn { key },
+        Signal::Usage {
+            reading: Box::new(Reading { usage: USAGE, model: "m-1".to_owned(), ..Reading::default() }),
+        },
+    ];
+    signals.extend(
+        [(Category::Success, vec![]), (Category::Crash, vec![4711, 4712])]
+            .map(|(category, survivors)| Signal::Ended { outcome: Box::new(outcome(category)), survivors }),
+    );
+    signals
+}
+
+fn reports() -> Vec<Report> {
+    let others = [Report::Beat, Report::Words("Look.".to_owned()), Report::NotTaken { work: WorkId(41) }];
+    signals().into_iter().map(Report::Signal).chain(others).collect()
+}
+
+fn lives() -> [Live; 2] {
+    let at = Timestamp::from_millis(1_763_700_000_123);
+    [Live::default(), Live { tool: Some("Bash".to_owned()), last_event: Some(at), turns: 4, usage: USAGE }]
+}
+
+fn of() -> SessionKey {
+    SessionKey { agent: agent("spark"), session: SessionId(7) }
+}
+
+fn hello_refusals() -> [HelloRefusal; 3] {
+    [
+        HelloRefusal::Version { oldest: 2, newest: 3 },
+        HelloRefusal::Journal,
+        HelloRefusal::Epoch { highest: 9 },
+    ]
+}
+
+fn to_runner() -> Vec<Envelope<ToRunner>> {
+    let numbered = |body| Envelope { v: 1, epoch: 12, n: 5, body };
+    let plain = |body| Envelope { v: 1, epoch: 12, n: 0, body };
+    vec![
+        plain(ToRunner::Hello { journal: "0123456789abcdef".to_owned(), oldest: 1, newest: 1 }),
+        plain(ToRunner::Status),
+        plain(ToRunner::Stop),
+        numbered(ToRunner::Launch(Box::new(launches().remove(0)))),
+        numbered(ToRunner::Order { of: of(), order: Order::Go }),
+        plain(ToRunner::Heard { of: of(), up_to: 17 }),
+    ]
+}
+
+fn from_runner() -> Vec<Envelope<FromRunner>> {
+    let incarnation = "fedcba9876543210".to_owned();
+    let standing = Standing { of: of(), unheard: 17, next: 19 };
+    let mut bodies = vec![
+        FromRunner::Welcome { incarnation: incarnation.clone(), version: 1, sessions: Vec::new() },
+        FromRunner::Welcome { incarnation, version: 1, sessions: vec![standing] },
+        FromRunner::Took { up_to: 5 },
+        FromRunner::Report { of: of(), n: 18, report: Report::Words("Look.".to_owned()) },
+        FromRunner::Alive { of: of() },
+        FromRunner::Live { of: of(), live: lives()[1].clone() },
+    ];
+    let incarnation = "fedcba9876543210".to_owned();
+    let journal = Some("0123456789abcdef".to_owned());
+    let session = |over, kept, live| SessionStatus { of: of(), over, kept, live };
+    let [new, used] = lives();
+    let sessions = vec![session(false, 2, used), session(true, 1, new)];
+    let fresh = Status { pid: 4711, incarnation, journal: None, attended: false, sessions: Vec::new() };
+    bodies.push(FromRunner::Status(fresh.clone()));
+    bodies.push(FromRunner::Status(Status { journal, attended: true, sessions, ..fresh }));
+    bodies.extend(hello_refusals().map(FromRunner::Refused));
+    bodies.into_iter().map(|body| Envelope { v: 1, epoch: 12, n: 0, body }).collect()
+}
+
+fn assert_messages<T: PartialEq + Debug + Serialize + DeserializeOwned>(name: &str, samples: &[T]) {
+    let path = PathBuf::from("../runner/v1").join(name);
+    assert_golden(
+        &path.display().to_string(),
+        samples,
+        |sample| serde_json::to_string(sample).expect("encodes"),
+        |line, _| serde_json::from_str(line).expect("decodes"),
+    );
+}
+
+#[test]
+fn there_is_a_sample_of_everything_that_is_said_between_bot_and_runner() {
+    let bodies = |it: Vec<Envelope<ToRunner>>| it.into_iter().map(|it| it.body).collect::<Vec<_>>();
+    assert_all(SIGNALS, &signals(), signal_name);
+    assert_all(ORDERS, &orders(), order_name);
+    assert_all(TOLD, &tolds(), told_name);
+    assert_all(INQUIRIES, &inquiries(), inquiry_name);
+    assert_all(REPORTS, &reports(), report_name);
+    assert_all(TO, &bodies(to_runner()), to_name);
+    let from: Vec<FromRunner> = from_runner().into_iter().map(|it| it.body).collect();
+    assert_all(FROM, &from, from_name);
+    assert_all(HELLO_REFUSALS, &hello_refusals(), hello_refusal_name);
+}
+
+#[test]
+fn messages_of_version_1_are_read_and_written_as_they_were() {
+    assert_messages("launch.jsonl", &launches());
+    assert_messages("order.jsonl", &orders());
+    assert_messages("report.jsonl", &reports());
+    assert_messages("live.jsonl", &lives());
+    assert_messages("to-runner.jsonl", &to_runner());
+    assert_messages("from-runner.jsonl", &from_runner());
+}
+
+/// A peer that is a little newer has fields that this one does not know.
+#[test]
+fn a_field_that_is_not_known_is_ignored() {
+    let line = serde_json::to_string(&from_runner()[2]).expect("encodes");
+    let newer =
+        line.replacen("\"up_to\":5", "\"up_to\":5,\"load\":0.5", 1).replacen('{', "{\"trace\":\"x\",", 1);
+    assert_ne!(line, newer);
+    let read: Envelope<FromRunner> = serde_json::from_str(&newer).expect("decodes");
+    assert_eq!(read, from_runner()[2]);
+}
+
+/// A pattern comes from another process: it is held to the same bounds as one from the configuration.
+#[test]
+fn a_pattern_that_is_none_is_refused() {
+    for wrong in ["\"\"", "\"(\"", "\"(a{1000}){1000}\"", "7"] {
+        serde_json::from_str::<AskPattern>(wrong).expect_err(wrong);
+    }
+}

@@ -1,0 +1,4 @@
+//! The runner: frames and numbers of its messages.
+
+mod frames;
+mod ledger;
