@@ -101,8 +101,15 @@ fn signals() -> Vec<Signal> {
     let (key, session) = (AskKey(3), SessionId(7));
     let at = Timestamp::from_millis(1_763_700_000_123);
     let end = End { ok: false, said: "no such target".to_owned(), digest: 7 };
-    let step =
-        Step { tool: "Bash".into(), kind: Kind::Command, digest: 9, what: "make".into(), end: Some(end) };
+    let step = Step {
+        tool: "Bash".into(),
+        kind: Kind::Command,
+        digest: 9,
+        what: "make".into(),
+        end: Some(end),
+        after_ms: 120,
+        took_ms: 900,
+    };
     let turn =
         Turn { session, work: None, at, took_ms: 1500, words: "Done.".into(), steps: vec![step], more: 0 };
     let asked = |redacted: Option<&str>, shell, vague| Signal::Asked {
