@@ -16,14 +16,14 @@ struct Field {
 }
 
 impl Field {
-    /// Returns a herder whose agent sets `loose` free once, a script that is given the folder and the process id of
-    /// herder.
-    fn new(loose: &str) -> Self {
+    /// Returns a herder whose agent starts `loose` once in a session of its own, with `start`: a script that is given the
+    /// folder and the process ids of herder and of the agent.
+    fn new(start: &str, loose: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let config = dir.path().join("bot.toml");
         let folder = dir.path().display();
         let agent = format!(
-            "mkdir begun && setsid -f env -i PATH=\"$PATH\" sh {folder}/loose.sh {folder} $PPID > /dev/null 2>&1; sleep 600"
+            "mkdir begun && {{ {start} env -i PATH=\"$PATH\" sh {folder}/loose.sh {folder} $PPID $$ > /dev/null 2>&1 & wait; }}; sleep 600"
         );
         std::fs::write(dir.path().join("loose.sh"), format!("cd /\n{loose}")).expect("a file");
         let text = format!(
@@ -81,10 +81,13 @@ fn lives(pid: u32) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_set_free_by_killing_herder_commands_no_other_one() {
     let herder = env!("CARGO_BIN_EXE_herder");
-    let field = Field::new(&format!(
-        "kill -9 $2\nuntil [ -e $1/go ]; do sleep 0.05; done\n\
+    // It leaves the cgroup of its session, and has its parent until herder is gone, so that no herder sees it adopted.
+    let loose = format!(
+        "for group in /sys/fs/cgroup /sys/fs/cgroup/unified; do echo $$ > $group/cgroup.procs; done\n\
+         kill -9 $2\nwhile kill -0 $2; do sleep 0.05; done\nkill -9 $3\nuntil [ -e $1/go ]; do sleep 0.05; done\n\
          {herder} pause victim --data-dir $1/data > $1/told 2>&1\necho $? > $1/code\nmv $1/code $1/over\n"
-    ));
+    );
+    let field = Field::new("setsid", &loose);
     let mut first = field.start().await;
     assert!(field.asks("task add", &["spark", "begin"]).await.ok);
     let ended = tokio::task::spawn_blocking(move || first.wait()).await.expect("it is waited for");
@@ -103,7 +106,7 @@ async fn what_an_agent_set_free_by_killing_herder_commands_no_other_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_adopted_is_ended_by_the_next_herder() {
-    let field = Field::new("echo $$ > $1/loose; mv $1/loose $1/pid\nexec sleep 600\n");
+    let field = Field::new("setsid -f", "echo $$ > $1/loose; mv $1/loose $1/pid\nexec sleep 600\n");
     let first = field.start().await;
     assert!(field.asks("task add", &["spark", "begin"]).await.ok);
     appears(&field.path("pid")).await;
