@@ -94,7 +94,7 @@ impl Session {
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
-        let marker = format!("{}/{agent}/{id}", shared.journal.id());
+        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
         let policy = shared.policy();
         let launch = Launch {
             agent: agent.clone(),
