@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::link::Link;
+use super::wire::SessionKey;
 use super::{Machine, prefix};
 use crate::core::id::AgentName;
 use crate::runtime::grants::Pass;
@@ -45,6 +46,20 @@ impl Place {
             Self::Embedded(machine) => machine.calls(agent),
             // Its calls end at the runner.
             Self::Remote(_) => 0,
+        }
+    }
+
+    /// Returns true if it is another process, which keeps reports until they are heard.
+    #[must_use]
+    pub const fn is_remote(&self) -> bool {
+        matches!(self, Self::Remote(_))
+    }
+
+    /// Acknowledges the reports of a session up to this number: their consequences are on disk.
+    pub fn heard(&self, of: &SessionKey, up_to: u64) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Remote(link) => link.heard(of, up_to),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::core::outcome::Usage;
 use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
+use crate::runner::wire::SessionKey;
 use crate::runtime::grants::Pass;
 use crate::runtime::process::Tree;
 use crate::runtime::{Clocks, Driver, Launch, Live, Order, Report};
@@ -54,6 +55,8 @@ pub(super) struct Session {
     running: Running,
     _held: Held,
     heard: Instant,
+    /// Number of reports that were taken from the driver, without signs of life.
+    taken: u64,
     /// True once the driver's silence was reported; afterwards the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
@@ -121,6 +124,7 @@ impl Session {
             marker,
             driver,
             heard: running.now(),
+            taken: 0,
             _held: running.hold(),
             running,
             silence_reported: false,
@@ -139,6 +143,11 @@ impl Session {
     /// Returns the number of the session.
     pub(super) fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// Returns the session, and the number of the last report that was taken from its driver.
+    pub(super) fn taken(&self) -> (SessionKey, u64) {
+        (SessionKey { agent: self.agent.clone(), session: self.id }, self.taken)
     }
 
     /// Returns the state of the session as its driver reports it.
@@ -160,7 +169,10 @@ impl Session {
                     self.heard = self.running.now();
                     match report {
                         Some(Report::Beat) => {}
-                        Some(report) => return Heard::Report(report),
+                        Some(report) => {
+                            self.taken += 1;
+                            return Heard::Report(report);
+                        }
                         None => return Heard::Gone,
                     }
                 }

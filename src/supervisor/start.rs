@@ -28,6 +28,7 @@ use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::redact::Redactor;
+use crate::runner::link::Link;
 use crate::runner::{self, Machine, Place};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub withheld: BTreeSet<String>,
     /// The grants for herder's tools, which every session gets; `None` if they are not served.
     pub tools: Option<Grants>,
+    /// The connection to the process that runs the agents; `None` if it is this one.
+    pub runner: Option<Link>,
     /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub redactor: Redactor,
     /// The evaluator; `None` if no program is asked.
@@ -137,6 +140,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         agents,
         withheld,
         tools,
+        runner,
         redactor,
         evaluator,
         attempts,
@@ -156,7 +160,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         journal,
         policy: RwLock::new(Arc::new(policy)),
         posting: Posting::new(networks, listeners),
-        place: Place::Embedded(Machine::new(machine)),
+        place: runner.map_or_else(|| Place::Embedded(Machine::new(machine)), Place::Remote),
         trees,
         redactor,
         evaluator,

@@ -5,6 +5,7 @@ mod frames;
 mod ledger;
 mod links;
 mod process;
+mod supervised;
 
 use std::path::Path;
 use std::sync::Arc;

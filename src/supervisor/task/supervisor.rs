@@ -20,6 +20,7 @@ use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Outcome};
 use crate::core::policy::Policy;
 use crate::runtime::Report;
+use crate::supervisor::adopting::Decided;
 use crate::supervisor::board::Stand;
 use crate::supervisor::session::{Heard, Session};
 use crate::supervisor::{Shared, View};
@@ -261,6 +262,11 @@ impl Supervisor<'_> {
     async fn report(&mut self, report: Report, pending: &mut Pending) {
         let Some(session) = self.session.as_mut() else { return };
         let id = session.id();
+        if self.shared.place.is_remote() {
+            let (of, up_to) = session.taken();
+            let over = matches!(report, Report::Signal(Signal::Ended { .. }));
+            pending.decided = Some(Decided { of, up_to, over });
+        }
         match report {
             Report::Beat => {}
             Report::Words(text) => {

@@ -13,7 +13,7 @@ use herder::core::outcome::Category;
 use herder::redact::Redactor;
 use herder::runner::host::Host;
 use herder::runner::link::{Bot, Link, LinkState};
-use herder::runner::wire::HelloRefusal;
+use herder::runner::wire::{HelloRefusal, Standing};
 use herder::runner::{Machine, Setup};
 use herder::runtime::{Launch, Order, ProcessTrees, Report};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
@@ -33,6 +33,11 @@ pub(super) struct Runner {
 
 impl Runner {
     pub(super) fn start() -> Self {
+        Self::start_for(Some(journal))
+    }
+
+    /// Starts a runner for the bot of this journal; without one, for that of the first bot that connects.
+    pub(super) fn start_for(journal: Option<fn(&Path) -> String>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let machine = Machine::new(Setup {
             data_dir: folder.path().to_owned(),
@@ -41,7 +46,8 @@ impl Runner {
             withheld: BTreeSet::new(),
             tools: None,
         });
-        let host = Host::new(machine, Some(journal(folder.path())), None).expect("there is randomness");
+        let journal = journal.map(|journal| journal(folder.path()));
+        let host = Host::new(machine, journal, None).expect("there is randomness");
         let runner = Self { host, folder, shutdown: CancellationToken::new(), tasks: TaskTracker::new() };
         let listener = UnixListener::bind(runner.socket()).expect("a free path");
         let (host, shutdown) = (runner.host.clone(), runner.shutdown.clone());
@@ -49,8 +55,12 @@ impl Runner {
         runner
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(super) fn socket(&self) -> PathBuf {
         self.folder.path().join("runner.sock")
+    }
+
+    pub(super) fn sessions(&self) -> Vec<Standing> {
+        self.host.sessions()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -72,9 +82,9 @@ impl Runner {
     }
 }
 
-async fn forgotten(host: &Host) {
+pub(super) async fn forgotten(runner: &Runner) {
     let gone = async {
-        while !host.sessions().is_empty() {
+        while !runner.sessions().is_empty() {
             tokio::task::yield_now().await;
         }
     };
@@ -91,7 +101,7 @@ async fn a_session_on_a_runner_is_one_like_any_other_and_forgotten_when_it_is_he
     hearing.assert_counted(1, 2);
     let outcome = hearing.outcome.expect("it has ended");
     assert_eq!(outcome.exit, Some(herder::core::outcome::Exit::Code(3)), "{outcome:?}");
-    forgotten(&runner.host).await;
+    forgotten(&runner).await;
     link.close().await;
     runner.end().await;
 }
@@ -131,7 +141,7 @@ async fn a_connection_that_is_cut_in_the_middle_of_messages_loses_and_doubles_no
     hearing.assert_counted(1, 40);
     assert_eq!(hearing.outcome.as_ref().map(|outcome| outcome.category), Some(Category::Success));
     assert!(cuts.load(Ordering::Relaxed) > 10, "{cuts:?} cuts");
-    forgotten(&runner.host).await;
+    forgotten(&runner).await;
     cutting.abort();
     link.close().await;
     runner.end().await;
@@ -161,7 +171,7 @@ async fn a_bot_that_follows_goes_on_with_the_session_after_what_was_decided() {
     hearing.until_it_ends().await;
     hearing.assert_counted(4, 6);
     assert_eq!(hearing.outcome.as_ref().map(|outcome| outcome.category), Some(Category::Success));
-    forgotten(&runner.host).await;
+    forgotten(&runner).await;
     second.close().await;
     runner.end().await;
 }
@@ -188,7 +198,7 @@ async fn a_stop_reaches_a_session_of_a_bot_that_is_gone_and_other_orders_do_no_h
     hearing.until_it_ends().await;
     let outcome = hearing.outcome.as_ref().expect("it has ended");
     assert_eq!(outcome.category, Category::Interrupted, "{outcome:?}");
-    forgotten(&runner.host).await;
+    forgotten(&runner).await;
     second.close().await;
     runner.end().await;
 }
