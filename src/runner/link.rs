@@ -47,6 +47,17 @@ pub enum LinkState {
     Refused(HelloRefusal),
 }
 
+/// Reason why a runner cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// It does not answer.
+    #[error("the process that runs the agents does not answer")]
+    Away,
+    /// It refuses this bot.
+    #[error("the process that runs the agents refuses: {0}")]
+    Refused(HelloRefusal),
+}
+
 /// The identity of a bot.
 #[derive(Debug, Clone)]
 pub struct Bot {
@@ -128,6 +139,28 @@ impl Link {
     #[must_use]
     pub fn state(&self) -> watch::Receiver<LinkState> {
         self.0.state.subscribe()
+    }
+
+    /// Waits until the runner has answered, at most for `patience`; returns its sessions.
+    ///
+    /// # Errors
+    /// It does not answer in time, or refuses this bot.
+    pub async fn connected(&self, patience: Duration) -> Result<Vec<Standing>, LinkError> {
+        let mut state = self.state();
+        let answered = state.wait_for(|state| !matches!(state, LinkState::Away));
+        match tokio::time::timeout(patience, answered).await {
+            Ok(Ok(state)) => match &*state {
+                LinkState::Connected(sessions) => Ok(sessions.clone()),
+                LinkState::Refused(refusal) => Err(LinkError::Refused(refusal.clone())),
+                LinkState::Away => Err(LinkError::Away),
+            },
+            Ok(Err(_)) | Err(_) => Err(LinkError::Away),
+        }
+    }
+
+    /// Ends the connection without waiting for that. Sessions on the runner go on.
+    pub fn cut(&self) {
+        self.0.closed.cancel();
     }
 
     /// Starts a session on the runner. One whose launch is too long for a message ends at once.

@@ -49,6 +49,14 @@ impl Place {
         }
     }
 
+    /// Leaves it: sessions in another process go on.
+    pub async fn leave(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Remote(link) => link.close().await,
+        }
+    }
+
     /// Returns true if it is another process, which keeps reports until they are heard.
     #[must_use]
     pub const fn is_remote(&self) -> bool {

@@ -11,6 +11,7 @@ use tracing::warn;
 
 use super::Shared;
 use crate::clock::running::{Held, Running};
+use crate::core::ask::{AskKey, Told};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
@@ -66,6 +67,8 @@ pub(super) struct Session {
     asking: Option<watch::Receiver<usize>>,
     /// Numbers of the whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
+    /// The latest answers that followed from reports at once, if the session runs in another process.
+    pub(super) answers: Vec<(AskKey, Told)>,
 }
 
 /// The context of a session beside its work.
@@ -116,6 +119,22 @@ impl Session {
             Some(simulated) => ((simulated.launch)(launch), None),
             None => shared.place.launch(launch),
         };
+        Self::with(shared, (agent, id, marker), (driver, pass), 0)
+    }
+
+    /// Goes on with a session that runs in another process, after the report of this number.
+    pub(super) fn adopt(shared: &Arc<Shared>, of: &SessionKey, driver: Driver, heard: u64) -> Self {
+        let (agent, id) = (of.agent.clone(), of.session);
+        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
+        Self::with(shared, (agent, id, marker), (driver, None), heard)
+    }
+
+    fn with(
+        shared: &Arc<Shared>,
+        (agent, id, marker): (AgentName, SessionId, String),
+        (driver, pass): (Driver, Option<Pass>),
+        taken: u64,
+    ) -> Self {
         let running = shared.trees.running().clone();
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
@@ -124,7 +143,7 @@ impl Session {
             marker,
             driver,
             heard: running.now(),
-            taken: 0,
+            taken,
             _held: running.hold(),
             running,
             silence_reported: false,
@@ -132,6 +151,7 @@ impl Session {
             asking: pass.as_ref().map(Pass::asking),
             pass,
             offered: BTreeSet::new(),
+            answers: Vec::new(),
         }
     }
 
