@@ -40,6 +40,7 @@
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
 //! | [`access`] | roles and permissions of people: the only place that decides them; logins to the page |
 //! | [`local`] | the chat commands from the shell, over a Unix socket |
+//! | [`socket`] | binding of Unix sockets in the data folder, with mode 0600 |
 //! | [`l10n`] | every sentence of herder, from one Fluent file per language in `locales/` |
 //! | [`config`] | the configuration file: parsing and validation, with all mistakes reported at once |
 //! | [`reload`] | reloading the configuration file: which changes apply at once, and which at the next start |
@@ -117,6 +118,7 @@ pub mod reload;
 pub mod run;
 pub mod runner;
 pub mod runtime;
+pub mod socket;
 pub mod supervisor;
 pub mod telemetry;
 pub mod tools;

@@ -7,7 +7,6 @@
 pub mod follow;
 
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +21,13 @@ use tracing::warn;
 
 use crate::commands::Dispatcher;
 use crate::runtime::process::descent::{Descent, Record, judge};
+use crate::socket::{self, PATH_MAX};
 use follow::Onward;
 
 /// The socket's name in the data directory.
 pub use crate::config::SOCKET as FILE_NAME;
 
-/// Maximum length of a Unix socket's path on Linux, in bytes, without its final zero.
-const PATH_MAX: usize = 107;
+pub use crate::socket::BindError;
 
 /// Maximum length of a request, in bytes: far above a prompt of many pages.
 const REQUEST_MAX: u64 = 1024 * 1024;
@@ -91,30 +90,6 @@ pub struct Answer {
     pub data: Option<serde_json::Value>,
 }
 
-/// The reason why the socket cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// The path exceeds the kernel's limit for sockets.
-    #[error(
-        "the path {} is too long for a socket ({} bytes, at most {PATH_MAX}): choose a shorter data_dir", .0.display(), .0.as_os_str().len()
-    )]
-    PathTooLong(PathBuf),
-    /// Another herder listens there.
-    #[error("another herder listens on {}", .0.display())]
-    InUse(PathBuf),
-    /// The path is not a socket.
-    #[error("{} is in the way and is not a socket: move it away", .0.display())]
-    NotASocket(PathBuf),
-    /// The file system refuses.
-    #[error("cannot listen on {}: {cause}", .path.display())]
-    Io {
-        /// The socket's path.
-        path: PathBuf,
-        /// The I/O error.
-        cause: io::Error,
-    },
-}
-
 /// The reason why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
@@ -147,32 +122,12 @@ pub struct Bound {
     past: Option<Arc<Record>>,
 }
 
-/// Binds the socket. A socket left by a killed herder is replaced; one in use is not.
+/// Binds the socket, see [`socket::bind`].
 ///
 /// # Errors
 /// A [`BindError`] with the obstacle.
 pub async fn bind(path: &Path) -> Result<Bound, BindError> {
-    if path.as_os_str().len() > PATH_MAX {
-        return Err(BindError::PathTooLong(path.to_owned()));
-    }
-    let failed = |cause| BindError::Io { path: path.to_owned(), cause };
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.file_type().is_socket() => {
-            return Err(BindError::NotASocket(path.to_owned()));
-        }
-        Ok(_) => match UnixStream::connect(path).await {
-            Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path).map_err(failed)?;
-            }
-            Ok(_) => return Err(BindError::InUse(path.to_owned())),
-            Err(cause) => return Err(failed(cause)),
-        },
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-        Err(cause) => return Err(failed(cause)),
-    }
-    let listener = UnixListener::bind(path).map_err(failed)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    Ok(Bound { listener, path: path.to_owned(), past: None })
+    Ok(Bound { listener: socket::bind(path).await?, path: path.to_owned(), past: None })
 }
 
 impl Bound {

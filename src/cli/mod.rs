@@ -7,6 +7,7 @@ mod check;
 mod contained;
 mod init;
 mod manual;
+mod runner;
 mod shell;
 mod transfer;
 
@@ -153,6 +154,12 @@ enum Own {
         /// The folder
         folder: PathBuf,
     },
+    /// The process that runs agents, apart from the bot
+    #[command(hide = true)]
+    Runner {
+        #[command(subcommand)]
+        command: runner::Runner,
+    },
     /// The tool server that agents' CLIs start
     #[command(hide = true)]
     Mcp,
@@ -199,6 +206,7 @@ fn perform(cli: Cli) -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(format_args!("{}: {error}", folder.display())),
         },
+        Own::Runner { command } => runner::perform(&global, command),
         Own::Mcp => mcp(),
         Own::DemoAgent { script } => demo_agent(&script),
     }

@@ -23,6 +23,12 @@ pub enum Input {
     /// The supervisor came up (herder started, or the supervisor was rebuilt): pending actions are decided now.
     /// Processes of earlier sessions have been ended before, or reported by [`Input::SurvivorsFound`].
     Started,
+    /// The supervisor came up, and the session that was open goes on: it runs in a process that herder's end did not
+    /// touch. What it is owed is [`super::owed`].
+    Adopted {
+        /// Number of the session.
+        session: SessionId,
+    },
     /// Processes of earlier sessions, whose ends are recorded, still exist and cannot be ended, so that no session
     /// may start beside them. It comes before [`Input::Started`].
     SurvivorsFound,

@@ -64,7 +64,7 @@ pub mod workspace;
 pub use apply::apply;
 pub use decide::decide;
 pub use posts::{Owed, OwedBody, posts};
-pub use react::react;
+pub use react::{owed, react};
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -129,6 +129,25 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     }
 }
 
+/// Returns the orders that the open session may lack because herder ended after a decision and before its effects were
+/// performed. The session takes each of them once, so that those it has already do no harm.
+#[must_use]
+pub fn owed(agent: &Agent) -> Vec<Effect> {
+    let Some(session) = agent.session() else { return Vec::new() };
+    let go = matches!(agent.phase, Phase::Starting { .. }) && agent.process.is_some();
+    let stop = matches!(agent.phase, Phase::Stopping { .. });
+    let answers = agent.settled.iter().filter_map(|settled| answer(agent, settled.ask.id));
+    let messages = agent.queue.iter().filter_map(|work| steer(agent, work));
+    let whispers = agent.whispers.iter().filter(|whisper| whisper.prompted != Some(session));
+    go.then_some(Effect::Go { session })
+        .into_iter()
+        .chain(answers)
+        .chain(messages)
+        .chain(whispers.filter_map(|whisper| hand_over(agent, whisper)))
+        .chain(stop.then_some(Effect::Stop { session }))
+        .collect()
+}
+
 /// Returns true if the agent is paused for its account, and continues as soon as the account is open.
 fn waits_for_account(agent: &Agent) -> bool {
     matches!(

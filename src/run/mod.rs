@@ -264,6 +264,7 @@ impl Herder {
             withheld: config.secret_variables.clone(),
             redactor: redactor.clone(),
             tools: calls.as_ref().map(|(_, grants)| grants.clone()),
+            runner: None,
             evaluator: Some(evaluator(&config, &trees, &redactor)),
             attempts: config.networks.attempts,
             fault: options.fault.clone(),

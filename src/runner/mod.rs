@@ -16,10 +16,22 @@
 //!
 //! `docs/inside/runner.md` has the rules in full.
 
+mod fit;
+pub mod host;
+mod hosted;
 pub mod ledger;
+pub mod link;
 mod machine;
 mod place;
+pub mod process;
 pub mod wire;
 
 pub use machine::{Machine, Setup};
 pub use place::Place;
+
+/// Returns the beginning of the markers of a runner's processes. No marker of the bot's own begins so: neither ends
+/// what the other has started.
+#[must_use]
+pub fn prefix(journal: &str) -> String {
+    format!("{journal}+local/")
+}

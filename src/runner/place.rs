@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Machine;
+use super::link::Link;
+use super::wire::SessionKey;
+use super::{Machine, prefix};
 use crate::core::id::AgentName;
 use crate::runtime::grants::Pass;
 use crate::runtime::{Driver, Launch};
@@ -12,6 +14,8 @@ use crate::runtime::{Driver, Launch};
 pub enum Place {
     /// This process: orders and reports are two channels.
     Embedded(Machine),
+    /// A process of its own, which outlives this one.
+    Remote(Link),
 }
 
 impl Place {
@@ -22,6 +26,7 @@ impl Place {
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
         match self {
             Self::Embedded(machine) => machine.launch(launch),
+            Self::Remote(link) => (link.launch(launch), None),
         }
     }
 
@@ -29,6 +34,8 @@ impl Place {
     pub fn withhold(&self, more: &BTreeSet<String>) {
         match self {
             Self::Embedded(machine) => machine.withhold(more),
+            // It reads the configuration itself.
+            Self::Remote(_) => {}
         }
     }
 
@@ -37,6 +44,39 @@ impl Place {
     pub fn calls(&self, agent: &AgentName) -> usize {
         match self {
             Self::Embedded(machine) => machine.calls(agent),
+            // Its calls end at the runner.
+            Self::Remote(_) => 0,
+        }
+    }
+
+    /// Leaves it: sessions in another process go on.
+    pub async fn leave(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Remote(link) => link.close().await,
+        }
+    }
+
+    /// Returns true if it is another process, which keeps reports until they are heard.
+    #[must_use]
+    pub const fn is_remote(&self) -> bool {
+        matches!(self, Self::Remote(_))
+    }
+
+    /// Acknowledges the reports of a session up to this number: their consequences are on disk.
+    pub fn heard(&self, of: &SessionKey, up_to: u64) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Remote(link) => link.heard(of, up_to),
+        }
+    }
+
+    /// Returns the beginning of the markers of its processes.
+    #[must_use]
+    pub fn prefix(&self, journal: &str) -> String {
+        match self {
+            Self::Embedded(_) => format!("{journal}/"),
+            Self::Remote(_) => prefix(journal),
         }
     }
 }

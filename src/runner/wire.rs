@@ -178,10 +178,11 @@ pub struct SessionStatus {
 }
 
 /// Reason why a runner refuses a bot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum HelloRefusal {
     /// No version is common.
+    #[error("it speaks the versions {oldest} to {newest}, and this herder {OLDEST} to {VERSION}")]
     Version {
         /// The oldest version that the runner speaks.
         oldest: u32,
@@ -189,8 +190,10 @@ pub enum HelloRefusal {
         newest: u32,
     },
     /// It belongs to the bot of another journal.
+    #[error("it runs the agents of another journal")]
     Journal,
     /// It has heard a bot of a later term of office.
+    #[error("another herder has been started since")]
     Epoch {
         /// The highest term that it has heard.
         highest: u64,

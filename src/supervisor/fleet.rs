@@ -424,6 +424,8 @@ impl Fleet {
     /// for each of the following steps.
     pub async fn drain(&self, patience: Duration) -> usize {
         self.shared.draining.cancel();
+        // From here on an order that is dropped stops nothing there.
+        self.shared.place.leave().await;
         for (agent, _) in self.shared.all_handles() {
             self.shared.note(&agent, Note::Drain);
         }

@@ -6,6 +6,7 @@
 //! processes in [`crate::runtime`], the texts in [`crate::l10n`].
 
 mod accounts;
+mod adopting;
 mod board;
 mod configure;
 mod context;

@@ -13,7 +13,8 @@ use tracing::{error, info, warn};
 
 use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
-use super::task::{self, Ahead, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
+use super::session::Session;
+use super::task::{self, Ahead, Beginning, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
 use super::{Asked, Handle, Shared, gates, owing, posting};
 use crate::clock;
 use crate::core::agent::Agent;
@@ -449,7 +450,7 @@ impl Root {
         self.commit_with(events, writes, posts, memos).await?;
         let blocked = self.blocked(&account_of(&agent));
         let remains = Remains { ended: 0, survivors: survivors.clone() };
-        self.start(name.clone(), (agent, rev + 1), remains, Vec::new());
+        self.start(name.clone(), (agent, rev + 1), (remains, None), Vec::new());
         if let Some(category) = blocked {
             self.shared.input(&name, Input::AccountBlocked { category });
         }
@@ -457,13 +458,13 @@ impl Root {
     }
 
     /// Starts the supervisor of an agent with the state `agent` at revision `rev`; `remains`: the processes that its
-    /// last session left. It decides the requests in `ahead` first, so that the next session uses the configuration's
+    /// last session left; `session`: the open one, if it goes on. It decides the requests in `ahead` first, so that the next session uses the configuration's
     /// settings, and none starts if all agents are to be stopped.
     pub(super) fn start(
         &self,
         name: AgentName,
         (agent, rev): (Arc<Agent>, u64),
-        remains: Remains,
+        (remains, session): (Remains, Option<Box<Session>>),
         ahead: Vec<Request>,
     ) {
         let (requests, requests_rx) = mpsc::channel(REQUESTS_CAPACITY);
@@ -479,7 +480,7 @@ impl Root {
             shared,
             mailbox,
             (agent, rev),
-            Box::new((remains, ahead)),
+            Box::new(Beginning { remains, ahead, session }),
             view_tx,
         )));
         self.shared.changed.send_replace(());

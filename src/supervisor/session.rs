@@ -11,12 +11,14 @@ use tracing::warn;
 
 use super::Shared;
 use crate::clock::running::{Held, Running};
+use crate::core::ask::{AskKey, Told};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
+use crate::runner::wire::SessionKey;
 use crate::runtime::grants::Pass;
 use crate::runtime::process::Tree;
 use crate::runtime::{Clocks, Driver, Launch, Live, Order, Report};
@@ -54,6 +56,8 @@ pub(super) struct Session {
     running: Running,
     _held: Held,
     heard: Instant,
+    /// Number of reports that were taken from the driver, without signs of life.
+    taken: u64,
     /// True once the driver's silence was reported; afterwards the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
@@ -63,6 +67,8 @@ pub(super) struct Session {
     asking: Option<watch::Receiver<usize>>,
     /// Numbers of the whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
+    /// The latest answers that followed from reports at once, if the session runs in another process.
+    pub(super) answers: Vec<(AskKey, Told)>,
 }
 
 /// The context of a session beside its work.
@@ -94,7 +100,7 @@ impl Session {
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
-        let marker = format!("{}/{agent}/{id}", shared.journal.id());
+        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
         let policy = shared.policy();
         let launch = Launch {
             agent: agent.clone(),
@@ -113,6 +119,22 @@ impl Session {
             Some(simulated) => ((simulated.launch)(launch), None),
             None => shared.place.launch(launch),
         };
+        Self::with(shared, (agent, id, marker), (driver, pass), 0)
+    }
+
+    /// Goes on with a session that runs in another process, after the report of this number.
+    pub(super) fn adopt(shared: &Arc<Shared>, of: &SessionKey, driver: Driver, heard: u64) -> Self {
+        let (agent, id) = (of.agent.clone(), of.session);
+        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
+        Self::with(shared, (agent, id, marker), (driver, None), heard)
+    }
+
+    fn with(
+        shared: &Arc<Shared>,
+        (agent, id, marker): (AgentName, SessionId, String),
+        (driver, pass): (Driver, Option<Pass>),
+        taken: u64,
+    ) -> Self {
         let running = shared.trees.running().clone();
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
@@ -121,6 +143,7 @@ impl Session {
             marker,
             driver,
             heard: running.now(),
+            taken,
             _held: running.hold(),
             running,
             silence_reported: false,
@@ -128,6 +151,7 @@ impl Session {
             asking: pass.as_ref().map(Pass::asking),
             pass,
             offered: BTreeSet::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -139,6 +163,11 @@ impl Session {
     /// Returns the number of the session.
     pub(super) fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// Returns the session, and the number of the last report that was taken from its driver.
+    pub(super) fn taken(&self) -> (SessionKey, u64) {
+        (SessionKey { agent: self.agent.clone(), session: self.id }, self.taken)
     }
 
     /// Returns the state of the session as its driver reports it.
@@ -160,7 +189,10 @@ impl Session {
                     self.heard = self.running.now();
                     match report {
                         Some(Report::Beat) => {}
-                        Some(report) => return Heard::Report(report),
+                        Some(report) => {
+                            self.taken += 1;
+                            return Heard::Report(report);
+                        }
                         None => return Heard::Gone,
                     }
                 }

@@ -9,10 +9,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+use super::adopting::{self, Leaving};
 use super::configure::{self, Configured, Plan, bot_toml};
 use super::owing;
 use super::posting::{Listener, Posting};
 use super::root::{Root, ToRoot};
+use super::session::Session;
 use super::shared::Shared;
 use super::stopping::{self, Unfinished};
 use super::task;
@@ -28,6 +30,7 @@ use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::redact::Redactor;
+use crate::runner::link::{Link, LinkError};
 use crate::runner::{self, Machine, Place};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
@@ -52,6 +55,8 @@ pub struct Settings {
     pub withheld: BTreeSet<String>,
     /// The grants for herder's tools, which every session gets; `None` if they are not served.
     pub tools: Option<Grants>,
+    /// The connection to the process that runs the agents; `None` if it is this one.
+    pub runner: Option<Link>,
     /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub redactor: Redactor,
     /// The evaluator; `None` if no program is asked.
@@ -75,6 +80,9 @@ pub enum StartError {
     /// The task that reads the journal died.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
+    /// The process that runs the agents cannot be used.
+    #[error(transparent)]
+    Runner(#[from] LinkError),
     /// herder was asked to end before the start was complete.
     #[error("the start was cut short, with {left} processes of an earlier herder left")]
     CutShort {
@@ -137,6 +145,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         agents,
         withheld,
         tools,
+        runner,
         redactor,
         evaluator,
         attempts,
@@ -156,7 +165,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         journal,
         policy: RwLock::new(Arc::new(policy)),
         posting: Posting::new(networks, listeners),
-        place: Place::Embedded(Machine::new(machine)),
+        place: runner.map_or_else(|| Place::Embedded(Machine::new(machine)), Place::Remote),
         trees,
         redactor,
         evaluator,
@@ -181,7 +190,10 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         lives: RwLock::default(),
     });
     cut.begun.cancel();
-    let mut remains = end_orphans(&shared, &recalled, cut).await;
+    let mut adopted = adopting::adopt(&shared, &recalled.agents).await?;
+    // Dropped before the sessions: a start that fails ends none of them.
+    let leaving = Leaving::of(&shared);
+    let mut remains = end_orphans(&shared, &recalled, &adopted, cut).await;
     if cut.asked.is_cancelled() {
         let left = shared.trees.count_marked(&format!("{}/", shared.journal.id())).await;
         return Err(StartError::CutShort { left });
@@ -228,7 +240,8 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
             under_way.push(step);
         }
         stopped.push(name.clone());
-        root.start(name, (agent, rev), left, ahead);
+        let session = adopted.remove(&name);
+        root.start(name, (agent, rev), (left, session), ahead);
     }
     root.open_noted(None).await?;
     // No agent may continue past a reached cap.
@@ -272,6 +285,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     });
     let ended = shared.ended.clone();
     shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });
+    leaving.stay();
     let fleet = Fleet { shared };
     // Agents that were added now did not exist when the order was given.
     stops.into_iter().for_each(|stop| fleet.finish(stop, stopped.clone()));
@@ -326,17 +340,19 @@ async fn bury_losses(
 async fn end_orphans(
     shared: &Arc<Shared>,
     recalled: &Recalled,
+    adopted: &BTreeMap<AgentName, Box<Session>>,
     cut: &CutShort,
 ) -> BTreeMap<AgentName, Remains> {
     // The very first start has nothing to look for. An evaluation may have outlived the last agent.
     let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
-    let adopted = !shared.trees.inherited().is_empty();
-    if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered && !adopted {
+    let inherited = !shared.trees.inherited().is_empty();
+    if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered && !inherited {
         return BTreeMap::new();
     }
     let bereft: Vec<Bereft> = recalled
         .agents
         .iter()
+        .filter(|(name, _)| !adopted.contains_key(*name))
         .map(|(name, (agent, _))| Bereft {
             agent: name.clone(),
             recorded: agent.process.into_iter().chain(agent.survivor).collect(),

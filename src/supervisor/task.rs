@@ -121,24 +121,36 @@ enum End {
     Storage(CommitError),
 }
 
+/// The part of a supervisor's start that differs between agents.
+pub(super) struct Beginning {
+    /// The processes that the agent's last session left.
+    pub(super) remains: Remains,
+    /// The requests to decide first.
+    pub(super) ahead: Option<Box<Ahead>>,
+    /// The open session, if it goes on in another process.
+    pub(super) session: Option<Box<Session>>,
+}
+
 /// Runs the supervisor of `name` until it is retired or drained, rebuilding it when it panics.
 pub(super) async fn supervise(
     name: AgentName,
     shared: Arc<Shared>,
     mut mailbox: Mailbox,
     loaded: (Arc<Agent>, u64),
-    beginning: Box<(Remains, Option<Box<Ahead>>)>,
+    beginning: Box<Beginning>,
     view: watch::Sender<View>,
 ) {
     let _leaving = Leaving { agent: name.clone(), shared: Arc::clone(&shared) };
     let mut rebuilds = Rebuilds::default();
     // Survivors of its last session, until that is recorded: no session may start beside them, however often the
     // supervisor is rebuilt.
-    let (remains, mut ahead) = *beginning;
+    let Beginning { remains, mut ahead, mut session } = *beginning;
     let mut left = Box::new((loaded.0.session(), remains.survivors.clone()));
-    let mut first = cut_short(&loaded.0, remains);
+    let mut first = match &session {
+        Some(session) => vec![Input::Adopted { session: session.id() }],
+        None => cut_short(&loaded.0, remains),
+    };
     let mut state = Some(loaded);
-    let mut session = None;
     loop {
         let (agent, rev) = match state.take() {
             Some(state) => state,

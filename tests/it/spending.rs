@@ -68,6 +68,7 @@ async fn open(dir: &Path) -> (Journal, Fleet) {
         agents: agents(dir),
         withheld: BTreeSet::new(),
         tools: None,
+        runner: None,
         evaluator: None,
         attempts: 5,
         fault: FaultInjection::default(),

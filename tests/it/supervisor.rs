@@ -74,6 +74,7 @@ impl House {
             agents,
             withheld: BTreeSet::new(),
             tools: None,
+            runner: None,
             evaluator: None,
             attempts: 5,
             fault,

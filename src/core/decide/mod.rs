@@ -65,6 +65,14 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             }
             Ok(draft.done())
         }
+        Input::Adopted { session } => {
+            if draft.agent().session() == Some(*session) {
+                clock_behind(&mut draft);
+                watch::started(&mut draft);
+                recovery::started(&mut draft);
+            }
+            Ok(draft.done())
+        }
         Input::SurvivorsFound => {
             session::survivors_found(&mut draft);
             Ok(draft.done())

@@ -31,7 +31,7 @@ use super::promotion::Hold;
 use super::spec::{AgentSpec, Runtime};
 use super::time::Timestamp;
 use super::work::{Actor, WorkKind};
-use super::{Context, Owed, OwedBody, apply, decide, posts, react};
+use super::{Context, Owed, OwedBody, apply, decide, owed, posts, react};
 
 /// One decision, carried out.
 #[derive(Debug, Default)]

@@ -230,3 +230,24 @@ fn nothing_starts_beside_what_an_earlier_session_left() {
     paused.ask(Control::Pause { now: false });
     assert_eq!(paused.tell(&Input::SurvivorsFound).events, [], "a person's pause stays a person's");
 }
+
+#[test]
+fn a_session_that_goes_on_is_not_over_and_is_given_what_it_may_lack() {
+    let mut desk = Desk::with(spec(Runtime::Claude));
+    desk.give(WorkKind::Message, 1, "first");
+    let session = desk.session();
+    let goes_on = Input::Adopted { session };
+    desk.signal(Signal::Spawned { pid: 42, started: 7 });
+    assert_eq!(desk.tell(&goes_on).events, []);
+    assert_eq!(owed(&desk.agent), [Effect::Go { session }]);
+    desk.signal(Signal::Ready { conversation: None });
+    assert_eq!(owed(&desk.agent), []);
+    desk.give(WorkKind::Message, 2, "more");
+    assert_eq!(desk.tell(&goes_on).events, []);
+    let steer = Effect::Steer { session, work: WorkId(2), text: "more".to_owned() };
+    assert_eq!(owed(&desk.agent), [steer]);
+    desk.ask(Control::Abort);
+    assert_eq!(desk.tell(&goes_on).events, [], "it is still being stopped");
+    assert_eq!(owed(&desk.agent), [Effect::Stop { session }]);
+    assert_eq!(desk.tell(&Input::Adopted { session: SessionId(9) }).events, [], "it is another one");
+}

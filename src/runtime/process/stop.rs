@@ -1,4 +1,7 @@
 //! The stop ladder: SIGTERM, grace period, SIGKILL, to every process of a tree, until two consecutive looks find nothing.
+//!
+//! Parents are asked first: an agent whose tool ends before it does takes that for the tool's result, and asks its model
+//! what to do next.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -13,6 +16,9 @@ use super::{ProcessTrees, Tree, cgroup, send};
 /// Maximum wait after SIGKILL. A process that still exists then hangs in a device or a file system, and is reported
 /// as a survivor.
 const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// Maximum time in which a process is not asked to end because its parent still runs; at most half of the grace.
+const PARENTS_FIRST: Duration = Duration::from_secs(3);
 
 /// Wait before the second look for living processes. Most are gone by then.
 const LOOK_FIRST: Duration = Duration::from_millis(5);
@@ -150,11 +156,13 @@ impl Climb<'_> {
         members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
     }
 
-    /// Sends SIGTERM to every process. Returns true if all exited within `grace`.
+    /// Sends SIGTERM to every process, to children once their parent has ended or [`PARENTS_FIRST`] is over. Returns
+    /// true if all exited within `grace`.
     async fn ask(&mut self, grace: Duration) -> bool {
         let running = self.trees.running().clone();
         let _held = running.hold();
         let until = running.now() + grace;
+        let all_at = running.now() + PARENTS_FIRST.min(grace / 2);
         let mut asked = HashSet::new();
         let mut pause = LOOK_FIRST;
         loop {
@@ -162,10 +170,22 @@ impl Climb<'_> {
             if self.is_over(&members) {
                 return true;
             }
-            for member in members.into_iter().filter(|member| asked.insert(*member)) {
+            let alive: HashSet<u32> = members.iter().map(|member| member.pid).collect();
+            let may_be_asked = |member: &Identity| {
+                running.now() >= all_at || look(member.pid).is_none_or(|entry| !alive.contains(&entry.parent))
+            };
+            for member in members {
+                if asked.contains(&member) || !may_be_asked(&member) {
+                    continue;
+                }
+                asked.insert(member);
                 send(member, Signal::TERM);
                 // A stopped process gets the signal only once it continues.
                 send(member, Signal::CONT);
+                if running.now() < all_at {
+                    // Most are gone soon, and their children wait for that.
+                    pause = LOOK_FIRST;
+                }
             }
             if running.now() >= until {
                 return false;

@@ -11,6 +11,7 @@ use crate::core::notice::Refusal;
 use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
+use crate::supervisor::adopting::Decided;
 
 /// The result of an agent's report on its task: accepted or refused.
 type Reported = Result<(), Refusal>;
@@ -28,6 +29,8 @@ pub(super) struct Pending {
     pub(super) posts: Vec<Post>,
     pub(super) memos: Vec<Memo>,
     pub(super) effects: Vec<Effect>,
+    /// The reports of a session on a runner that these decisions follow from.
+    pub(super) decided: Option<Decided>,
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// Channels to agents that reported on their tasks, with the results.
     pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,

@@ -14,6 +14,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Driver { signal: Signal::Asked { .. } | Signal::Inquired { .. }, .. } => true,
         Input::Promoted
         | Input::Started
+        | Input::Adopted { .. }
         | Input::SurvivorsFound
         | Input::Tick
         | Input::ClockSet { .. }

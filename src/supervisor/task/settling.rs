@@ -15,6 +15,7 @@ use crate::core::post::Post;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
 use crate::runtime::Order;
+use crate::supervisor::adopting::{Decided, note_answers};
 use crate::supervisor::board::Stand;
 use crate::supervisor::root::account_of;
 use crate::supervisor::session::{Before, Session};
@@ -26,9 +27,20 @@ impl Supervisor<'_> {
     pub(super) async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
+        // It is stored with the decisions, and the runner keeps the reports until then.
+        if let Some(decided) = &mut pending.decided
+            && let Some(session) = self.session.as_deref_mut()
+        {
+            note_answers(&mut session.answers, &pending.effects);
+            decided.answers.clone_from(&session.answers);
+        }
+        pending.memos.extend(pending.decided.as_ref().map(Decided::memo));
         let owes = !(pending.posts.is_empty() && pending.memos.is_empty());
         if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
             self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
+            if let Some(decided) = pending.decided {
+                self.shared.place.heard(&decided.of, decided.up_to);
+            }
             // This comes before the view without the session is published, after which its processes are counted.
             self.end_overtaken();
             self.publish();

@@ -20,6 +20,7 @@ use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Outcome};
 use crate::core::policy::Policy;
 use crate::runtime::Report;
+use crate::supervisor::adopting::Decided;
 use crate::supervisor::board::Stand;
 use crate::supervisor::session::{Heard, Session};
 use crate::supervisor::{Shared, View};
@@ -107,7 +108,11 @@ impl Supervisor<'_> {
         }
         self.risen = Risen::Up;
         for input in first {
+            let adopted = matches!(input, Input::Adopted { .. });
             self.take(input, &mut pending);
+            if adopted {
+                pending.effects.extend(core::owed(&self.agent));
+            }
         }
         loop {
             // Boxed, as is what follows, so that an agent that rests reserves no room for its largest operation.
@@ -204,6 +209,10 @@ impl Supervisor<'_> {
     /// recorded. Otherwise it is not, and the next start continues as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
         let Some(session) = self.session.take() else { return End::Drained };
+        if self.shared.place.is_remote() {
+            // It goes on: its orders are dropped after the connection was closed.
+            return self.last_commit(pending).await;
+        }
         let id = session.id();
         let stopping = matches!(self.agent.phase, Phase::Stopping { .. });
         let mut last_words = Vec::new();
@@ -231,6 +240,11 @@ impl Supervisor<'_> {
                 Report::Beat | Report::Signal(_) | Report::NotTaken { .. } => {}
             }
         }
+        self.last_commit(pending).await
+    }
+
+    /// Commits the pending decisions without their effects, because herder goes down.
+    async fn last_commit(&mut self, pending: &mut Pending) -> End {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
         match self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await {
@@ -261,6 +275,11 @@ impl Supervisor<'_> {
     async fn report(&mut self, report: Report, pending: &mut Pending) {
         let Some(session) = self.session.as_mut() else { return };
         let id = session.id();
+        if self.shared.place.is_remote() {
+            let (of, up_to) = session.taken();
+            let over = matches!(report, Report::Signal(Signal::Ended { .. }));
+            pending.decided = Some(Decided { of, up_to, over, answers: Vec::new() });
+        }
         match report {
             Report::Beat => {}
             Report::Words(text) => {

@@ -24,7 +24,7 @@ use crate::evaluator::{Asked, Brief, Whispered};
 pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
         // A running evaluation is started again, and the built-in detector judges at once.
-        Input::Started | Input::Panicked { .. } => agent.watch.open.is_some(),
+        Input::Started | Input::Adopted { .. } | Input::Panicked { .. } => agent.watch.open.is_some(),
         Input::Evaluated { .. }
         | Input::Divided { .. }
         | Input::Driver { signal: Signal::Observed { .. }, .. } => true,

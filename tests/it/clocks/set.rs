@@ -118,6 +118,7 @@ impl House {
             agents: agents.iter().map(spec).collect(),
             withheld: Default::default(),
             tools: None,
+            runner: None,
             evaluator: None,
             attempts: 5,
             fault: FaultInjection::default().simulating(simulated()),

@@ -84,6 +84,7 @@ impl Rig {
             agents: vec![shell("spark", dir.path(), BUSY), shell("quick", dir.path(), QUICK)],
             withheld: BTreeSet::new(),
             tools: None,
+            runner: None,
             evaluator: None,
             attempts: 5,
             fault,

@@ -456,6 +456,7 @@ fn input() -> impl Strategy<Value = Input> {
     ];
     prop_oneof![
         1 => Just(Input::Started),
+        1 => session().prop_map(|session| Input::Adopted { session }),
         1 => Just(Input::Promoted),
         1 => Just(Input::SurvivorsFound),
         1 => Just(Input::Tick),

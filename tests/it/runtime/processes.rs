@@ -306,3 +306,52 @@ async fn a_process_that_is_stopped_still_hears_that_it_should_end() {
     assert_eq!((outcome.exit, survivors.len()), (Some(Exit::Code(0)), 0), "{outcome:?}");
     assert!(folder.path().join("asked").exists(), "it was asked before it was killed");
 }
+
+/// An agent that takes a while to end, and notes whether its tool ended before it; the tool notes that it was asked.
+const SLOW_TO_END: &str = r#"
+import os, signal, subprocess, time
+tool = subprocess.Popen(["sh", "-c", "trap 'touch tool-asked; exit' TERM; echo >tool-began; sleep 1000 & wait"])
+def end(*_):
+    time.sleep(0.5)
+    if tool.poll() is not None: open("went-on", "w")
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+while not os.path.exists("tool-began"): time.sleep(0.01)
+print("ready", flush=True)
+while True: signal.pause()
+"#;
+
+#[tokio::test]
+async fn an_agent_is_asked_to_end_before_its_tool_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["python3", "-c", SLOW_TO_END], folder.path());
+    what.clocks.grace = PATIENCE;
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.first_words().await;
+    running.order(Order::Stop).await;
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!((outcome.exit, survivors.len()), (Some(Exit::Code(0)), 0), "{outcome:?}");
+    assert!(!folder.path().join("went-on").exists(), "it does not see its tool end");
+    assert!(folder.path().join("tool-asked").exists(), "the tool is asked, too, once its agent has ended");
+}
+
+#[tokio::test]
+async fn a_parent_that_waits_for_its_child_does_not_keep_it_from_being_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A shell runs its trap once the program in the foreground has ended.
+    let script = "trap 'touch asked; exit 0' TERM; echo ready; sleep 1000";
+    let mut what = session(Runtime::Command, &["bash", "-c", script], folder.path());
+    what.clocks.grace = PATIENCE;
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.first_words().await;
+    running.order(Order::Stop).await;
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!((outcome.exit, survivors.len()), (Some(Exit::Code(0)), 0), "{outcome:?}");
+    assert!(folder.path().join("asked").exists(), "it was asked before it was killed");
+}

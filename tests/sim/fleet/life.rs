@@ -220,6 +220,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         agents: written.agents.into_values().collect(),
         withheld: BTreeSet::new(),
         tools: None,
+        runner: None,
         redactor: Redactor::default(),
         evaluator: None,
         fault: faults(sim, words),

@@ -1,0 +1,148 @@
+//! `herder runner`: the process that runs agents, its state and its end.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Global, Logs, MISCONFIGURED, NOT_RUNNING, close_to_agents, complain, failed, load, runtime, say,
+};
+use crate::runner::Setup;
+use crate::runner::process::{self, AskError, UNATTENDED};
+use crate::runner::wire::{SessionStatus, Status};
+use crate::runtime::ProcessTrees;
+use crate::telemetry;
+
+/// The commands of a runner.
+#[derive(Debug, Subcommand)]
+pub(super) enum Runner {
+    /// Run agents until it is stopped
+    Run {
+        #[command(flatten)]
+        logs: Logs,
+    },
+    /// Its sessions, without the bot
+    Status,
+    /// End its sessions, then itself
+    Stop,
+}
+
+/// Performs a command of the runner.
+pub(super) fn perform(global: &Global, command: Runner) -> ExitCode {
+    match command {
+        Runner::Run { logs } => run(global, &logs),
+        Runner::Status => ask(global, false),
+        Runner::Stop => ask(global, true),
+    }
+}
+
+fn run(global: &Global, logs: &Logs) -> ExitCode {
+    let config = match load(global) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    if let Err(error) = telemetry::start(logs.log_format, config.redactor.clone()) {
+        complain(format_args!("herder: {error}"));
+        return ExitCode::from(MISCONFIGURED);
+    }
+    close_to_agents();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(format_args!("threads cannot be started: {error}")),
+    };
+    let ended = runtime.block_on(async {
+        let shutdown = CancellationToken::new();
+        let trees = ProcessTrees::new().map_err(process::StartError::System)?;
+        let [mut terminate, mut interrupt, _] = super::signals().map_err(process::StartError::System)?;
+        let setup = Setup {
+            data_dir: config.data_dir.clone(),
+            trees,
+            redactor: config.redactor.clone(),
+            withheld: config.secret_variables.clone(),
+            tools: None,
+        };
+        let running = process::run(setup, (config.policy.stop_grace, UNATTENDED), shutdown.clone());
+        tokio::pin!(running);
+        tokio::select! {
+            ended = &mut running => return ended,
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        shutdown.cancel();
+        running.await
+    });
+    runtime.shutdown_timeout(super::LAST_WAIT);
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(error),
+    }
+}
+
+fn ask(global: &Global, stop: bool) -> ExitCode {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(format_args!("threads cannot be started: {error}")),
+    };
+    match runtime.block_on(process::ask(&global.data_dir(), stop)) {
+        Ok(status) => {
+            lines(&status).iter().for_each(say);
+            ExitCode::SUCCESS
+        }
+        Err(error @ AskError::NotRunning(_)) => {
+            complain(format_args!("herder: {error}"));
+            ExitCode::from(NOT_RUNNING)
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// Returns a runner's state, as people read it.
+fn lines(status: &Status) -> Vec<String> {
+    let bot = if status.attended { "a bot is connected" } else { "no bot is connected" };
+    let head = format!("runner {}, process {}: {bot}", status.incarnation, status.pid);
+    let session = |SessionStatus { of, over, kept, live }: &SessionStatus| {
+        let doing = match &live.tool {
+            _ if *over => "ended".to_owned(),
+            Some(tool) => format!("in {tool}"),
+            None => "at work".to_owned(),
+        };
+        format!("{} #{}: {doing}, {} turns, {kept} reports not heard", of.agent, of.session, live.turns)
+    };
+    [head].into_iter().chain(status.sessions.iter().map(session)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::id::{AgentName, SessionId};
+    use crate::runner::wire::SessionKey;
+    use crate::runtime::Live;
+
+    #[test]
+    fn a_runner_is_described_by_its_bot_and_its_sessions() {
+        let session = |name: &str, over, tool: Option<&str>| SessionStatus {
+            of: SessionKey { agent: AgentName::new(name).expect("a good name"), session: SessionId(7) },
+            over,
+            kept: 2,
+            live: Live { tool: tool.map(str::to_owned), turns: 3, ..Live::default() },
+        };
+        let status = Status {
+            pid: 4711,
+            incarnation: "fedcba9876543210".to_owned(),
+            journal: None,
+            attended: true,
+            sessions: vec![
+                session("ember", true, None),
+                session("flint", false, Some("Bash")),
+                session("spark", false, None),
+            ],
+        };
+        insta::assert_snapshot!(lines(&status).join("\n"), @r"
+        runner fedcba9876543210, process 4711: a bot is connected
+        ember #7: ended, 3 turns, 2 reports not heard
+        flint #7: in Bash, 3 turns, 2 reports not heard
+        spark #7: at work, 3 turns, 2 reports not heard
+        ");
+    }
+}

@@ -1,0 +1,497 @@
+//! The runner's end: it runs sessions, keeps their reports until they are heard, and takes each order once.
+//!
+//! ```text
+//!  driver ─► pump (one per session; stops when 256 reports or 4 MiB are unheard) ─► Unheard ─► writer ─► bot
+//!  driver ◄─ orders ◄─ InOrder ◄─ reader ◄─ bot
+//! ```
+//!
+//! A bot that connects takes the place of the one before. Sessions go on without a connection.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio_util::bytes::BytesMut;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::fit::sane_live;
+use super::hosted::{Hosted, ended};
+use super::ledger::{Arrival, InOrder};
+use super::wire::{
+    Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, SessionStatus, Standing, Status,
+    ToRunner, VERSION, WireError, common_version,
+};
+use super::{Machine, prefix};
+use crate::core::detail::Own;
+use crate::core::id::{AgentName, SessionId};
+use crate::core::input::Signal;
+use crate::core::outcome::Category;
+use crate::runtime::process::descent::{Descent, judge};
+use crate::runtime::{Launch, Live, Report};
+
+/// Maximum time for a bot to say its first word.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+
+/// Maximum number of concurrent connections. More wait in the listener's queue.
+const PEERS_MAX: usize = 16;
+
+/// Size of a write to the bot, in bytes, from which on the next messages wait for the next write.
+pub(super) const WRITE_MAX: usize = 256 * 1024;
+
+/// A runner. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Host(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    machine: Machine,
+    /// The file that keeps the journal's id for the next runner.
+    remembered: Option<PathBuf>,
+    incarnation: String,
+    state: Mutex<State>,
+    /// Wakes the writer.
+    changed: Notify,
+    /// Notified when a session is forgotten.
+    gone: Notify,
+    tasks: TaskTracker,
+    /// Cancelled when the runner is to end.
+    stopping: CancellationToken,
+    ended: CancellationToken,
+    /// True while a bot is connected.
+    attended: watch::Sender<bool>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The id of its bot's journal, once it is known.
+    journal: Option<String>,
+    /// The highest term of office that was heard, and the bot's messages of it.
+    epoch: u64,
+    taken: InOrder,
+    /// The number that the bot knows to be taken.
+    took: u64,
+    sessions: BTreeMap<SessionKey, Hosted>,
+    /// The last session of each agent; a lower one is not started any more.
+    last: BTreeMap<AgentName, SessionId>,
+    /// Sessions with something to tell.
+    dirty: BTreeSet<SessionKey>,
+    /// Ends the present connection.
+    connection: CancellationToken,
+}
+
+impl Host {
+    /// Returns a runner for the bot of this journal; without one, for that of the first bot that connects. Its id is
+    /// kept in `remembered`, so that a runner that follows knows its processes.
+    ///
+    /// # Errors
+    /// The system has no randomness.
+    pub fn new(machine: Machine, journal: Option<String>, remembered: Option<PathBuf>) -> io::Result<Self> {
+        let drawn = getrandom::u64().map_err(|reason| io::Error::other(reason.to_string()))?;
+        Ok(Self(Arc::new(Inner {
+            machine,
+            remembered,
+            incarnation: format!("{drawn:016x}"),
+            state: Mutex::new(State { journal, ..State::default() }),
+            changed: Notify::new(),
+            gone: Notify::new(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            attended: watch::Sender::new(false),
+        })))
+    }
+
+    /// Returns the sessions that it runs or keeps reports of.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<Standing> {
+        self.0.state().sessions.values().map(Hosted::standing).collect()
+    }
+
+    /// Accepts bots until `shutdown`. Then all sessions are ended, and their last reports given to a bot that is
+    /// connected, at most for `patience`.
+    pub async fn serve(&self, listener: UnixListener, shutdown: CancellationToken, patience: Duration) {
+        let room = Arc::new(Semaphore::new(PEERS_MAX));
+        loop {
+            let next = async {
+                let permit = Arc::clone(&room).acquire_owned().await.map_err(io::Error::other)?;
+                listener.accept().await.map(|(stream, _)| (stream, permit))
+            };
+            let accepted = tokio::select! {
+                () = shutdown.cancelled() => break,
+                () = self.0.stopping.cancelled() => break,
+                accepted = next => accepted,
+            };
+            match accepted {
+                Ok((stream, permit)) if is_a_bot(&stream) => {
+                    let inner = Arc::clone(&self.0);
+                    self.0.tasks.spawn(async move {
+                        let _permit = permit;
+                        let ended = inner.ended.clone();
+                        if let Some(Err(reason)) = ended.run_until_cancelled(inner.converse(stream)).await {
+                            warn!(%reason, "the connection to the bot ended");
+                        }
+                    });
+                }
+                Ok(_) => warn!("a process that is no bot of this user was turned away"),
+                Err(reason) => {
+                    warn!(%reason, "a connection could not be accepted");
+                    // Most likely no file descriptors are left: without a pause this would spin.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        self.0.end_all();
+        let heard = async {
+            while !self.0.state().sessions.is_empty() {
+                self.0.gone.notified().await;
+            }
+        };
+        if tokio::time::timeout(patience, heard).await.is_err() {
+            warn!(sessions = self.sessions().len(), "the bot did not hear the end of all sessions");
+        }
+        self.0.ended.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Ends all sessions when no bot was connected for `patience`, each time that happens.
+    pub async fn end_unattended(&self, patience: Duration) {
+        let mut attended = self.0.attended.subscribe();
+        loop {
+            if attended.wait_for(|attended| !attended).await.is_err() {
+                return;
+            }
+            let back = attended.wait_for(|attended| *attended);
+            if tokio::time::timeout(patience, back).await.is_err() {
+                info!(seconds = patience.as_secs(), "no bot was here for so long: all sessions are stopped");
+                self.0.end_all();
+                if attended.wait_for(|attended| *attended).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if the peer runs as this user and is no agent: no descendant of the runner.
+fn is_a_bot(stream: &UnixStream) -> bool {
+    let Ok(peer) = stream.peer_cred() else { return false };
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+    let own = peer.uid() == rustix::process::geteuid().as_raw();
+    own && pid.is_some_and(|pid| pid == std::process::id() || matches!(judge(pid, None), Descent::Others))
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all sessions to end: a driver whose orders are gone runs the stop ladder.
+    fn end_all(&self) {
+        for hosted in self.state().sessions.values_mut() {
+            hosted.orders = None;
+        }
+    }
+
+    /// Speaks with one bot until the connection ends or another bot takes its place.
+    async fn converse(self: &Arc<Self>, stream: UnixStream) -> Result<(), WireError> {
+        let (mut reader, mut writer) = stream.into_split();
+        let (mut frames, mut read) = (Frames::default(), BytesMut::new());
+        let first = tokio::time::timeout(HELLO_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
+        let Some(hello) = first.map_err(io::Error::from)?? else { return Ok(()) };
+        let mut out = BytesMut::new();
+        if matches!(hello.body, ToRunner::Status | ToRunner::Stop) {
+            frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Status(self.status())), &mut out)?;
+            writer.write_all(&out).await?;
+            if hello.body == ToRunner::Stop {
+                self.stopping.cancel();
+                self.ended.cancelled().await;
+            }
+            return Ok(());
+        }
+        let connection = match self.welcome(&hello) {
+            Ok((welcome, connection)) => {
+                frames.write(&Envelope::new(hello.epoch, 0, welcome), &mut out)?;
+                connection
+            }
+            Err(refusal) => {
+                warn!(?refusal, "a bot was refused");
+                frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Refused(refusal)), &mut out)?;
+                return Ok(writer.write_all(&out).await?);
+            }
+        };
+        let hearing = async {
+            while let Some(message) = next(&mut reader, &mut frames, &mut read).await? {
+                if let Err(refusal) = self.take(message) {
+                    warn!(?refusal, "the bot's message was refused");
+                    break;
+                }
+            }
+            Ok::<(), WireError>(())
+        };
+        let telling = async {
+            writer.write_all(&out).await?;
+            let mut frames = Frames::default();
+            loop {
+                let mut out = BytesMut::new();
+                // All that is there is sent before the next wait, so that no wake-up is lost.
+                while self.tell(hello.epoch, &mut frames, &mut out)? {
+                    writer.write_all(&out).await?;
+                    out.clear();
+                }
+                self.changed.notified().await;
+            }
+        };
+        let ended = tokio::select! {
+            () = connection.cancelled() => Ok(()),
+            heard = hearing => heard,
+            told = telling => told,
+        };
+        // The bot that took this one's place is there already.
+        if !connection.is_cancelled() {
+            self.attended.send_replace(false);
+        }
+        ended
+    }
+
+    /// Answers the first message: from now on this bot is the only one.
+    fn welcome(&self, hello: &Envelope<ToRunner>) -> Result<(FromRunner, CancellationToken), HelloRefusal> {
+        let none = HelloRefusal::Version { oldest: OLDEST, newest: VERSION };
+        let ToRunner::Hello { journal, oldest, newest } = &hello.body else { return Err(none) };
+        let version = common_version(*oldest, *newest).ok_or(none)?;
+        let mut state = self.state();
+        if state.journal.as_ref().is_some_and(|known| known != journal) {
+            return Err(HelloRefusal::Journal);
+        }
+        if hello.epoch < state.epoch {
+            return Err(HelloRefusal::Epoch { highest: state.epoch });
+        }
+        if hello.epoch > state.epoch {
+            state.epoch = hello.epoch;
+            state.taken = InOrder::default();
+        }
+        if state.journal.is_none() {
+            state.journal = Some(journal.clone());
+            self.remember(journal);
+        }
+        state.took = 0;
+        state.connection.cancel();
+        state.connection = CancellationToken::new();
+        let connection = state.connection.clone();
+        let all: BTreeSet<SessionKey> = state.sessions.keys().cloned().collect();
+        state.dirty = all;
+        let mut sessions = Vec::new();
+        for hosted in state.sessions.values_mut() {
+            hosted.sent = hosted.unheard.first().saturating_sub(1);
+            hosted.live.mark_changed();
+            sessions.push(hosted.standing());
+        }
+        drop(state);
+        self.attended.send_replace(true);
+        Ok((FromRunner::Welcome { incarnation: self.incarnation.clone(), version, sessions }, connection))
+    }
+
+    /// Keeps the id of the journal for the next runner.
+    fn remember(&self, journal: &str) {
+        if let Some(file) = &self.remembered
+            && let Err(reason) = std::fs::write(file, journal)
+        {
+            warn!(%reason, "the next runner will not know the processes of this one if it is killed");
+        }
+    }
+
+    fn status(&self) -> Status {
+        let state = self.state();
+        let session = |hosted: &Hosted| SessionStatus {
+            of: hosted.of.clone(),
+            over: hosted.over,
+            kept: hosted.unheard.next_number() - hosted.unheard.first(),
+            live: sane_live(hosted.live.borrow().clone()),
+        };
+        Status {
+            pid: std::process::id(),
+            incarnation: self.incarnation.clone(),
+            journal: state.journal.clone(),
+            attended: *self.attended.borrow(),
+            sessions: state.sessions.values().map(session).collect(),
+        }
+    }
+
+    /// Takes a message of the bot.
+    fn take(self: &Arc<Self>, message: Envelope<ToRunner>) -> Result<(), HelloRefusal> {
+        let mut state = self.state();
+        if message.epoch != state.epoch {
+            return Err(HelloRefusal::Epoch { highest: state.epoch });
+        }
+        if message.n > 0 {
+            match state.taken.take(message.n) {
+                Arrival::Next => {}
+                Arrival::Again => return Ok(()),
+                // The missing ones were for a runner before this one: a connection keeps its order, and a bot sends
+                // all that was not taken.
+                Arrival::Gap => state.taken = InOrder::after(message.n),
+            }
+        }
+        match message.body {
+            ToRunner::Hello { .. } | ToRunner::Status | ToRunner::Stop => {}
+            ToRunner::Launch(launch) => self.launch(&mut state, *launch),
+            ToRunner::Order { of, order } => {
+                if let Some(hosted) = state.sessions.get_mut(&of)
+                    && let Some(not_taken) = hosted.order(order)
+                {
+                    hosted.keep(not_taken);
+                    state.dirty.insert(of);
+                }
+            }
+            ToRunner::Heard { of, up_to } => {
+                let Some(hosted) = state.sessions.get_mut(&of) else { return Ok(()) };
+                hosted.unheard.heard(up_to);
+                hosted.room.notify_one();
+                if hosted.over && hosted.unheard.is_empty() {
+                    state.sessions.remove(&of);
+                    self.gone.notify_one();
+                }
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Starts a session. One that was started before is not started again; one beside a session that is not over ends
+    /// at once.
+    fn launch(self: &Arc<Self>, state: &mut State, launch: Launch) {
+        let of = SessionKey { agent: launch.agent.clone(), session: launch.session };
+        if state.sessions.contains_key(&of) {
+            return;
+        }
+        let stale = state.last.get(&of.agent).is_some_and(|last| *last >= of.session);
+        if !stale {
+            state.last.insert(of.agent.clone(), of.session);
+        }
+        // The bot starts a session only once it has decided the end of the one before.
+        state.sessions.retain(|known, hosted| known.agent != of.agent || !hosted.over);
+        let beside = state.sessions.keys().any(|known| known.agent == of.agent);
+        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
+        if stale || beside || !launch.marker.starts_with(&prefix) {
+            warn!(agent = %of.agent, session = %of.session, stale, beside, "a session is not started");
+            let mut refused = Hosted::over(of.clone());
+            refused.keep(ended(Category::Interrupted, Own::NotEnded));
+            state.dirty.insert(of.clone());
+            state.sessions.insert(of, refused);
+            return;
+        }
+        let (driver, pass) = self.machine.launch(launch);
+        let told = (driver.reports, driver.live.clone());
+        let room = Arc::<Notify>::default();
+        let hosted = Hosted {
+            orders: Some(driver.orders),
+            pass,
+            over: false,
+            live: driver.live,
+            room: Arc::clone(&room),
+            ..Hosted::over(of.clone())
+        };
+        state.sessions.insert(of.clone(), hosted);
+        let inner = Arc::clone(self);
+        self.tasks.spawn(async move { inner.pump(of, told, &room).await });
+    }
+
+    /// Takes a session's reports as long as there is room for them.
+    async fn pump(
+        &self,
+        of: SessionKey,
+        driver: (mpsc::Receiver<Report>, watch::Receiver<Live>),
+        room: &Notify,
+    ) {
+        let (mut reports, mut live) = driver;
+        loop {
+            while self.with(&of, |hosted| hosted.unheard.is_full()).unwrap_or_default() {
+                if self.ended.run_until_cancelled(room.notified()).await.is_none() {
+                    // No bot hears the rest, but its process is waited for.
+                    while !matches!(reports.recv().await, None | Some(Report::Signal(Signal::Ended { .. }))) {
+                    }
+                    return;
+                }
+            }
+            let report = tokio::select! {
+                report = reports.recv() => report,
+                Ok(()) = live.changed() => {
+                    self.wake(&of);
+                    continue;
+                }
+            };
+            let over = matches!(report, None | Some(Report::Signal(Signal::Ended { .. })));
+            self.with(&of, |hosted| match report {
+                Some(Report::Beat) => hosted.alive = true,
+                Some(report) => hosted.keep(report),
+                None => hosted.keep(ended(Category::Crash, Own::DriverGone)),
+            });
+            if over {
+                self.with(&of, |hosted| {
+                    (hosted.orders, hosted.pass) = (None, None);
+                    hosted.over = true;
+                });
+            }
+            self.wake(&of);
+            if over {
+                return;
+            }
+        }
+    }
+
+    /// Wakes the writer for a session that has something to tell.
+    fn wake(&self, of: &SessionKey) {
+        self.state().dirty.insert(of.clone());
+        self.changed.notify_one();
+    }
+
+    fn with<R>(&self, of: &SessionKey, change: impl FnOnce(&mut Hosted) -> R) -> Option<R> {
+        self.state().sessions.get_mut(of).map(change)
+    }
+
+    /// Appends messages for the bot to `out`; returns whether there were any.
+    fn tell(&self, epoch: u64, frames: &mut Frames, out: &mut BytesMut) -> Result<bool, WireError> {
+        let mut state = self.state();
+        let taken = state.taken.last();
+        if taken > state.took {
+            state.took = taken;
+            frames.write(&Envelope::new(epoch, 0, FromRunner::Took { up_to: taken }), out)?;
+        }
+        while out.len() < WRITE_MAX
+            && let Some(of) = state.dirty.first().cloned()
+        {
+            let done = match state.sessions.get_mut(&of) {
+                Some(hosted) => hosted.tell(epoch, frames, out)?,
+                None => true,
+            };
+            if done {
+                state.dirty.remove(&of);
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// Reads the next message; `None` if the peer has closed the connection.
+pub(super) async fn next<B: serde::de::DeserializeOwned>(
+    reader: &mut (impl tokio::io::AsyncRead + Unpin),
+    frames: &mut Frames,
+    read: &mut BytesMut,
+) -> Result<Option<Envelope<B>>, WireError> {
+    loop {
+        if let Some(message) = frames.read(read)? {
+            return Ok(Some(message));
+        }
+        if reader.read_buf(read).await? == 0 {
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! One session on a runner: its orders, and its reports until they are heard.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::bytes::{Bytes, BytesMut};
+use tracing::warn;
+
+use super::fit::{fitting, sane, sane_live};
+use super::host::WRITE_MAX;
+use super::ledger::Unheard;
+use super::wire::{Envelope, Frames, FromRunner, MESSAGE_MAX, SessionKey, Standing, WireError, encode};
+use crate::core::detail::Own;
+use crate::core::id::WorkId;
+use crate::core::input::Signal;
+use crate::core::outcome::{Category, Outcome};
+use crate::runtime::grants::Pass;
+use crate::runtime::{Live, Order, Report};
+
+/// Maximum length of an envelope around a message, in bytes.
+const ENVELOPE_MAX: usize = 1024;
+
+/// A session, until its last report is heard.
+#[derive(Debug)]
+pub(super) struct Hosted {
+    pub(super) of: SessionKey,
+    /// `None` once it was told to end by dropping the orders, or has ended.
+    pub(super) orders: Option<mpsc::Sender<Order>>,
+    /// Its right to use herder's tools.
+    pub(super) pass: Option<Pass>,
+    pub(super) unheard: Unheard<Bytes>,
+    /// The number up to which reports were sent over this connection.
+    pub(super) sent: u64,
+    pub(super) alive: bool,
+    pub(super) live: watch::Receiver<Live>,
+    /// True once its last report is among those.
+    pub(super) over: bool,
+    /// Wakes the pump when there is room.
+    pub(super) room: Arc<Notify>,
+    /// Messages that were given to the runtime, so that none is given twice.
+    pub(super) steered: BTreeSet<WorkId>,
+}
+
+impl Hosted {
+    /// Returns a session without a process.
+    pub(super) fn over(of: SessionKey) -> Self {
+        Self {
+            of,
+            orders: None,
+            pass: None,
+            unheard: Unheard::default(),
+            sent: 0,
+            over: true,
+            alive: false,
+            live: watch::Sender::new(Live::default()).subscribe(),
+            room: Arc::default(),
+            steered: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing { of: self.of.clone(), unheard: self.unheard.first(), next: self.unheard.next_number() }
+    }
+
+    /// Gives an order to the driver. A message that was given before is not given again. Returns the report of a
+    /// message that could not be given.
+    pub(super) fn order(&mut self, order: Order) -> Option<Report> {
+        let work = match &order {
+            Order::Steer { work, .. } | Order::Insist { work, .. } => Some(*work),
+            Order::Go | Order::Answer { .. } | Order::Hold { .. } | Order::Stop => None,
+        };
+        let stops = order == Order::Stop;
+        let insists = matches!(order, Order::Insist { .. });
+        if let Some(work) = work.filter(|_| !insists)
+            && !self.steered.insert(work)
+        {
+            return None;
+        }
+        let given = self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok());
+        if !given && stops {
+            // A driver whose orders are gone stops as well.
+            self.orders = None;
+        }
+        let work = work.filter(|_| !given)?;
+        self.steered.remove(&work);
+        Some(Report::NotTaken { work })
+    }
+
+    /// Keeps a report until it is heard.
+    pub(super) fn keep(&mut self, report: Report) {
+        if let Report::NotTaken { work } = &report {
+            // It may be given again.
+            self.steered.remove(work);
+        }
+        let n = self.unheard.next_number();
+        match self.encoded(n, sane(report)) {
+            Ok(message) => {
+                let bytes = message.len();
+                self.unheard.keep(message, bytes);
+            }
+            Err(reason) => warn!(agent = %self.of.agent, %reason, "a report could not be told"),
+        }
+    }
+
+    fn encoded(&self, n: u64, report: Report) -> Result<Bytes, serde_json::Error> {
+        let body = |report| FromRunner::Report { of: self.of.clone(), n, report };
+        let whole = serde_json::to_vec(&body(report.clone()))?;
+        if whole.len() <= MESSAGE_MAX - ENVELOPE_MAX {
+            return Ok(whole.into());
+        }
+        Ok(serde_json::to_vec(&body(fitting(report)))?.into())
+    }
+
+    /// Appends what the bot does not know yet; returns whether that is all.
+    pub(super) fn tell(
+        &mut self,
+        epoch: u64,
+        frames: &mut Frames,
+        out: &mut BytesMut,
+    ) -> Result<bool, WireError> {
+        let mut sent = self.sent;
+        for (n, body) in self.unheard.since(sent + 1) {
+            if out.len() >= WRITE_MAX {
+                self.sent = sent;
+                return Ok(false);
+            }
+            let body: &serde_json::value::RawValue = serde_json::from_slice(body)?;
+            frames.write_encoded(encode(&Envelope::new(epoch, 0, body))?, out)?;
+            sent = n;
+        }
+        self.sent = sent;
+        if std::mem::take(&mut self.alive) {
+            let alive = FromRunner::Alive { of: self.of.clone() };
+            frames.write(&Envelope::new(epoch, 0, alive), out)?;
+        }
+        if self.live.has_changed().unwrap_or_default() {
+            let live = sane_live(self.live.borrow_and_update().clone());
+            frames.write(&Envelope::new(epoch, 0, FromRunner::Live { of: self.of.clone(), live }), out)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Returns the end of a session in the runner's own words.
+pub(super) fn ended(category: Category, why: Own) -> Report {
+    let outcome = Outcome::new(category, why);
+    Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() })
+}

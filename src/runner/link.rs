@@ -1,0 +1,505 @@
+//! The bot's end of a connection to a runner: it starts sessions there, repeats orders until they are taken, and hands
+//! each report to its supervisor once.
+//!
+//! While the connection is away nothing is over: sessions go on, orders wait, and no heartbeat is missed. A runner that
+//! comes back as another one has lost its sessions, which end as interrupted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::bytes::{Bytes, BytesMut};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, info, warn};
+
+use super::host::next;
+use super::ledger::{Arrival, InOrder, KEPT_MAX, Unheard};
+use super::wire::{
+    Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, Standing, ToRunner, VERSION, WireError,
+    encode,
+};
+use crate::core::detail::{Detail, Own};
+use crate::core::id::{AgentName, SessionId};
+use crate::core::input::Signal;
+use crate::core::outcome::{Category, Outcome};
+use crate::runtime::{Driver, Launch, Live, ORDERS_CAPACITY, Order, Report};
+
+/// Time between two attempts to connect, and between two signs of life of sessions whose runner is away.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Maximum time for a runner to answer the first message.
+const WELCOME_WITHIN: Duration = Duration::from_secs(10);
+
+/// State of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkState {
+    /// The runner does not answer.
+    Away,
+    /// It is connected, and has these sessions.
+    Connected(Vec<Standing>),
+    /// It refuses this bot, and nothing is started there.
+    Refused(HelloRefusal),
+}
+
+/// Reason why a runner cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// It does not answer.
+    #[error("the process that runs the agents does not answer")]
+    Away,
+    /// It refuses this bot.
+    #[error("the process that runs the agents refuses: {0}")]
+    Refused(HelloRefusal),
+}
+
+/// The identity of a bot.
+#[derive(Debug, Clone)]
+pub struct Bot {
+    /// The id of its journal.
+    pub journal: String,
+    /// Its term of office, higher than that of every bot before.
+    pub epoch: u64,
+}
+
+/// A connection to a runner, made again whenever it ends. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Link(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    bot: Bot,
+    known: Mutex<Known>,
+    /// Wakes the writer.
+    changed: Notify,
+    /// Notified when the runner has taken something.
+    taken: Notify,
+    state: watch::Sender<LinkState>,
+    tasks: TaskTracker,
+    closed: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    incarnation: Option<String>,
+    /// Launches and orders that the runner has not taken yet.
+    owed: Unheard<Bytes>,
+    /// The number up to which they were sent over this connection.
+    sent: u64,
+    sessions: BTreeMap<AgentName, Linked>,
+    /// Last session of each agent that a supervisor had.
+    last: BTreeMap<AgentName, SessionId>,
+    /// Reports of sessions that no supervisor has adopted yet, as many as a runner sends before they are heard.
+    early: BTreeMap<SessionKey, Vec<(u64, Report)>>,
+    /// Last session of each agent, with the number up to which its reports are decided and on disk.
+    heard: BTreeMap<AgentName, (SessionKey, u64)>,
+    /// Agents of which the runner is to be told that.
+    untold: BTreeSet<AgentName>,
+}
+
+/// A session on the runner.
+#[derive(Debug)]
+struct Linked {
+    of: SessionKey,
+    /// Number of its launch, if this bot has started it.
+    launched: u64,
+    arrived: InOrder,
+    reports: mpsc::Sender<Report>,
+    live: watch::Sender<Live>,
+}
+
+impl Link {
+    /// Begins to connect to the runner that listens on `path`.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn to(path: PathBuf, bot: Bot) -> Self {
+        let link = Self(Arc::new(Inner {
+            path,
+            bot,
+            known: Mutex::default(),
+            changed: Notify::new(),
+            taken: Notify::new(),
+            state: watch::Sender::new(LinkState::Away),
+            tasks: TaskTracker::new(),
+            closed: CancellationToken::new(),
+        }));
+        let inner = Arc::clone(&link.0);
+        link.0.tasks.spawn(async move { inner.keep().await });
+        link
+    }
+
+    /// Returns a watch of its state.
+    #[must_use]
+    pub fn state(&self) -> watch::Receiver<LinkState> {
+        self.0.state.subscribe()
+    }
+
+    /// Waits until the runner has answered, at most for `patience`; returns its sessions.
+    ///
+    /// # Errors
+    /// It does not answer in time, or refuses this bot.
+    pub async fn connected(&self, patience: Duration) -> Result<Vec<Standing>, LinkError> {
+        let mut state = self.state();
+        let answered = state.wait_for(|state| !matches!(state, LinkState::Away));
+        match tokio::time::timeout(patience, answered).await {
+            Ok(Ok(state)) => match &*state {
+                LinkState::Connected(sessions) => Ok(sessions.clone()),
+                LinkState::Refused(refusal) => Err(LinkError::Refused(refusal.clone())),
+                LinkState::Away => Err(LinkError::Away),
+            },
+            Ok(Err(_)) | Err(_) => Err(LinkError::Away),
+        }
+    }
+
+    /// Ends the connection without waiting for that. Sessions on the runner go on.
+    pub fn cut(&self) {
+        self.0.closed.cancel();
+    }
+
+    /// Starts a session on the runner. One whose launch is too long for a message ends at once.
+    #[must_use]
+    pub fn launch(&self, launch: Launch) -> Driver {
+        let of = SessionKey { agent: launch.agent.clone(), session: launch.session };
+        let mut known = self.0.known();
+        let (launched, refused) = match known.owe(self.0.bot.epoch, ToRunner::Launch(Box::new(launch))) {
+            Ok(launched) => (launched, None),
+            Err(reason) => (0, Some(Detail::from(reason.to_string()))),
+        };
+        let driver = self.link(&mut known, of.clone(), (launched, InOrder::default()));
+        if let Some(reason) = refused {
+            known.end(&of.agent, Outcome::new(Category::Permanent, reason));
+        }
+        drop(known);
+        self.0.changed.notify_one();
+        driver
+    }
+
+    /// Goes on with a session that is there already, after the report of this number.
+    #[must_use]
+    pub fn adopt(&self, of: SessionKey, heard: u64) -> Driver {
+        let mut known = self.0.known();
+        known.hear(of.clone(), heard);
+        let driver = self.link(&mut known, of.clone(), (0, InOrder::after(heard)));
+        for (n, report) in known.early.remove(&of).unwrap_or_default() {
+            if let Err(reason) = known.deliver(&of, n, report) {
+                // The rest comes with the next connection.
+                warn!(agent = %of.agent, %reason, "a report of an adopted session is not in its place");
+            }
+        }
+        drop(known);
+        self.0.changed.notify_one();
+        driver
+    }
+
+    /// Tells the runner that what follows from the session's reports up to this number is on disk.
+    pub fn heard(&self, of: &SessionKey, up_to: u64) {
+        self.0.known().hear(of.clone(), up_to);
+        self.0.changed.notify_one();
+    }
+
+    /// Ends the connection. Sessions on the runner go on.
+    pub async fn close(&self) {
+        self.0.closed.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    fn link(&self, known: &mut Known, of: SessionKey, (launched, arrived): (u64, InOrder)) -> Driver {
+        let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
+        let (reports_outbox, reports) = mpsc::channel(2 * KEPT_MAX);
+        let (live_sender, live) = watch::channel(Live::default());
+        let linked = Linked { of: of.clone(), launched, arrived, reports: reports_outbox, live: live_sender };
+        known.last.insert(of.agent.clone(), of.session);
+        known.sessions.insert(of.agent.clone(), linked);
+        let inner = Arc::clone(&self.0);
+        self.0.tasks.spawn(async move { inner.pass_on(of, orders_inbox).await });
+        Driver { orders, reports, live }
+    }
+}
+
+impl Known {
+    /// Numbers a message, and keeps it until the runner has taken it.
+    fn owe(&mut self, epoch: u64, body: ToRunner) -> Result<u64, WireError> {
+        let n = self.owed.next_number();
+        let message = encode(&Envelope::new(epoch, n, body))?;
+        if message.len() > super::wire::MESSAGE_MAX {
+            return Err(WireError::TooLong(message.len()));
+        }
+        let bytes = message.len();
+        Ok(self.owed.keep(message, bytes))
+    }
+
+    fn hear(&mut self, of: SessionKey, up_to: u64) {
+        self.untold.insert(of.agent.clone());
+        self.heard.insert(of.agent.clone(), (of, up_to));
+    }
+
+    /// Ends a session that the runner does not have.
+    fn end(&mut self, agent: &AgentName, outcome: Outcome) {
+        let Some(linked) = self.sessions.remove(agent) else { return };
+        let ended = Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() };
+        if linked.reports.try_send(Report::Signal(ended)).is_err() {
+            warn!(%agent, "a supervisor did not hear that its session is lost");
+        }
+    }
+
+    /// Hands a report to the session's supervisor, once and in order.
+    fn deliver(&mut self, of: &SessionKey, n: u64, report: Report) -> Result<(), WireError> {
+        let Some(linked) = self.session(of) else {
+            if self.last.get(&of.agent).is_none_or(|last| *last < of.session) {
+                self.early.entry(of.clone()).or_default().push((n, report));
+            }
+            return Ok(());
+        };
+        match linked.arrived.take(n) {
+            Arrival::Next => {}
+            Arrival::Again => return Ok(()),
+            Arrival::Gap => return Err(confused()),
+        }
+        let over = matches!(report, Report::Signal(Signal::Ended { .. }));
+        // There is room for all that a runner sends before it is heard.
+        if let Err(mpsc::error::TrySendError::Full(_)) = linked.reports.try_send(report) {
+            return Err(confused());
+        }
+        if over {
+            self.sessions.remove(&of.agent);
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, of: &SessionKey) -> Option<&mut Linked> {
+        self.sessions.get_mut(&of.agent).filter(|linked| linked.of == *of)
+    }
+}
+
+/// Returns the error for a runner that breaks the protocol: the connection is made again.
+fn confused() -> WireError {
+    io::Error::from(io::ErrorKind::InvalidData).into()
+}
+
+impl Linked {
+    /// Passes a sign of life on. Reports that are waiting prove life as well, and have the room.
+    fn beat(&self) {
+        if self.reports.capacity() == self.reports.max_capacity()
+            && self.reports.try_send(Report::Beat).is_err()
+        {
+            debug!(agent = %self.of.agent, "a sign of life of a session that no supervisor has");
+        }
+    }
+}
+
+impl Inner {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes a session's orders on. Dropped orders mean `Stop`, unless the connection is closed first.
+    async fn pass_on(&self, of: SessionKey, mut orders: mpsc::Receiver<Order>) {
+        let mut stopped = false;
+        while let Some(order) = self.closed.run_until_cancelled(orders.recv()).await {
+            let last = order.is_none();
+            let order = order.unwrap_or(Order::Stop);
+            if self.closed.run_until_cancelled(self.room()).await.is_none() {
+                return;
+            }
+            let mut known = self.known();
+            let there = known.session(&of).is_some();
+            if there && !(stopped && order == Order::Stop) {
+                stopped |= order == Order::Stop;
+                let body = ToRunner::Order { of: of.clone(), order };
+                if let Err(reason) = known.owe(self.bot.epoch, body) {
+                    warn!(agent = %of.agent, %reason, "an order cannot be told to the runner");
+                }
+            }
+            drop(known);
+            self.changed.notify_one();
+            if last || !there {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the runner has taken enough of what it is owed.
+    async fn room(&self) {
+        loop {
+            let mut taken = std::pin::pin!(self.taken.notified());
+            taken.as_mut().enable();
+            if !self.known().owed.is_full() {
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// Keeps the connection up until it is closed.
+    async fn keep(&self) {
+        let kept = async {
+            loop {
+                match self.connect().await {
+                    Ok(()) => debug!("the runner has closed the connection"),
+                    Err(reason) => debug!(%reason, "the connection to the runner ended"),
+                }
+                self.state.send_if_modified(|state| match state {
+                    LinkState::Connected(_) => {
+                        *state = LinkState::Away;
+                        true
+                    }
+                    LinkState::Away | LinkState::Refused(_) => false,
+                });
+                self.beat_for_all();
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        if self.closed.run_until_cancelled(kept).await.is_none() {
+            debug!("the connection to the runner is closed");
+        }
+    }
+
+    /// Counts as a heartbeat of every session: that a runner is away is no sign of a driver that hangs.
+    fn beat_for_all(&self) {
+        self.known().sessions.values().for_each(Linked::beat);
+    }
+
+    async fn connect(&self) -> Result<(), WireError> {
+        let mut stream = UnixStream::connect(&self.path).await?;
+        let peer = stream.peer_cred()?;
+        if peer.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
+        }
+        let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
+        let journal = self.bot.journal.clone();
+        let hello = ToRunner::Hello { journal, oldest: OLDEST, newest: VERSION };
+        frames.write(&Envelope::new(self.bot.epoch, 0, hello), &mut out)?;
+        stream.write_all(&out).await?;
+        let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut stream, &mut frames, &mut read)).await;
+        let Some(answer) = answer.map_err(io::Error::from)?? else { return Ok(()) };
+        match answer.body {
+            FromRunner::Welcome { incarnation, version: _, sessions } => self.welcomed(incarnation, sessions),
+            FromRunner::Refused(refusal) => {
+                if self.state.send_if_modified(|state| {
+                    let new = LinkState::Refused(refusal.clone());
+                    std::mem::replace(state, new.clone()) != new
+                }) {
+                    warn!(?refusal, "the runner refuses this bot");
+                }
+                return Ok(());
+            }
+            _ => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+        }
+        let (mut reader, mut writer) = stream.split();
+        let hearing = async {
+            while let Some(message) = next::<FromRunner>(&mut reader, &mut frames, &mut read).await? {
+                self.take(message.body)?;
+            }
+            Ok::<(), WireError>(())
+        };
+        let telling = async {
+            let mut frames = Frames::default();
+            loop {
+                let mut out = BytesMut::new();
+                self.tell(&mut frames, &mut out)?;
+                if out.is_empty() {
+                    self.changed.notified().await;
+                } else {
+                    writer.write_all(&out).await?;
+                }
+            }
+        };
+        tokio::select! {
+            heard = hearing => heard,
+            told = telling => told,
+        }
+    }
+
+    /// Compares what the runner has with what it should have.
+    fn welcomed(&self, incarnation: String, sessions: Vec<Standing>) {
+        let mut known = self.known();
+        known.sent = known.owed.first().saturating_sub(1);
+        let same = known.incarnation.as_ref().is_none_or(|known| *known == incarnation);
+        if !same {
+            info!("the runner is another one: the sessions of the one before are over");
+            // Orders to a runner that is gone reach nobody.
+            let last = known.owed.next_number().saturating_sub(1);
+            known.owed.heard(last);
+            known.sent = known.owed.first().saturating_sub(1);
+            self.taken.notify_waiters();
+        }
+        let first_owed = known.owed.first();
+        let lost: Vec<AgentName> = known
+            .sessions
+            .iter()
+            .filter(|(_, linked)| {
+                let there = sessions.iter().any(|standing| standing.of == linked.of);
+                // A launch that is still owed is sent now.
+                let under_way = linked.launched >= first_owed;
+                !same || !(there || under_way)
+            })
+            .map(|(agent, _)| agent.clone())
+            .collect();
+        for agent in lost {
+            known.end(&agent, Outcome::new(Category::Interrupted, Own::Restarted));
+        }
+        // All that is unheard is sent again.
+        known.early.clear();
+        // It may have been lost with the connection before.
+        known.untold = known.heard.keys().cloned().collect();
+        known.incarnation = Some(incarnation);
+        drop(known);
+        self.state.send_replace(LinkState::Connected(sessions));
+    }
+
+    /// Takes a message of the runner.
+    fn take(&self, message: FromRunner) -> Result<(), WireError> {
+        let mut known = self.known();
+        match message {
+            FromRunner::Took { up_to } => {
+                known.owed.heard(up_to);
+                self.taken.notify_waiters();
+            }
+            FromRunner::Report { of, n, report } => known.deliver(&of, n, report)?,
+            FromRunner::Alive { of } => {
+                if let Some(linked) = known.session(&of) {
+                    linked.beat();
+                }
+            }
+            FromRunner::Live { of, live } => {
+                if let Some(linked) = known.session(&of) {
+                    linked.live.send_replace(live);
+                }
+            }
+            FromRunner::Welcome { .. } | FromRunner::Refused(_) | FromRunner::Status(_) => {
+                return Err(confused());
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends messages for the runner to `out`.
+    fn tell(&self, frames: &mut Frames, out: &mut BytesMut) -> Result<(), WireError> {
+        /// Size of a write, in bytes, from which on the next messages wait for the next write.
+        const WRITE_MAX: usize = 256 * 1024;
+        let mut known = self.known();
+        for agent in std::mem::take(&mut known.untold) {
+            if let Some((of, up_to)) = known.heard.get(&agent).cloned() {
+                frames.write(&Envelope::new(self.bot.epoch, 0, ToRunner::Heard { of, up_to }), out)?;
+            }
+        }
+        let mut sent = known.sent;
+        for (n, message) in known.owed.since(sent + 1) {
+            if out.len() >= WRITE_MAX {
+                break;
+            }
+            frames.write_encoded(message.clone(), out)?;
+            sent = n;
+        }
+        known.sent = sent;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! `herder runner`: the process that runs agents for a bot on the same machine, and outlives it.
+//!
+//! One per data folder, held by a lock. Before it listens it ends what a runner that was killed has left.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio_util::bytes::BytesMut;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::host::{Host, next};
+use super::wire::{Envelope, Frames, FromRunner, Status, ToRunner, WireError};
+use super::{Machine, Setup, prefix};
+use crate::runtime::orphans;
+use crate::socket::{BindError, bind};
+
+/// Name of the socket in the data folder.
+pub const SOCKET: &str = "runner.sock";
+
+/// Name of the file that a runner locks, in the data folder.
+pub const LOCK: &str = "runner.lock";
+
+/// Name of the file with the id of the bot's journal, in the data folder.
+pub const JOURNAL: &str = "runner.journal";
+
+/// Time without a bot after which all sessions are stopped, so that no money is spent unseen.
+pub const UNATTENDED: Duration = Duration::from_secs(15 * 60);
+
+/// Maximum length of a journal's id, in bytes.
+const JOURNAL_MAX: usize = 200;
+
+/// Maximum time for a runner to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Reason why a runner cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another one has the data folder.
+    #[error("another runner has the data folder {}", .0.display())]
+    Locked(PathBuf),
+    /// The socket cannot be opened.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Processes of an earlier runner cannot be ended: agents would run beside them.
+    #[error("processes of an earlier runner cannot be ended: {}", list(.0))]
+    Survivors(Vec<u32>),
+    /// A file of the data folder cannot be used.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        cause: io::Error,
+    },
+    /// The system refuses.
+    #[error("the runner cannot be started: {0}")]
+    System(io::Error),
+}
+
+/// Returns process ids as people read them.
+fn list(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Reason why a runner does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// None runs.
+    #[error("no runner runs with this data directory (nobody listens on {})", .0.display())]
+    NotRunning(PathBuf),
+    /// It does not answer in time.
+    #[error("the runner does not answer")]
+    Silent,
+    /// Its answer cannot be read.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+/// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL.
+///
+/// # Errors
+/// If it cannot be started; then nothing was.
+pub async fn run(
+    setup: Setup,
+    (grace, unattended): (Duration, Duration),
+    shutdown: CancellationToken,
+) -> Result<(), StartError> {
+    let folder = setup.data_dir.clone();
+    std::fs::create_dir_all(&folder).map_err(|cause| StartError::Io { path: folder.clone(), cause })?;
+    // Held until the end.
+    let _lock = lock(&folder)?;
+    let file = folder.join(JOURNAL);
+    let journal = journal(&file).map_err(|cause| StartError::Io { path: file.clone(), cause })?;
+    if let Some(journal) = &journal {
+        let left = orphans::end(&setup.trees, &prefix(journal), &[], grace).await;
+        if !left.survivors.is_empty() {
+            return Err(StartError::Survivors(left.survivors));
+        }
+        if !left.ended.is_empty() {
+            info!(processes = ?left.ended, "ended what an earlier runner left running");
+        }
+    }
+    let host = Host::new(Machine::new(setup), journal, Some(file)).map_err(StartError::System)?;
+    let path = folder.join(SOCKET);
+    let listener = bind(&path).await?;
+    info!(socket = %path.display(), "the runner listens");
+    let over = CancellationToken::new();
+    // Twice the grace, as for the end of any session.
+    let serving = host.serve(listener, shutdown, grace * 2 + ANSWER_WITHIN);
+    let watching = over.run_until_cancelled(host.end_unattended(unattended));
+    let serving = async {
+        serving.await;
+        over.cancel();
+    };
+    tokio::join!(serving, watching);
+    if let Err(reason) = std::fs::remove_file(&path) {
+        warn!(%reason, "the runner's socket could not be taken away");
+    }
+    Ok(())
+}
+
+/// Locks the data folder for one runner.
+fn lock(folder: &Path) -> Result<File, StartError> {
+    let path = folder.join(LOCK);
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = opened.map_err(|cause| StartError::Io { path, cause })?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| StartError::Locked(folder.to_owned()))?;
+    Ok(file)
+}
+
+/// Reads the id of the journal whose agents an earlier runner ran.
+fn journal(file: &Path) -> io::Result<Option<String>> {
+    match std::fs::read_to_string(file) {
+        Ok(text) if (1..=JOURNAL_MAX).contains(&text.len()) => Ok(Some(text)),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "it holds no id of a journal; remove it")),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Asks the runner of a data folder for its state; with `stop`, to end its sessions and itself, which is waited for.
+///
+/// # Errors
+/// If there is none, or it does not answer.
+pub async fn ask(data_dir: &Path, stop: bool) -> Result<Status, AskError> {
+    let path = data_dir.join(SOCKET);
+    let Ok(mut stream) = UnixStream::connect(&path).await else { return Err(AskError::NotRunning(path)) };
+    let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
+    let question = if stop { ToRunner::Stop } else { ToRunner::Status };
+    frames.write(&Envelope::new(0, 0, question), &mut out)?;
+    let answer = async {
+        stream.write_all(&out).await?;
+        next::<FromRunner>(&mut stream, &mut frames, &mut read).await
+    };
+    let answer = tokio::time::timeout(ANSWER_WITHIN, answer).await.map_err(|_| AskError::Silent)??;
+    let Some(Envelope { body: FromRunner::Status(status), .. }) = answer else {
+        return Err(AskError::Silent);
+    };
+    if stop {
+        // It closes the connection when it has ended.
+        while next::<FromRunner>(&mut stream, &mut frames, &mut read).await?.is_some() {}
+    }
+    Ok(status)
+}
