@@ -12,6 +12,7 @@ use super::say::{DOT, Voice};
 use super::settings::{self, Problem, Why};
 use super::words::repeat;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::clock::running::Running;
 use crate::core::id::{AgentName, NameError};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
@@ -186,7 +187,8 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentS
     }
     let other = before.is_none_or(|before| before.workspace != spec.workspace);
     if other && !told(&problems, "workspace") {
-        let is_folder = folder::ask(&spec.workspace, ANSWERS, std::path::Path::is_dir).await;
+        let is_folder =
+            folder::ask(&Running::default(), &spec.workspace, ANSWERS, std::path::Path::is_dir).await;
         let why = match is_folder {
             Ok(true) => None,
             Ok(false) => Some(Why::NoFolder),

@@ -230,6 +230,9 @@ impl WholeSession {
             Entry::Agent(Event::SessionEnded { session, outcome, .. }) if *session == self.session => {
                 self.size += outcome.text.as_ref().map_or(0, String::len);
             }
+            Entry::Agent(Event::Asked { ask }) if ask.plan_of() == Some(self.session) => {
+                self.size += ask.about.words().len();
+            }
             Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
                 self.looked.at(&recorded);
                 return more(self.looked);

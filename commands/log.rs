@@ -77,17 +77,19 @@ fn is_turn(recorded: &Recorded) -> bool {
     session_of(recorded).is_some()
 }
 
-/// Returns the number of the session to which a recorded turn or end of a session belongs; `None` for other entries.
+/// Returns the number of the session to which a recorded turn, plan or end of a session belongs; `None` for other
+/// entries.
 pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { session, .. } | Event::SessionEnded { session, .. }) => {
             Some(*session)
         }
+        Entry::Agent(Event::Asked { ask }) => ask.plan_of(),
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
     }
 }
 
-/// Formats a turn or the end of a session as one line of `log`; `None` for other entries.
+/// Formats a turn, a plan or the end of a session as one line of `log`; `None` for other entries.
 pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
@@ -106,6 +108,13 @@ pub(crate) fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
             } else {
                 format!("{time} {ended}{DOT}{text}")
             })
+        }
+        Entry::Agent(Event::Asked { ask }) if ask.plan_of().is_some() => {
+            let plan = voice.short(ask.about.words(), TURN_MAX);
+            Some(format!(
+                "{time} {}",
+                voice.text("cmd-log-plan", &[("ask", ask.id.to_string().into()), ("text", plan.into())])
+            ))
         }
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
     }
@@ -185,6 +194,14 @@ fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
                 turns.push_str(text.trim_end());
                 turns.push('\n');
             }
+            Entry::Agent(Event::Asked { ask }) if ask.plan_of().is_some() => {
+                let plan = ask.about.words().trim_end();
+                // An agent's answer may be its plan.
+                if !turns.trim_end().ends_with(plan) {
+                    turns.push_str(plan);
+                    turns.push('\n');
+                }
+            }
             Entry::Agent(Event::SessionEnded { outcome, .. }) => {
                 end = last_words(voice, outcome);
             }
@@ -205,6 +222,9 @@ fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::answers::WholeSession;
+    use crate::core::ask::{About, Ask, Asker};
+    use crate::core::id::{AskId, WorkId};
     use crate::core::outcome::Category;
     use crate::core::time::Timestamp;
     use crate::l10n::Locale;
@@ -229,6 +249,36 @@ mod tests {
             outcome: Box::new(outcome),
             survivors: Vec::new(),
         })
+    }
+
+    fn plan(text: &str) -> Recorded {
+        let at = Timestamp::default();
+        let about = About::Plan { text: text.to_owned() };
+        let asker = Some(Asker { session: SessionId(1), key: None });
+        let work = WorkId(1);
+        let ask =
+            Ask { id: AskId(9), about, work, asker, at, until: at, part: None, remind_at: None, reminded: 0 };
+        entry(Event::Asked { ask })
+    }
+
+    #[test]
+    fn a_long_plan_is_in_the_log_of_its_session_to_its_last_line() {
+        let locale = Locale::load("en-US").expect("a locale");
+        let redactor = Redactor::default();
+        let voice = Voice { locale: &locale, now: Timestamp::default(), redactor: &redactor };
+        let steps: Vec<String> = (1..=400).map(|step| format!("{step}. a step of the plan")).collect();
+        let text = steps.join("\n");
+        let mut whole = WholeSession::of(SessionId(1));
+        for recorded in [plan(&text), turn("I have looked.", &["Read"])] {
+            assert!(whole.take(recorded).is_continue());
+        }
+        let found = whole.found(true, 0);
+        assert_eq!(said(voice, &found.entries), format!("tools: Read\nI have looked.\n{text}"));
+        let brief = line(voice, &found.entries[1]).expect("a line");
+        assert!(brief.contains("plan 9: 1. a step") && brief.ends_with('…'), "{brief}");
+        assert!(is_turn(&found.entries[1]), "`log 1` begins with the session of the plan");
+        // The plan of an agent without such a tool is its answer.
+        assert_eq!(said(voice, &[turn(&text, &[]), plan(&text), end(Some(&text))]), text);
     }
 
     #[test]

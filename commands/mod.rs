@@ -21,7 +21,7 @@
 //! 4. The other single words also begin ordinary sentences ("help me with …", "log the errors in …"). A line that begins
 //!    with one and does not fit is answered with the usage line when one word follows it, and is work when more do.
 //!    `task …` and `agent …` are commands if the second word is one of theirs, or nearly.
-//! 5. `stop` alone is `pause now` for an agent and `stop-all` in the control channel. A command with polite words around
+//! 5. `stop` alone is `pause now` for an agent, in its channel too, and else `stop-all`. A command with polite words around
 //!    it (`please pause`, `can you pause?`, `status please`) is that command.
 //! 6. One word that is nearly a verb (`resum`), or that sounds like one (`kill`, `cancel it`), is asked back.
 //! 7. Everything else is work: `@spark pleez pause` too.

@@ -24,7 +24,7 @@ pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
     ("reboot", &["restart"]),
 ];
 
-/// The word that stops an agent at once in its channel, and all agents in the control channel.
+/// The word that stops an agent at once in its channel, and all agents where it is said to herder itself.
 const STOP: &str = "stop";
 
 /// The kind of place in which a line was said.
@@ -273,9 +273,7 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
             Room::Agent(agent) if !said.trim().is_empty() && !said.trim_start().starts_with('!') => {
                 spoken(agent.clone(), said.trim(), None, scene)
             }
-            Room::Agent(_) | Room::Control | Room::Other | Room::Private => {
-                attempt(&Words::of_line(said), scene.here(), scene.roster)
-            }
+            Room::Agent(_) | Room::Control | Room::Other | Room::Private => to_herder(said, scene),
         };
     }
     if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
@@ -318,7 +316,7 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
             said.is_empty() || said.starts_with(char::is_whitespace) || text[end..].starts_with(['：', '、']);
         if alone && !name.contains(char::is_whitespace) {
             if scene.is_herder(name) {
-                return attempt(&Words::of_line(said), scene.here(), scene.roster);
+                return to_herder(said, scene);
             }
             if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
                 return addressed(agent, said.trim(), scene);
@@ -331,10 +329,16 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
     }
     match scene.room {
         Room::Agent(agent) => spoken(agent.clone(), text, None, scene),
-        Room::Private => attempt(&Words::of_line(text), None, scene.roster),
+        Room::Private => to_herder(text, scene),
         Room::Control => in_control(text, scene),
         Room::Other => Heard::Nothing,
     }
+}
+
+/// Parses what was said to herder itself, which is either a command or a mistake, never work.
+fn to_herder(said: &str, scene: Scene<'_>) -> Heard {
+    let request = plain_request(said, None, scene).map(Heard::Command);
+    request.unwrap_or_else(|| attempt(&Words::of_line(said), scene.here(), scene.roster))
 }
 
 /// Parses a request in plain words: `stop` for the agent of the channel or the whole fleet, or a command with polite
@@ -345,8 +349,7 @@ fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) ->
     if line.len() == 1 && line.get(0).map(fold_end).as_deref() == Some(STOP) {
         let stop = match (addressed, scene.room) {
             (Some(_), _) | (None, Room::Agent(_)) => "pause now",
-            (None, Room::Control) => "stop-all",
-            (None, Room::Other | Room::Private) => return None,
+            (None, Room::Control | Room::Other | Room::Private) => "stop-all",
         };
         return whole_command(&Words::of_line(stop), addressed, scene);
     }

@@ -972,6 +972,7 @@ cmd-log-empty = **{ $agent }** hat noch nichts gesagt.
 cmd-log-tools = Werkzeuge: { $tools }
 cmd-log-ended = Sitzung { $session }: { $how }
 cmd-log-more = `@{ $agent } log session { $session }` zeigt alles.
+cmd-log-plan = Plan { $ask }: { $text }
 cmd-log-page = Seite { $page } von { $pages }
 cmd-log-next = Weiter mit `@{ $agent } log session { $session } page { $page }`.
 cmd-log-no-session = **{ $agent }** hat in einer Sitzung { $session } nichts gesagt.

@@ -1040,6 +1040,7 @@ cmd-log-tools = tools: { $tools }
 cmd-log-ended = session { $session }: { $how }
 # Under turns of which only the beginning is shown.
 cmd-log-more = `@{ $agent } log session { $session }` shows all of it.
+cmd-log-plan = plan { $ask }: { $text }
 cmd-log-page = page { $page } of { $pages }
 cmd-log-next = `@{ $agent } log session { $session } page { $page }` goes on.
 cmd-log-no-session = **{ $agent }** has said nothing in a session { $session }.

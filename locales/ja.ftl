@@ -867,6 +867,7 @@ cmd-log-empty = **{ $agent }** はまだ何も言っていない。
 cmd-log-tools = ツール：{ $tools }
 cmd-log-ended = セッション { $session }：{ $how }
 cmd-log-more = `@{ $agent } log session { $session }` で全文を読めます。
+cmd-log-plan = 計画 { $ask }：{ $text }
 cmd-log-page = { $page }/{ $pages }ページ
 cmd-log-next = 続きは `@{ $agent } log session { $session } page { $page }` で読めます。
 cmd-log-no-session = セッション { $session } で **{ $agent }** は何も言っていません。

@@ -14,6 +14,7 @@ use rustix::fs::Access;
 use super::{Global, MISCONFIGURED, say};
 use crate::certificate::Certificate;
 use crate::chat::{discord, irc};
+use crate::clock::running::Running;
 use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
@@ -141,9 +142,10 @@ fn of_agents(specs: &[AgentSpec]) -> Vec<Finding> {
         Ok(runtime) => runtime,
         Err(error) => return vec![Finding::bad(format!("the agents could not be looked at: {error}"))],
     };
+    let running = &Running::default();
     let looks = specs.iter().map(|spec| async move {
         let of = spec.clone();
-        match ask(&spec.workspace, FOLDER_WITHIN, move |_| agent(&of)).await {
+        match ask(running, &spec.workspace, FOLDER_WITHIN, move |_| agent(&of)).await {
             Ok(findings) => findings,
             Err(_) => vec![Finding::bad(format!(
                 "{}: workspace {} does not answer; see whether the server that it is mounted from is up",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::problems::Problem;
+use crate::clock::running::Running;
 use crate::runtime::folder;
 
 /// Maximum time for the checks of all folders together.
@@ -23,9 +24,9 @@ pub struct Folder {
 
 impl Folder {
     /// Checks the folder; returns the problem with it, if there is one.
-    async fn look(&self) -> Option<Problem> {
+    async fn look(&self, running: &Running) -> Option<Problem> {
         let shown = self.path.display();
-        let text = match folder::ask(&self.path, ANSWERS, |path| std::fs::metadata(path)).await {
+        let text = match folder::ask(running, &self.path, ANSWERS, |path| std::fs::metadata(path)).await {
             Ok(Ok(found)) if found.is_dir() => return None,
             Ok(Ok(_)) => format!("{shown} is not a folder"),
             Ok(Err(error)) => format!("{shown} cannot be used: {error}; create it (mkdir -p)"),
@@ -41,5 +42,6 @@ impl Folder {
 ///
 /// A disk that is not mounted yet concerns that agent alone: it waits for a person, and the others work.
 pub async fn unusable(folders: &[Folder]) -> Vec<Problem> {
-    join_all(folders.iter().map(Folder::look)).await.into_iter().flatten().collect()
+    let running = Running::default();
+    join_all(folders.iter().map(|folder| folder.look(&running))).await.into_iter().flatten().collect()
 }

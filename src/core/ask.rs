@@ -298,6 +298,17 @@ pub struct Ask {
     pub reminded: u32,
 }
 
+impl Ask {
+    /// Returns the session that submitted the plan; `None` if the request is no plan.
+    #[must_use]
+    pub fn plan_of(&self) -> Option<SessionId> {
+        match &self.about {
+            About::Plan { .. } => self.asker.map(|asker| asker.session),
+            About::Permission { .. } | About::Question { .. } => None,
+        }
+    }
+}
+
 /// A person's answer to a permission request, a question or a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]

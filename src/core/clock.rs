@@ -39,8 +39,9 @@ impl Agent {
     pub(super) fn clock_set(&mut self, by: i64) {
         let moves = |at: &mut Timestamp| *at = at.moved(by);
         moves(&mut self.since);
+        let reset = self.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
         if let Phase::Waiting { until, reason } = &mut self.phase
-            && *reason != WaitReason::RateLimit
+            && (*reason != WaitReason::RateLimit || reset != Some(*until))
         {
             moves(until);
         }

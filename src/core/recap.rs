@@ -12,8 +12,9 @@ const WORK_MAX: usize = 300;
 /// Maximum length of the agent's last words, in bytes.
 pub(super) const PROGRESS_MAX: usize = 2000;
 
-/// Maximum length of all messages together that were steered into the lost session, in bytes.
-const STEERED_MAX: usize = 4000;
+/// Maximum length of all messages together that were steered into the lost session, in bytes; of its whispers as well.
+/// It holds the longest whisper.
+const STEERED_MAX: usize = 5000;
 
 /// Maximum length of the summary of earlier turns, in bytes.
 const DONE_MAX: usize = 2000;
@@ -57,18 +58,17 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
         parts.extend(category.and_then(advice).map(str::to_owned));
     }
     if !unfinished.steered.is_empty() {
-        let messages: Vec<String> = unfinished.steered.iter().map(|text| format!("- {text}")).collect();
+        let messages = unfinished.steered.iter().map(|text| format!("- {text}")).collect();
         parts.push(format!(
             "While you worked on it these messages came in:\n{}",
-            bounded(&messages.join("\n"), STEERED_MAX)
+            newest(messages, STEERED_MAX)
         ));
     }
     if !unfinished.whispered.is_empty() {
-        let whispers: Vec<String> =
-            unfinished.whispered.iter().map(|told| format!("- {}", told.words())).collect();
+        let whispers = unfinished.whispered.iter().map(|told| format!("- {}", told.words())).collect();
         parts.push(format!(
             "While you worked on it you, and you alone, were told:\n{}",
-            bounded(&whispers.join("\n"), STEERED_MAX)
+            newest(whispers, STEERED_MAX)
         ));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
@@ -133,6 +133,27 @@ fn reason(category: Category) -> &'static str {
         Category::DoNotRestart => "its runtime asked not to be restarted",
         Category::Interrupted => "it was interrupted from outside",
     }
+}
+
+/// Returns the newest of `items`, the latest last, as far as they fit into `max` bytes, with a line for those left out.
+/// The newest is always there, cut only if it does not fit by itself.
+fn newest(mut items: Vec<String>, max: usize) -> String {
+    let mut kept = Vec::new();
+    let mut left = max;
+    while let Some(item) = items.pop() {
+        let item = if kept.is_empty() { both_ends(&item, max) } else { item };
+        let Some(rest) = left.checked_sub(item.len() + 1).or(kept.is_empty().then_some(0)) else {
+            items.push(item);
+            break;
+        };
+        left = rest;
+        kept.push(item);
+    }
+    if !items.is_empty() {
+        kept.push(format!("({} earlier ones are left out)", items.len()));
+    }
+    kept.reverse();
+    kept.join("\n")
 }
 
 /// Returns `text` on one line.

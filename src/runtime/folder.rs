@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::timeout;
 
+use crate::clock::running::Running;
 use crate::core::detail::{Detail, Own};
 
 /// Maximum number of concurrent accesses to one folder: agents can share one. Others wait until their timeout.
@@ -31,32 +31,50 @@ fn places(folder: &Path) -> Arc<Semaphore> {
     places
 }
 
-/// Runs `question` on a folder, on a thread of its own, and returns its result.
+/// Runs `question` on a folder, on a thread of its own, and returns its result. `running` measures the time, so that a
+/// folder is not blamed for the time in which herder itself was stopped.
 ///
 /// # Errors
 /// The folder's file system does not answer within `patience`.
 pub(crate) async fn ask<T: Send + 'static>(
+    running: &Running,
     folder: &Path,
     patience: Duration,
     question: impl FnOnce(&Path) -> T + Send + 'static,
 ) -> Result<T, Detail> {
-    let silent = || Own::WorkspaceSilent { path: folder.display().to_string() };
-    let asked = async {
-        let place = places(folder).acquire_owned().await.map_err(|_| silent())?;
-        let (answer, answered) = oneshot::channel();
-        let of = folder.to_owned();
-        let asking = move || {
-            // The caller may be gone.
-            let _ = answer.send(question(&of));
-            drop(place);
-        };
-        std::thread::Builder::new()
-            .name("folder".to_owned())
-            .spawn(asking)
-            .map_err(|reason| silent().with(reason.to_string()))?;
-        answered.await.map_err(|_| silent().into())
+    let answered = running.within(patience, ask_without_limit(folder, question));
+    answered.await.unwrap_or_else(|| Err(silent(folder)))
+}
+
+/// Runs `question` on a folder as [`ask`] does, for as long as its file system takes.
+///
+/// # Errors
+/// No thread can be started.
+pub(crate) async fn ask_without_limit<T: Send + 'static>(
+    folder: &Path,
+    question: impl FnOnce(&Path) -> T + Send + 'static,
+) -> Result<T, Detail> {
+    let place = places(folder).acquire_owned().await.map_err(|_| silent(folder))?;
+    let (answer, answered) = oneshot::channel();
+    let of = folder.to_owned();
+    let asking = move || {
+        // The caller may be gone.
+        let _ = answer.send(question(&of));
+        drop(place);
     };
-    timeout(patience, asked).await.map_err(|_| silent())?
+    std::thread::Builder::new()
+        .name("folder".to_owned())
+        .spawn(asking)
+        .map_err(|reason| named(folder).with(reason.to_string()))?;
+    answered.await.map_err(|_| silent(folder))
+}
+
+fn named(folder: &Path) -> Own {
+    Own::WorkspaceSilent { path: folder.display().to_string() }
+}
+
+fn silent(folder: &Path) -> Detail {
+    named(folder).into()
 }
 
 #[cfg(test)]
@@ -68,19 +86,16 @@ mod tests {
     const SOON: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(60);
 
-    fn silent(folder: &Path) -> Detail {
-        Own::WorkspaceSilent { path: folder.display().to_string() }.into()
-    }
-
     /// The runtime has one thread for all tasks, as if the others were busy.
     #[tokio::test]
     async fn a_folder_that_does_not_answer_holds_up_nobody_else() {
+        let running = Running::default();
         let (hung, healthy) = (Path::new("/test/hung"), Path::new("/test/healthy"));
         let (release, held) = mpsc::channel::<()>();
-        let hangs = ask(hung, LONG, move |_| held.recv().is_err());
+        let hangs = ask(&running, hung, LONG, move |_| held.recv().is_err());
         let others = async {
             for n in 0..100 {
-                assert_eq!(ask(healthy, LONG, move |_| n).await, Ok(n));
+                assert_eq!(ask(&running, healthy, LONG, move |_| n).await, Ok(n));
             }
             drop(release);
         };
@@ -90,15 +105,15 @@ mod tests {
     /// Models a start of herder at which many agents share one folder.
     #[tokio::test]
     async fn many_ask_about_one_folder_at_once_and_all_are_answered() {
-        let folder = Path::new("/test/shared");
-        let asked = (0..100).map(|n| ask(folder, LONG, move |_| n));
+        let (running, folder) = (Running::default(), Path::new("/test/shared"));
+        let asked = (0..100).map(|n| ask(&running, folder, LONG, move |_| n));
         let answers = futures_util::future::join_all(asked).await;
         assert_eq!(answers, (0..100).map(Ok).collect::<Vec<_>>());
     }
 
     #[tokio::test]
     async fn who_asks_again_and_again_adds_no_threads_and_is_answered_once_there_is_an_answer() {
-        let folder = Path::new("/test/again");
+        let (running, folder) = (Running::default(), Path::new("/test/again"));
         let mut releases = Vec::new();
         for _ in 0..AT_ONCE {
             let ((release, held), (begun, began)) = (mpsc::channel::<()>(), mpsc::channel());
@@ -106,15 +121,34 @@ mod tests {
                 begun.send(()).expect("the test is there");
                 held.recv().is_err()
             };
-            assert_eq!(ask(folder, SOON, question).await, Err(silent(folder)));
+            assert_eq!(ask(&running, folder, SOON, question).await, Err(silent(folder)));
             began.recv().expect("it was asked");
             releases.push(release);
         }
         let never = |_: &Path| -> () { panic!("one too many") };
-        assert_eq!(ask(folder, SOON, never).await, Err(silent(folder)));
+        assert_eq!(ask(&running, folder, SOON, never).await, Err(silent(folder)));
         drop(releases);
-        while ask(folder, LONG, |_| ()).await.is_err() {
+        while ask(&running, folder, LONG, |_| ()).await.is_err() {
             tokio::task::yield_now().await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_in_which_herder_was_stopped_does_not_count_against_a_folder() {
+        let (running, folder) = (Running::default(), Path::new("/test/stopped"));
+        let (release, held) = mpsc::channel::<()>();
+        let asked = ask(&running, folder, Duration::from_secs(6), move |_| held.recv().is_err());
+        tokio::pin!(asked);
+        tokio::select! {
+            biased;
+            early = &mut asked => panic!("{early:?}"),
+            () = tokio::time::sleep(Duration::from_secs(3)) => {}
+        }
+        // The whole process is stopped: no task is polled meanwhile.
+        tokio::time::advance(LONG).await;
+        assert!(futures_util::poll!(&mut asked).is_pending(), "three seconds are left");
+        tokio::time::resume();
+        drop(release);
+        assert_eq!(asked.await, Ok(true));
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
 use tokio::io::AsyncReadExt as _;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use mirror::{Mirror, Places};
 
@@ -73,13 +73,13 @@ pub(super) async fn look(
         usable(workspace, permissions)?;
         Ok::<_, Detail>(wanted && workspace.ancestors().any(|folder| folder.join(".git").exists()))
     };
-    if !folder::ask(workspace, ANSWERS, asked).await?? {
+    if !folder::ask(trees.running(), workspace, ANSWERS, asked).await?? {
         return Ok(None);
     }
     let path = local.environment.get("PATH").cloned();
     // A marker of its own: the session's processes do not exist yet.
     let marker = format!("{}/look", launch.marker);
-    let git = Git { workspace, trees, path, until: Instant::now() + PATIENCE, marker };
+    let git = Git { workspace, trees, path, until: trees.running().now() + PATIENCE, marker };
     Ok(git.look().await.map(Workspace::bounded))
 }
 
@@ -139,9 +139,9 @@ impl Git<'_> {
         let places = self.ask(&places, &[]).await?;
         let [git, common, top] = places.lines().map(PathBuf::from).collect::<Vec<_>>().try_into().ok()?;
         let (folder, places) = (git.clone(), Places { git, common, top });
-        let left = self.until.saturating_duration_since(Instant::now());
-        let of = places.clone();
-        let mirror = folder::ask(&folder, left, move |_| Mirror::of(&of, &config)).await.ok()?;
+        let (running, of) = (self.trees.running(), places.clone());
+        let mirror =
+            folder::ask(running, &folder, self.left(), move |_| Mirror::of(&of, &config)).await.ok()?;
         let mirror =
             mirror.inspect_err(|reason| tracing::debug!(%reason, "a look cannot be prepared")).ok()?;
         let index = places.git.join("index");
@@ -161,9 +161,13 @@ impl Git<'_> {
         let status = self.ask(&words, &own).await?;
         drop(mirror);
         let under_way = |folder: &Path| UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists());
-        let left = self.until.saturating_duration_since(Instant::now());
-        let unfinished = folder::ask(&folder, left, under_way).await.ok()?;
+        let unfinished = folder::ask(running, &folder, self.left(), under_way).await.ok()?;
         Some(Workspace { unfinished: unfinished.map(|(_, unfinished)| *unfinished), ..read(&status) })
+    }
+
+    /// Returns the time that is left for the `git` commands.
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(self.trees.running().now())
     }
 
     /// Runs one `git` command and returns its output; `None` if it fails or times out.
@@ -174,10 +178,11 @@ impl Git<'_> {
             environment: self.environment(own),
             waits: false,
         };
-        let (marker, left) = (self.marker.clone(), self.until.saturating_duration_since(Instant::now()));
-        let begin = spawn::begin(self.trees, self.workspace, &self.marker, left, move |trees, workspace| {
-            Ok((spawn::spawn(trees, &invocation, workspace, &marker)?, ()))
-        });
+        let marker = self.marker.clone();
+        let begin =
+            spawn::begin(self.trees, self.workspace, &self.marker, self.left(), move |trees, workspace| {
+                Ok((spawn::spawn(trees, &invocation, workspace, &marker)?, ()))
+            });
         let begun = begin.await.inspect_err(|reason| tracing::debug!(%reason, "git cannot be asked"));
         let (mut owned, ()) = begun.ok()?;
         drop(owned.child.stdin.take());
@@ -185,9 +190,10 @@ impl Git<'_> {
         let (mut said, mut whole) = (Vec::new(), false);
         if let Some(stdout) = owned.child.stdout.take() {
             let mut stdout = stdout.take(ANSWER_MAX);
-            whole = matches!(timeout_at(self.until, stdout.read_to_end(&mut said)).await, Ok(Ok(_)));
+            let read = self.trees.running().within(self.left(), stdout.read_to_end(&mut said));
+            whole = matches!(read.await, Some(Ok(_)));
         }
-        let left = if whole { timeout_at(self.until, owned.wait()).await.ok() } else { None };
+        let left = if whole { self.trees.running().within(self.left(), owned.wait()).await } else { None };
         if left.is_none() {
             let tree = Tree {
                 root: Some(owned.identity),

@@ -107,6 +107,8 @@ impl Root {
         probed: bool,
     ) -> Result<(), CommitError> {
         let now = clock::now();
+        // The wait for a reset that has passed has a length and no time of day for its end.
+        let resets_at = resets_at.filter(|reset| *reset > now);
         let known = self.fleet.gates.get(&account).filter(|gate| gate.category == Category::Quota);
         let first = known.is_none();
         if known.is_some_and(|gate| !QuotaRules::says_more(gate, probed, resets_at, now)) {
@@ -121,7 +123,7 @@ impl Root {
             let notice = Notice::AccountExhausted {
                 account: account.clone(),
                 agent: agent.clone(),
-                resets_at: resets_at.filter(|reset| *reset > now),
+                resets_at,
                 probe_at,
                 ask_at,
             };

@@ -230,6 +230,10 @@ impl<'a> Draft<'a> {
         if let Some(until) = agent.split_until() {
             return self.record(Event::Waiting { until, reason: WaitReason::Split });
         }
+        // The call was made while the agent was paused for another reason, which is over.
+        if agent.watch.escalation.is_some() {
+            return self.pause(PauseReason::Escalation);
+        }
         if let Some(standing) = agent.capped(self.context.now) {
             return self.pause(PauseReason::Cap(standing.cap));
         }

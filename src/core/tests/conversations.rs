@@ -2,6 +2,7 @@
 
 use super::outcomes::EVERY_CATEGORY;
 use super::*;
+use crate::whisper::WHISPER_TEXT_MAX;
 
 /// Returns the conversation and the exchanges in the effect that starts a session.
 fn spawned(step: &Step) -> (Option<String>, Option<String>) {
@@ -65,6 +66,26 @@ fn a_conversation_that_begins_anew_is_told_what_was_said_last() {
     let mut desk = Desk::busy();
     desk.succeeds();
     assert_eq!(spawned(&desk.give(WorkKind::Message, 2, "hello")), (None, None));
+}
+
+#[test]
+fn the_newest_whisper_and_the_newest_message_stay_in_a_recap_that_is_cut() {
+    let mut desk = Desk::busy();
+    for n in 0..9 {
+        let text = format!("{n}: {}", "long ".repeat(200));
+        desk.ask(Control::Whisper { id: WorkId(20 + n), text });
+        let session = desk.agent.session().expect("it runs");
+        desk.tell(&Input::WhispersTaken { session, whispers: vec![WorkId(20 + n)] });
+    }
+    let longest = format!("the newest: {}", "x".repeat(WHISPER_TEXT_MAX - 12));
+    desk.ask(Control::Whisper { id: WorkId(40), text: longest.clone() });
+    let session = desk.agent.session().expect("it runs");
+    desk.tell(&Input::WhispersTaken { session, whispers: vec![WorkId(40)] });
+    desk.fails(Category::Crash);
+    let (_, step) = desk.waits();
+    let recap = step.recap().expect("the work goes on");
+    assert!(recap.ends_with(&longest), "{recap}");
+    assert!(recap.contains("were told:\n(9 earlier ones are left out)\n- [WHISPER]"), "{recap}");
 }
 
 /// Checks that whispers about unfinished work stay in the recap.

@@ -500,3 +500,16 @@ fn what_is_no_task_is_tried_again_by_its_agent() {
         assert_eq!(desk.waits().1.spawns(), 1);
     }
 }
+
+/// Models a split that fails while the agent is paused because its account is closed.
+#[test]
+fn an_account_that_is_opened_again_starts_nothing_while_a_person_is_called() {
+    let mut desk = splitting();
+    desk.tell(&Input::AccountBlocked { category: Category::Billing });
+    let step = desk.divided(Err(Lapse::Busy));
+    assert_eq!(step.told(), "SplitEnded, Escalated");
+    let step = desk.tell(&Input::AccountOpened { by: bob() });
+    assert_eq!(step.told(), "AccountOpened, Paused(Escalation)");
+    let step = desk.ask(Control::Resume);
+    assert!(step.told().ends_with("SessionStarted(2)"), "{}", step.told());
+}

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -42,7 +41,7 @@ impl Supervisor<'_> {
                 None => context::remove(workspace, &agent),
             };
             // There is no time limit, because an older write must not overwrite a later one.
-            match folder::ask(&workspace, Duration::MAX, keep).await {
+            match folder::ask_without_limit(&workspace, keep).await {
                 Ok(Ok(())) => {}
                 Ok(Err(reason)) => warn!(%reason, "context.md is not as it should be"),
                 Err(reason) => warn!(%reason, "context.md could not be kept"),

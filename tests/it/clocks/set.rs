@@ -7,10 +7,10 @@ use std::time::Duration;
 use herder::clock;
 use herder::config::History;
 use herder::core::agent::{Agent, Phase};
-use herder::core::ask::AskKey;
+use herder::core::ask::{AskAnswer, AskKey};
 use herder::core::event::WaitReason;
 use herder::core::id::{AgentName, NetworkName};
-use herder::core::input::Signal;
+use herder::core::input::{Control, Signal};
 use herder::core::notice::Notice;
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
@@ -33,8 +33,15 @@ const THREE_HOURS: i64 = 3 * 3_600_000;
 const RESETS_AFTER: Duration = Duration::from_secs(600);
 
 /// The agents, what each waits for, and for how long.
-const WAITS: [(&str, u64); 5] =
-    [("backoff", 10), ("crash", 1), ("rest", 20), ("quota", 300), ("question", 1800)];
+const WAITS: [(&str, u64); 7] = [
+    ("backoff", 10),
+    ("crash", 1),
+    ("rest", 20),
+    ("limit", 10),
+    ("quota", 300),
+    ("past", 300),
+    ("question", 1800),
+];
 
 fn name(agent: &str) -> AgentName {
     AgentName::new(agent).unwrap()
@@ -55,7 +62,13 @@ fn simulated() -> Simulated {
                 "backoff" => Some(Outcome::new(Category::Transient, "overloaded")),
                 "crash" => Some(Outcome::new(Category::Crash, "exit code 1")),
                 "rest" => Some(Outcome::new(Category::Success, "")),
+                "limit" => Some(Outcome::new(Category::RateLimit, "slow down")),
                 "quota" => Some(Outcome::new(Category::Quota, "the week is over")),
+                // Its reset was before it was met.
+                "past" => {
+                    let resets_at = Some(MORNING.before(Duration::from_secs(60)));
+                    Some(Outcome { resets_at, ..Outcome::new(Category::Quota, "the week is over") })
+                }
                 "reset" => {
                     let resets_at = Some(MORNING.after(RESETS_AFTER));
                     Some(Outcome { resets_at, ..Outcome::new(Category::RateLimit, "") })
@@ -128,11 +141,15 @@ impl House {
         Self { journal, fleet }
     }
 
-    async fn give(&self, agent: &str) {
+    fn asked(verb: &str) -> Asked {
         let by = Actor { network: NetworkName::from("test"), name: "ann".to_owned(), identity: None };
-        let (verb, text) = ("task".to_owned(), String::new());
+        let (verb, text) = (verb.to_owned(), String::new());
         let audit = AuditEntry { by, place: "test".to_owned(), agent: None, verb, text };
-        let asked = Asked { audit, answer: None, message: None };
+        Asked { audit, answer: None, message: None }
+    }
+
+    async fn give(&self, agent: &str) {
+        let asked = Self::asked("task");
         let given = self.fleet.give(&name(agent), WorkKind::Message, "count".to_owned(), asked).await;
         given.unwrap();
     }
@@ -212,6 +229,22 @@ async fn no_wait_is_shorter_when_the_clock_is_set_ahead() {
     waits_when_set_by(THREE_HOURS).await;
 }
 
+/// The answer comes before the timer has noticed that the clock was set.
+#[tokio::test(start_paused = true)]
+async fn an_answer_right_after_the_clock_was_set_is_in_time() {
+    for by in [THREE_HOURS, -THREE_HOURS] {
+        clock::simulate(MORNING);
+        let house = House::open(&Memory::default(), &["question"]).await;
+        house.give("question").await;
+        let ask = house.until_it_waits("question").await.agent.asks[0].id;
+        clock::set(by);
+        let answer = Control::Answer { ask, answer: AskAnswer::Allow { always: false } };
+        let answered = house.fleet.control(&name("question"), answer, House::asked("approve")).await;
+        assert!(matches!(answered, Ok(Notice::PermissionAnswered { allowed: true, .. })), "{answered:?}");
+        house.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_ends_at_a_time_goes_by_the_wall_clock() {
     for (by, waits) in [(-300_000, 900), (300_000, 300)] {
@@ -245,10 +278,11 @@ async fn what_is_shown_of_a_wait_is_what_is_left_of_it() {
     house.close().await;
 }
 
-/// As after a reboot: the time since boot is useless then.
+/// As after a reboot: the time since boot is useless then. A reset that was reported counts by the wall clock, and may
+/// lie ahead again.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_back_while_herder_was_down_makes_no_wait_longer_than_it_was() {
-    for (agent, seconds) in WAITS.into_iter().filter(|(agent, _)| *agent != "question") {
+    for (agent, seconds) in WAITS.into_iter().filter(|(agent, _)| !["question", "past"].contains(agent)) {
         clock::simulate(MORNING);
         let memory = Memory::default();
         let house = House::open(&memory, &[agent]).await;

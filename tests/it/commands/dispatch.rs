@@ -378,7 +378,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         "!foo",
         "!resum",
         "resum",
-        "!stop",
+        "!stop it",
         "!pause sprak",
         "!task",
         "task lst",
@@ -391,7 +391,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         "@spark stop-all",
         "log 0",
     ] {
-        let lines = rig.say("olga", if text == "!stop" { "#work" } else { "#spark" }, text).await;
+        let lines = rig.say("olga", if text == "!stop it" { "#work" } else { "#spark" }, text).await;
         told.push(format!("{text}\n    {}", lines.join("\n    ")));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
@@ -401,7 +401,7 @@ async fn mistakes_are_answered_with_what_to_do() {
             I know no command “resum”. Did you mean `!resume`?
         resum
             Nothing done, and nothing given to **spark**: “resum” could be `@spark resume`. As work: `!task add spark …`
-        !stop
+        !stop it
             “stop” is no command of its own: `@agent pause now`, `@agent abort`, `!stop-all`?
         !pause sprak
             There is no agent “sprak”. Did you mean **spark**? Usage: `!pause [agent] [now]`

@@ -360,9 +360,15 @@ fn one_word_stops_what_the_channel_is_about() {
             &[("@spark stop", "do pause @spark now"), ("spark: stop please", "do pause @spark now")],
         );
     }
-    // A line that does not say what to stop is asked back, or is talk.
-    table("private", &[("stop", "asked stop: pause now | abort | stop-all")]);
-    table("#work", &[("!stop", "asked stop: pause now | abort | stop-all"), ("stop", "nothing")]);
+    for stop in ["@herder stop", "@herder: Stop!", "herder: stop please", "Herdbot, stop", "!stop"] {
+        for place in ["#herder", "#work", "private"] {
+            table(place, &[(stop, "do stop-all")]);
+        }
+        table("#spark", &[(stop, "do pause @spark now")]);
+    }
+    table("private", &[("stop", "do stop-all")]);
+    // A line that names nobody in another channel is talk, and one with more than that word is asked back.
+    table("#work", &[("stop", "nothing"), ("!stop it", "asked stop: pause now | abort | stop-all")]);
 }
 
 #[test]
