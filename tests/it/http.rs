@@ -75,7 +75,7 @@ impl House {
     }
 
     fn of(scene: Scene) -> Self {
-        let url = scene.stage.herder.page_url().expect("there is a page").to_owned();
+        let url = reachable(scene.stage.herder.page_url().expect("there is a page"));
         // As a browser, but for redirects, which are looked at.
         let client = Client::builder().redirect(Redirects::none()).no_proxy().build().expect("a client");
         Self { scene, url, client }
@@ -114,6 +114,11 @@ impl House {
     async fn close(self) {
         self.scene.close().await;
     }
+}
+
+/// The page's address for a client that is no browser: only those know that names below `localhost` are this machine.
+pub(crate) fn reachable(url: &str) -> String {
+    url.replacen("herder.localhost", "127.0.0.1", 1)
 }
 
 async fn json(request: RequestBuilder) -> (u16, serde_json::Value) {

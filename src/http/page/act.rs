@@ -1,20 +1,20 @@
 //! Logging in and out, and what buttons do.
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
-use super::layout;
+use super::{At, layout};
 use crate::http::who::{COOKIE, Unknown, cookie};
 use crate::http::{App, Shared};
 
 /// Shows a button: a program that fetches links to preview them uses nothing up.
 pub(in super::super) async fn door(
     State(app): State<Shared>,
-    Path(code): Path<String>,
+    At(code): At<String>,
     parts: Parts,
 ) -> Response {
     let locale = app.language(&parts);
@@ -32,15 +32,14 @@ pub(in super::super) async fn door(
 
 pub(in super::super) async fn enter(
     State(app): State<Shared>,
-    Path(code): Path<String>,
+    At(code): At<String>,
     parts: Parts,
 ) -> Response {
     let locale = app.language(&parts);
-    if !app.failed_logins.allow() {
-        return app.locked(&parts, Unknown::TooMany);
-    }
     let Some(made) = app.setup.logins.redeem(&code).await else {
-        app.failed_logins.count();
+        if app.failed_logins.failed() == Unknown::TooMany {
+            return app.locked(&parts, Unknown::TooMany);
+        }
         let (title, text) = (locale.text("page-door-title", &[]), locale.text("page-door-over", &[]));
         return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
             .into_response();

@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::Page;
-use super::{View, Voice};
+use super::{Asked, View, Voice};
 use crate::clock;
 use crate::commands::{Verb, audit_line, command, hide_whisper, history_line, is_told};
 use crate::core::id::AgentName;
@@ -73,7 +73,7 @@ fn day(text: &str, next: bool) -> Option<Timestamp> {
 
 pub(in super::super) async fn history(
     State(app): State<Shared>,
-    Query(wanted): Query<Wanted>,
+    Asked(wanted): Asked<Wanted>,
     parts: Parts,
 ) -> Response {
     let caller = match app.caller(&parts).await {

@@ -1,14 +1,14 @@
 //! One task: its text, tries, parts, what it came to and what it cost.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use maud::{Markup, html};
 
-use super::View;
 use super::board::{moves, priority_id};
 use super::layout::Page;
 use super::needs::ago;
+use super::{At, View};
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
@@ -18,7 +18,7 @@ use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
 use crate::http::who::cookie;
 
-pub(in super::super) async fn task(State(app): State<Shared>, Path(id): Path<u64>, parts: Parts) -> Response {
+pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
@@ -33,7 +33,10 @@ pub(in super::super) async fn task(State(app): State<Shared>, Path(id): Path<u64
         Some(listed) => body(&view, listed, &all, &tasks),
         None => {
             // A removed agent's, or one that is long over.
-            let lines = app.lines(&caller, locale, "task show", &[id.to_string()]).await;
+            let lines = match app.lines(&caller, locale, "task show", &[id.to_string()]).await {
+                Ok(lines) => lines,
+                Err(reason) => return app.missing_as(&parts, &reason),
+            };
             html! {
                 h1 { (title) }
                 pre.log.whole tabindex="0" { @for line in &lines { (line) "\n" } }
