@@ -108,7 +108,7 @@ pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
         }
     };
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    // A cookie goes to every port of its host. Agents serve pages on localhost and 127.0.0.1, too: they get none of
+    // A cookie goes to every port of its host, and agents serve pages on localhost and 127.0.0.1: they get none of
     // herder's. A certificate is made for another name.
     let own_url = match address {
         Some(address) if address.ip().is_loopback() && certificate.is_none() => {

@@ -39,9 +39,10 @@ pub(super) use story::{LastWords, Story};
 pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
-const ASSETS: [(&str, &str, &[u8]); 4] = [
+const ASSETS: [(&str, &str, &[u8]); 5] = [
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
     ("style.css", "text/css; charset=utf-8", include_bytes!("assets/style.css")),
+    ("page.js", "text/javascript; charset=utf-8", include_bytes!("assets/page.js")),
     ("htmx.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/htmx.min.js")),
     ("hx-sse.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/hx-sse.min.js")),
 ];
@@ -106,6 +107,12 @@ pub(super) async fn pieces(
         Look::Board => {
             let board = |view: &View<'_>| board::board(view, agents).into_string();
             pieces.push(("board", board(still), board(view)));
+        }
+        Look::Task(id) => {
+            let [still, task] = [still, view].map(|view| task::piece(view, agents, *id));
+            if let (Some(still), Some(task)) = (still, task) {
+                pieces.push(("task", still.into_string(), task.into_string()));
+            }
         }
         Look::Still => {}
     }

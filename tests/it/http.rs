@@ -83,8 +83,14 @@ impl House {
 
     /// The same herder, ended and started again with its one agent and at its old address.
     async fn restarted(self, script: &str) -> Self {
+        self.restarted_after(script, async {}).await
+    }
+
+    /// The same, started again once `meanwhile` is over.
+    async fn restarted_after(self, script: &str, meanwhile: impl Future<Output = ()>) -> Self {
         let Scene { dir, server, person, stage } = self.scene;
         stage.close().await;
+        meanwhile.await;
         let agents = vec![shell("spark", dir.path(), script)];
         let mut config = crate::stage::config(dir.path(), vec![embedded_network(&server)], agents);
         let address = self.url.strip_prefix("http://").and_then(|address| address.parse().ok());

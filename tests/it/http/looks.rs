@@ -12,6 +12,11 @@ use crate::stage::{Scene, asking, inside, scripted, server, shell};
 
 /// An agent that asks which database to take, and says what it was told.
 pub(super) fn questioning(agent: &str, dir: &Path) -> AgentSpec {
+    questioning_for(agent, dir, false)
+}
+
+/// The same; `several` answers can be chosen.
+pub(super) fn questioning_for(agent: &str, dir: &Path, several: bool) -> AgentSpec {
     let script = r#"
 read -r work
 echo '{"type":"system","subtype":"init","session_id":"s"}'
@@ -25,6 +30,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"resul
 while read -r line; do :; done
 "#;
     let file = dir.join(format!("{agent}.sh"));
+    let script = script.replace("\"multiSelect\":false", &format!("\"multiSelect\":{several}"));
     std::fs::write(&file, script).expect("a file can be written");
     let mut spec = asking(&format!("{agent}-x"), dir, "true");
     spec.name = herder::core::id::AgentName::new(agent).expect("a name");
@@ -409,7 +415,9 @@ async fn a_page_left_open_over_many_events_does_not_grow() {
 async fn a_page_left_open_over_a_restart_is_in_step_again() {
     let (house, browser) = seen("cat", Kind::default()).await;
     browser.script("window.sameAsBefore = true").await;
-    let house = house.restarted("cat").await;
+    let says_so = browser.until("!document.querySelector('.cut').hidden");
+    let house = house.restarted_after("cat", says_so).await;
+    browser.until("document.querySelector('.cut').hidden").await;
     let pause = json!({ "command": "pause", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
     browser.until("document.querySelector('#agent-spark .phase').textContent.includes('paused')").await;

@@ -209,7 +209,7 @@ async fn a_change_comes_to_an_open_page_and_a_session_that_ends_takes_it_along()
     house.close().await;
 }
 
-async fn until(stream: &mut reqwest::Response, heard: &mut String, wanted: &str) {
+pub(super) async fn until(stream: &mut reqwest::Response, heard: &mut String, wanted: &str) {
     let hearing = async {
         while !heard.contains(wanted) {
             let chunk = stream.chunk().await.expect("no error").expect("the stream goes on");
