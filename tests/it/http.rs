@@ -32,7 +32,7 @@ fn secret(role: Role) -> String {
     format!("{role}-token-of-the-tests")
 }
 
-fn settings() -> Http {
+pub(crate) fn settings() -> Http {
     let token = |role: Role| Token { name: format!("the-{role}"), role, secret: secret(role).into() };
     Http {
         listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
