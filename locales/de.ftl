@@ -1357,6 +1357,7 @@ page-locked-title = Wer bist du?
 page-locked-text = Sag herder privat `!page` (`/page` auf Discord) oder tippe `herder page` in einer Shell: die Antwort ist ein Link, der dich anmeldet.
 page-nowhere = Hier ist nichts.
 page-form-old = Dieses Formular gehört zu einer anderen Sitzung; nichts wurde getan. Versuch es noch einmal.
+page-cut = Diese Seite ist nicht auf dem Stand: herder antwortet nicht. Sie versucht es von selbst wieder; was du siehst, kann alt sein.
 page-live-off = Die Seite erneuert sich nicht von selbst: lade sie neu, um Änderungen zu sehen.
 page-title-board = Tafel
 page-title-money = Kosten

@@ -1439,6 +1439,7 @@ page-locked-title = Who are you?
 page-locked-text = Say `!page` to herder in private (`/page` on Discord), or type `herder page` in a shell: the answer is a link that logs you in.
 page-nowhere = There is nothing here.
 page-form-old = This form is from another session; nothing was done. Try again.
+page-cut = This page is out of step: herder does not answer. It tries again by itself; what you see may be old.
 page-live-off = Live updates are off: reload the page to see changes.
 page-title-board = Board
 page-title-money = Money

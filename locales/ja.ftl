@@ -1243,6 +1243,7 @@ page-locked-title = どなたですか
 page-locked-text = herder に個別メッセージで `!page`（Discord では `/page`）と言うか、シェルで `herder page` と打ってください。ログインのリンクが返ります。
 page-nowhere = ここには何もありません。
 page-form-old = このフォームは別のセッションのものです。何も行われませんでした。もう一度試してください。
+page-cut = このページは最新ではありません。herder が応答していません。自動で再試行しますが、表示は古いかもしれません。
 page-live-off = 自動更新は切れています。変化を見るにはページを読み込み直してください。
 page-title-board = ボード
 page-title-money = 費用

@@ -19,6 +19,7 @@
 pub(crate) mod digest;
 pub(crate) mod logins;
 mod mask;
+mod present;
 mod proof;
 mod rules;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use mask::mask_problem;
 use proof::{is_account, known_as, on_discord, proof, vouched};
 
 pub use logins::Logins;
+pub use present::RolesWanted;
 pub use rules::{AccessRules, Subject};
 pub use ties::Ties;
 
@@ -176,6 +178,23 @@ impl Access {
                 let all = shown.into_iter().chain(others.iter().filter_map(known_as));
                 Some(Standing { role, identity: Some(all.collect::<Vec<_>>().join(SAME_PERSON)) })
             }
+        }
+    }
+
+    /// Returns the author of a session with the Discord roles that they hold now, where their role here depends on
+    /// those. `None`: Discord does not tell, so that they have no role for now.
+    pub(crate) async fn at_present(&self, author: Author) -> Option<Author> {
+        let without = Author { roles: Vec::new(), ..author.clone() };
+        if author.roles.is_empty() || self.role(&author) == self.role(&without) {
+            return Some(author);
+        }
+        let Some(user) = author.account.as_deref().filter(|_| on_discord(&author)) else {
+            return Some(author);
+        };
+        let roles = self.ties.present().roles(user).await;
+        match roles {
+            Some(roles) => Some(Author { roles, ..author }),
+            None => self.role(&without).map(|_| without),
         }
     }
 

@@ -214,7 +214,7 @@ impl Logins {
             }
             (kept.clone(), is_due)
         };
-        let author = kept.person.author();
+        let author = access.at_present(kept.person.author()).await?;
         let Some(role) = access.role(&author).filter(|_| !kept.is_over(now)) else {
             self.end(cookie).await;
             return None;

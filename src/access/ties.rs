@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::present::{Present, RolesWanted};
 use super::proof::{is_account, on_discord};
 use crate::core::id::NetworkName;
 use crate::core::link::DISCORD_NETWORK;
@@ -17,7 +19,7 @@ const STALE: Duration = Duration::from_secs(600);
 
 /// Links between Discord users and services accounts. Cheap to clone; all clones share the state.
 #[derive(Debug, Clone, Default)]
-pub struct Ties(Arc<RwLock<Known>>);
+pub struct Ties(Arc<RwLock<Known>>, Present);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -46,6 +48,16 @@ impl Ties {
         if known.ties.iter().any(|tie| tie.user == user) {
             known.roles.insert(user.to_owned(), (Instant::now(), roles));
         }
+    }
+
+    /// Returns the questions about roles of people who have a session of the page, for Discord to answer.
+    #[must_use]
+    pub fn role_questions(&self) -> mpsc::Receiver<RolesWanted> {
+        self.1.questions()
+    }
+
+    pub(super) fn present(&self) -> &Present {
+        &self.1
     }
 
     /// Returns the author's linked identities on other networks; empty if the person has linked none.

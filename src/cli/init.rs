@@ -74,6 +74,7 @@ impl<R: BufRead> Questions<R> {
         let discord = self.discord()?;
         let network = self.network(discord)?;
         self.admin(network.as_deref(), discord)?;
+        self.page()?;
         self.agent()
     }
 
@@ -193,6 +194,19 @@ impl<R: BufRead> Questions<R> {
         if answer.is_empty() && user.is_empty() {
             say("  Then nobody can command from chat; `herder pause …` from this shell works.");
         }
+        Ok(())
+    }
+
+    /// Asks about the page and appends its section. Nobody but this machine reaches it at the address that is proposed.
+    fn page(&mut self) -> io::Result<()> {
+        self.setting(
+            "At which address can you look at it in a browser? Type no for no page.",
+            "127.0.0.1:7700",
+            |answer| match answer {
+                "no" => String::new(),
+                address => format!("\n[http]\nlisten = {}\n", quoted(address)),
+            },
+        )?;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use super::notice::Halt;
-use super::outcome::{Outcome, Usage};
+use super::outcome::{Category, Outcome, Usage};
 use super::past::Exchange;
 use super::promotion::Standing;
 use super::spec::AgentSpec;
@@ -470,6 +470,35 @@ impl Agent {
         let called = self.watch.escalation.as_ref().is_some_and(|call| call.at <= at);
         let held = self.phase == Phase::Idle && closed;
         called || held || halted && self.since <= at
+    }
+
+    /// Returns true if the agent needs a person now: it has called one, asks something, or stands still for a reason
+    /// that only a person ends. The one definition for the page, the metrics and the service manager.
+    #[must_use]
+    pub fn needs_a_person(&self, now: Timestamp) -> bool {
+        let asks = self.asks.iter().any(|ask| ask.until > now);
+        self.watch.escalation.is_some() || asks || self.stands_still_by_itself()
+    }
+
+    /// Returns true if the agent stands still although no person wanted it to.
+    #[must_use]
+    pub fn stands_still_by_itself(&self) -> bool {
+        let by_person =
+            matches!(self.phase, Phase::Paused { reason: PauseReason::Person(_) | PauseReason::StopAll(_) });
+        self.stands_still() && !by_person
+    }
+
+    /// Returns the account that keeps the agent paused, and why it is closed: its own, or the one that its last session
+    /// failed on.
+    #[must_use]
+    pub fn closed_account(&self) -> Option<(AccountName, Category)> {
+        match self.phase {
+            Phase::Paused { reason: PauseReason::Account(category) } => Some((self.account(), category)),
+            Phase::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
+                Some((self.session_account(), category))
+            }
+            _ => None,
+        }
     }
 
     /// Returns true if the agent is paused, needs intervention or is degraded.

@@ -108,8 +108,15 @@ pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
         }
     };
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    let own_url =
-        address.map_or_else(|| format!("{scheme}://localhost"), |address| format!("{scheme}://{address}"));
+    // A cookie goes to every port of its host, and agents serve pages on localhost and 127.0.0.1: they get none of
+    // herder's. A certificate is made for another name.
+    let own_url = match address {
+        Some(address) if address.ip().is_loopback() && certificate.is_none() => {
+            format!("{scheme}://{}:{}", guard::OWN_HOST, address.port())
+        }
+        Some(address) => format!("{scheme}://{address}"),
+        None => format!("{scheme}://localhost"),
+    };
     let url = settings.public_url.clone().unwrap_or(own_url);
     Ok(Bound { listener, own: guard::Own::new(settings, address), url, certificate })
 }

@@ -32,6 +32,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
+/// Name of the page on this machine. Browsers take all names below `localhost` for this machine, and no agent's server is
+/// called so.
+pub(super) const OWN_HOST: &str = "herder.localhost";
+
 /// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS
 /// rebinding).
 #[derive(Debug)]
@@ -39,7 +43,7 @@ pub(super) struct Own(BTreeSet<String>);
 
 impl Own {
     pub(super) fn new(settings: &Http, address: Option<SocketAddr>) -> Self {
-        let mut names: BTreeSet<String> = ["localhost".to_owned()].into();
+        let mut names: BTreeSet<String> = ["localhost", OWN_HOST].map(str::to_owned).into();
         names.extend(address.map(|address| address.ip().to_string()));
         names.extend(settings.hosts.iter().cloned());
         Self(names)

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use super::Shared;
 use super::page::Filter;
 use super::screen::{self, Change, Kind, Look};
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, WorkId};
 use crate::core::role::Role;
 
 /// Streams at one time.
@@ -38,6 +38,7 @@ impl Default for Streams {
 pub(super) struct Wanted {
     view: Option<String>,
     agent: Option<String>,
+    task: Option<String>,
     /// The version that the page shows.
     #[serde(default)]
     at: String,
@@ -47,6 +48,9 @@ pub(super) struct Wanted {
 
 impl Wanted {
     fn look(&self) -> Look {
+        if let Some(task) = self.task.as_deref().and_then(|id| id.parse().ok()) {
+            return Look::Task(WorkId(task));
+        }
         match (self.view.as_deref(), self.agent.as_deref().and_then(|name| AgentName::new(name).ok())) {
             (Some("board"), _) => Look::Board,
             (Some("still"), _) => Look::Still,

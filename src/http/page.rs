@@ -13,11 +13,12 @@ mod story;
 mod task;
 mod timeline;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::Markup;
+use serde::de::DeserializeOwned;
 
 use super::screen::{Kind, Look};
 use super::who::{Caller, Unknown, cookie};
@@ -38,9 +39,10 @@ pub(super) use story::{LastWords, Story};
 pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
-const ASSETS: [(&str, &str, &[u8]); 4] = [
+const ASSETS: [(&str, &str, &[u8]); 5] = [
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
     ("style.css", "text/css; charset=utf-8", include_bytes!("assets/style.css")),
+    ("page.js", "text/javascript; charset=utf-8", include_bytes!("assets/page.js")),
     ("htmx.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/htmx.min.js")),
     ("hx-sse.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/hx-sse.min.js")),
 ];
@@ -106,6 +108,12 @@ pub(super) async fn pieces(
             let board = |view: &View<'_>| board::board(view, agents).into_string();
             pieces.push(("board", board(still), board(view)));
         }
+        Look::Task(id) => {
+            let [still, task] = [still, view].map(|view| task::piece(view, agents, *id));
+            if let (Some(still), Some(task)) = (still, task) {
+                pieces.push(("task", still.into_string(), task.into_string()));
+            }
+        }
         Look::Still => {}
     }
     pieces
@@ -145,16 +153,52 @@ impl App {
     }
 
     fn missing(&self, parts: &Parts) -> Response {
-        let locale = self.language(parts);
-        let text = locale.text("page-nowhere", &[]);
-        (StatusCode::NOT_FOUND, layout::plain(&self.setup.name, locale, &text, "", None)).into_response()
+        self.missing_as(parts, &[])
     }
 
-    /// Lines that a command which only looks has for this person.
-    async fn lines(&self, caller: &Caller, locale: &Locale, command: &str, args: &[String]) -> Vec<String> {
+    /// The page of an address that leads nowhere, with the reason if one is known.
+    fn missing_as(&self, parts: &Parts, reason: &[String]) -> Response {
+        let locale = self.language(parts);
+        let title = locale.text("page-nowhere", &[]);
+        let page = layout::plain(&self.setup.name, locale, &title, &reason.join(" "), None);
+        (StatusCode::NOT_FOUND, page).into_response()
+    }
+
+    /// Lines that a command which only looks has for this person; an error if there is nothing of that name.
+    async fn lines(
+        &self,
+        caller: &Caller,
+        locale: &Locale,
+        command: &str,
+        args: &[String],
+    ) -> Result<Vec<String>, Vec<String>> {
         let asked = (command, args);
         let reply = self.setup.dispatcher.request_of(&caller.author, asked, Some(locale), false).await;
-        reply.map_or_else(|lines| lines, |reply| reply.lines)
+        reply.and_then(|reply| if reply.ok { Ok(reply.lines) } else { Err(reply.lines) })
+    }
+}
+
+/// The variable parts of a path. An address that has no such parts leads nowhere, and is answered as a page.
+pub(super) struct At<T>(T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Shared> for At<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Response> {
+        let at = Path::<T>::from_request_parts(parts, app).await;
+        at.map(|Path(at)| Self(at)).map_err(|_| app.missing(parts))
+    }
+}
+
+/// The query of an address, likewise.
+pub(super) struct Asked<T>(T);
+
+impl<T: DeserializeOwned> FromRequestParts<Shared> for Asked<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Response> {
+        let asked = Query::<T>::from_request_parts(parts, app).await;
+        asked.map(|Query(asked)| Self(asked)).map_err(|_| app.missing(parts))
     }
 }
 
@@ -163,7 +207,7 @@ pub(super) fn sentence(text: &str) -> String {
     text.replace("**", "")
 }
 
-pub(super) async fn fleet(State(app): State<Shared>, Query(filter): Query<Filter>, parts: Parts) -> Response {
+pub(super) async fn fleet(State(app): State<Shared>, Asked(filter): Asked<Filter>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
@@ -178,7 +222,7 @@ pub(super) async fn fleet(State(app): State<Shared>, Query(filter): Query<Filter
     Page { title: &title, at: Some("/"), live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
 }
 
-pub(super) async fn agent(State(app): State<Shared>, Path(name): Path<String>, parts: Parts) -> Response {
+pub(super) async fn agent(State(app): State<Shared>, At(name): At<String>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
@@ -190,6 +234,7 @@ pub(super) async fn agent(State(app): State<Shared>, Path(name): Path<String>, p
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);
     let settings = app.lines(&caller, locale, "agent show", &[seen.name.to_string()]).await;
+    let settings = settings.unwrap_or_else(|refused| refused);
     let body = agent::body(&view, &seen, &shown, &settings);
     let live = format!("/live?agent={}&at={}", seen.name, shown.id);
     Page { title: seen.name.as_str(), at: None, live: Some(&live) }.show(
@@ -203,7 +248,7 @@ pub(super) async fn agent(State(app): State<Shared>, Path(name): Path<String>, p
 /// All that was said in one session.
 pub(super) async fn transcript(
     State(app): State<Shared>,
-    Path((name, session)): Path<(String, u64)>,
+    At((name, session)): At<(String, u64)>,
     parts: Parts,
 ) -> Response {
     let caller = match app.caller(&parts).await {
@@ -213,7 +258,14 @@ pub(super) async fn transcript(
     let Ok(name) = AgentName::new(&name) else { return app.missing(&parts) };
     let locale = app.language(&parts);
     let args = [name.to_string(), "session".to_owned(), session.to_string()];
-    let lines = app.lines(&caller, locale, "log", &args).await;
+    let last = app.setup.fleet.view(&name).map(|seen| seen.agent.last_session.0);
+    if session == 0 || last.is_some_and(|last| session > last) {
+        return app.missing(&parts);
+    }
+    let lines = match app.lines(&caller, locale, "log", &args).await {
+        Ok(lines) => lines,
+        Err(reason) => return app.missing_as(&parts, &reason),
+    };
     let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
     let view = app.view(caller.role, locale);
     let body = agent::transcript(&view, &name, session, &lines);
@@ -245,9 +297,9 @@ pub(super) async fn nowhere(State(app): State<Shared>, parts: Parts) -> Response
     app.missing(&parts)
 }
 
-pub(super) async fn asset(Path(file): Path<String>) -> Response {
+pub(super) async fn asset(State(app): State<Shared>, At(file): At<String>, parts: Parts) -> Response {
     let Some((_, kind, bytes)) = ASSETS.iter().find(|(name, ..)| *name == file) else {
-        return StatusCode::NOT_FOUND.into_response();
+        return app.missing(&parts);
     };
     let headers =
         [(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex as AsyncMutex, broadcast};
 use super::page::{self, Filter, View};
 use super::{App, Shared};
 use crate::clock;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, WorkId};
 use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::supervisor::View as Seen;
@@ -46,6 +46,8 @@ pub(super) enum Look {
     Agent(AgentName),
     /// The task board.
     Board,
+    /// One task.
+    Task(WorkId),
     /// A view of which nothing but the top line changes.
     Still,
 }

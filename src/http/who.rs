@@ -19,7 +19,8 @@ use crate::core::speech::{Author, Origin};
 /// The name of the page's cookie.
 pub(super) const COOKIE: &str = "herder";
 
-/// Failed logins in a minute, of everybody together; more are not looked at.
+/// Failed logins in a minute, of everybody together; more are told to wait. A right secret passes at any time: guesses
+/// of others lock nobody out, and none of 256 bits is guessed by trying more of them.
 const FAILURES_MAX: usize = 20;
 
 /// A token, by the digest of its secret: whoever measures how long comparing takes learns nothing of it.
@@ -67,16 +68,16 @@ pub(super) enum Unknown {
 pub(super) struct FailedLogins(Mutex<Vec<Duration>>);
 
 impl FailedLogins {
-    /// Whether another try is looked at.
-    pub(super) fn allow(&self) -> bool {
+    /// Counts a failure, and says what it is answered with.
+    pub(super) fn failed(&self) -> Unknown {
         let now = clock::since_boot();
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failures.retain(|at| now.saturating_sub(*at) < Duration::from_secs(60));
-        failures.len() < FAILURES_MAX
-    }
-
-    pub(super) fn count(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(clock::since_boot());
+        if failures.len() >= FAILURES_MAX {
+            return Unknown::TooMany;
+        }
+        failures.push(now);
+        Unknown::Wrong
     }
 }
 
@@ -103,13 +104,9 @@ impl App {
     }
 
     fn by_token(&self, token: &str) -> Result<Caller, Unknown> {
-        if !self.failed_logins.allow() {
-            return Err(Unknown::TooMany);
-        }
         let shown = sha256(token.as_bytes());
         let Some(known) = self.tokens.iter().find(|known| known.digest == shown) else {
-            self.failed_logins.count();
-            return Err(Unknown::Wrong);
+            return Err(self.failed_logins.failed());
         };
         let author = Author {
             network: NetworkName::from(HTTP_NETWORK),
@@ -137,13 +134,13 @@ mod tests {
     async fn a_clock_that_is_set_locks_nobody_out_and_lets_nobody_try_more() {
         clock::simulate(Timestamp::from_seconds(1_772_360_430));
         let failed = FailedLogins::default();
-        (0..FAILURES_MAX).for_each(|_| failed.count());
+        (0..FAILURES_MAX).for_each(|_| assert_eq!(failed.failed(), Unknown::Wrong));
         for by in [-3 * 3_600_000, 6 * 3_600_000] {
             clock::set(by);
-            assert!(!failed.allow(), "set by {by} ms");
+            assert_eq!(failed.failed(), Unknown::TooMany, "set by {by} ms");
         }
         clock::set(-6 * 3_600_000);
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert!(failed.allow(), "a minute has passed");
+        assert_eq!(failed.failed(), Unknown::Wrong, "a minute has passed");
     }
 }

@@ -111,6 +111,8 @@ pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
 pub use salvage::{Salvaged, salvage};
+#[cfg(test)]
+pub(crate) use table::DAMAGED;
 pub use tally::{AgentCounts, Cause, Tally, VERDICTS};
 
 /// Size of the ballast beside the database, in bytes. It is deleted when the disk is full, since sled then cannot even

@@ -201,9 +201,10 @@ impl Reader {
     /// left out.
     pub(super) fn back_over_all(
         &self,
+        before: u64,
         take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
-        for seq in (1..=self.durable()).rev() {
+        for seq in (1..=self.durable().min(before.saturating_sub(1))).rev() {
             let is_over = match readable(self.event(seq))? {
                 Some(Some(recorded)) => take(recorded).is_break(),
                 Some(None) => self.was_moved(seq)?,

@@ -53,7 +53,7 @@ fn is_empty(from: &Bound<IVec>, to: &Bound<IVec>) -> bool {
 
 /// Value that makes a read panic in tests, as sled does on a damaged page.
 #[cfg(test)]
-pub(super) const DAMAGED: &str = "the page of this is damaged";
+pub(crate) const DAMAGED: &str = "the page of this is damaged";
 
 #[cfg(test)]
 fn looked_at(value: &[u8]) {

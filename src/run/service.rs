@@ -9,10 +9,9 @@ use tracing::debug;
 use super::Herder;
 use super::tasks::stop_with;
 use crate::clock;
-use crate::core::agent::Phase;
 use crate::core::link::LinkState;
 use crate::journal::{Journal, Memo};
-use crate::supervisor::{Fleet, View};
+use crate::supervisor::Fleet;
 
 /// Maximum time for the root supervisor to answer; if it takes longer, no sign of life is sent to the service manager.
 const ROOT_MAX: Duration = Duration::from_secs(1);
@@ -94,7 +93,8 @@ pub(super) async fn keep_status(fleet: Fleet) {
 fn status(fleet: &Fleet) -> String {
     let agents = fleet.agents();
     let busy = agents.iter().filter(|view| view.agent.session().is_some()).count();
-    let needy = agents.iter().filter(|view| needs_a_person(view)).count();
+    let now = clock::now();
+    let needy = agents.iter().filter(|view| view.agent.needs_a_person(now)).count();
     let links = fleet.links().into_iter().map(|link| {
         let state = if matches!(link.state, LinkState::Up { .. }) { "up" } else { "down" };
         format!("{} {state}", link.network)
@@ -108,13 +108,6 @@ fn status(fleet: &Fleet) -> String {
     };
     let networks = if links.is_empty() { String::new() } else { format!("; {links}") };
     format!("{} agent{plural}, {busy} at work{person}{networks}", agents.len())
-}
-
-fn needs_a_person(view: &View) -> bool {
-    let agent = &view.agent;
-    agent.watch.escalation.is_some()
-        || !agent.asks.is_empty()
-        || matches!(agent.phase, Phase::NeedsIntervention | Phase::Degraded)
 }
 
 /// Sends a sign of life to the service manager at half of its watchdog interval, if the journal could be written and

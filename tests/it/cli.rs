@@ -277,6 +277,7 @@ fn init_asks_and_writes_what_check_accepts() {
         "IRC_PASSWORD",
         "223456789012345678",
         "alice",
+        "no",
         "Spark Codex",
         "spark",
         "command",
@@ -327,10 +328,11 @@ fn init_asks_and_writes_what_check_accepts() {
 #[test]
 fn init_with_nothing_but_enter_is_the_embedded_server() {
     let folder = Folder::new();
-    let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n\n");
+    let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n\n\n");
     assert_eq!(run.code, Some(0), "{run:?}");
     let written = fs::read_to_string(folder.path("mine.toml")).expect("it was written");
     assert!(written.contains("admins = [\"irc:embedded:you\"]"), "{written}");
+    assert!(written.contains("[http]\nlisten = \"127.0.0.1:7700\"\n"), "{written}");
     let run = folder.herder(&["check", "--offline", "--config", "mine.toml"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(!run.said.contains("nobody"), "{run:?}");
@@ -345,7 +347,7 @@ fn the_contained_way_is_proposed_and_looked_for() {
         assert!(run.said.lines().any(|said| said == line), "{run:?}");
     }
     assert!(!folder.path("bot.toml").exists());
-    let run = folder.herder_with(&["init"], "\n\n\n\nspark\ncommand\n\n\n");
+    let run = folder.herder_with(&["init"], "\n\n\n\n\nspark\ncommand\n\n\n");
     assert!(run.said.contains("herder init --service"), "{run:?}");
     let run = folder.herder(&["check", "--offline"]);
     // Tests run as root or as a user who can log in.
@@ -356,7 +358,7 @@ fn the_contained_way_is_proposed_and_looked_for() {
 #[test]
 fn init_makes_the_folder_of_an_agent_beside_herders_own() {
     let folder = Folder::new();
-    let run = folder.herder_with(&["init"], "\n\n\n\nspark\ncommand\n\n\n");
+    let run = folder.herder_with(&["init"], "\n\n\n\n\nspark\ncommand\n\n\n");
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(folder.path("spark").is_dir());
     let run = folder.herder(&["check", "--offline"]);

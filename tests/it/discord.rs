@@ -8,6 +8,7 @@ mod link;
 mod load;
 mod messages;
 mod missed;
+mod page;
 mod statuses;
 mod storm;
 mod threads;

@@ -32,7 +32,7 @@ fn secret(role: Role) -> String {
     format!("{role}-token-of-the-tests")
 }
 
-fn settings() -> Http {
+pub(crate) fn settings() -> Http {
     let token = |role: Role| Token { name: format!("the-{role}"), role, secret: secret(role).into() };
     Http {
         listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
@@ -75,7 +75,7 @@ impl House {
     }
 
     fn of(scene: Scene) -> Self {
-        let url = scene.stage.herder.page_url().expect("there is a page").to_owned();
+        let url = reachable(scene.stage.herder.page_url().expect("there is a page"));
         // As a browser, but for redirects, which are looked at.
         let client = Client::builder().redirect(Redirects::none()).no_proxy().build().expect("a client");
         Self { scene, url, client }
@@ -83,8 +83,14 @@ impl House {
 
     /// The same herder, ended and started again with its one agent and at its old address.
     async fn restarted(self, script: &str) -> Self {
+        self.restarted_after(script, async {}).await
+    }
+
+    /// The same, started again once `meanwhile` is over.
+    async fn restarted_after(self, script: &str, meanwhile: impl Future<Output = ()>) -> Self {
         let Scene { dir, server, person, stage } = self.scene;
         stage.close().await;
+        meanwhile.await;
         let agents = vec![shell("spark", dir.path(), script)];
         let mut config = crate::stage::config(dir.path(), vec![embedded_network(&server)], agents);
         let address = self.url.strip_prefix("http://").and_then(|address| address.parse().ok());
@@ -114,6 +120,11 @@ impl House {
     async fn close(self) {
         self.scene.close().await;
     }
+}
+
+/// The page's address for a client that is no browser: only those know that names below `localhost` are this machine.
+pub(crate) fn reachable(url: &str) -> String {
+    url.replacen("herder.localhost", "127.0.0.1", 1)
 }
 
 async fn json(request: RequestBuilder) -> (u16, serde_json::Value) {

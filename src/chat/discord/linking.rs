@@ -1,5 +1,5 @@
 //! Roles of Discord users who are linked to an account elsewhere: without them a link gives the user's own
-//! permissions but not those of their roles.
+//! permissions but not those of their roles. Also roles of people with a session of the page, when they look at it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +40,21 @@ pub(super) async fn keep(bot: Arc<Bot>) {
             }
         }
         tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// Answers the questions about roles of people who have a session of the page, until dropped.
+pub(super) async fn answer(bot: Arc<Bot>) {
+    let mut questions = bot.ports.fleet.ties().role_questions();
+    while let Some(wanted) = questions.recv().await {
+        if wanted.answer.is_closed() {
+            continue;
+        }
+        match ask(&bot, &wanted.user).await {
+            // Closed: whoever asked has given up.
+            Ok(roles) => drop(wanted.answer.send(roles)),
+            Err(reason) => warn!(user = wanted.user, %reason, "the roles of a page's user cannot be told"),
+        }
     }
 }
 

@@ -299,6 +299,7 @@ async fn work(
     parts.spawn(registration::keep(Arc::clone(bot), bot.changes.subscribe()));
     parts.spawn(buttons::keep(Arc::clone(bot), prompts));
     parts.spawn(linking::keep(Arc::clone(bot)));
+    parts.spawn(linking::answer(Arc::clone(bot)));
     parts.spawn(owing::make_up_for(Arc::clone(bot)));
     let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));
     loop {

@@ -37,6 +37,9 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Lifetime of a key.
 const KNOWN_FOR: Duration = Duration::from_secs(24 * 3600);
 
+/// Seconds after which keys that cannot be read are worth another try.
+const UNREADABLE_RETRY: u32 = 10;
+
 /// The longest key, in bytes.
 const KEY_MAX: usize = 255;
 
@@ -109,9 +112,9 @@ pub(super) async fn carry_out(
     let name = hex(&sha256(name.as_bytes()));
     let asked = serde_json::to_vec(&(&command, &args)).unwrap_or_default();
     let of = hex(&sha256(&asked)[..16]);
-    let keys = app.once.keys.get_or_init(|| read(&app.setup.journal)).await;
+    let keys = app.once.keys.get_or_try_init(|| read(&app.setup.journal)).await?;
     let (going, is_known) = begin(app, keys, &name, &of).await?;
-    if is_known && let Some(answer) = found(app, &name, &of).await {
+    if is_known && let Some(answer) = found(app, &name, &of).await? {
         return Ok(answer);
     }
     let (app, author) = (Arc::clone(app), who.clone());
@@ -161,27 +164,29 @@ fn prefix() -> String {
     Heard::prefix(&NetworkName::from(HTTP_NETWORK))
 }
 
+/// A refusal to carry out what may have been carried out before. The next repeat reads again.
+fn unreadable(reason: &dyn std::fmt::Display) -> Problem {
+    error!(%reason, "the keys of commands cannot be read; commands with a key are refused");
+    let said = "whether this was carried out before cannot be read, so that it was not; send it again";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, said).retry_after(UNREADABLE_RETRY)
+}
+
+/// The notes whose keys begin so.
+async fn memos(journal: &Journal, prefix: String) -> Result<Vec<(String, String)>, Problem> {
+    let memos = journal.reading(move |journal| journal.memos(&prefix)).await;
+    memos.map_err(|reason| unreadable(&reason))?.map_err(|reason| unreadable(&reason))
+}
+
 /// The keys that an earlier herder knew.
-async fn read(journal: &Journal) -> Mutex<Keys> {
-    let memos = journal.reading(|journal| journal.memos(&prefix())).await;
-    let memos = match memos {
-        Ok(Ok(memos)) => memos,
-        Ok(Err(reason)) => {
-            warn!(%reason, "keys of commands cannot be read; repeats of before are carried out");
-            Vec::new()
-        }
-        Err(reason) => {
-            warn!(%reason, "keys of commands cannot be read; repeats of before are carried out");
-            Vec::new()
-        }
-    };
+async fn read(journal: &Journal) -> Result<Mutex<Keys>, Problem> {
+    let memos = memos(journal, prefix()).await?;
     let now = clock::now();
     let known = memos.into_iter().filter_map(|(key, value)| {
         let (name, of) = key.strip_prefix(&prefix())?.split_once('.')?;
         let at = serde_json::from_str::<When>(&value).ok().and_then(|when| when.at);
         Some((name.to_owned(), (of.to_owned(), at.unwrap_or(now))))
     });
-    Mutex::new(Keys { known: known.collect(), under_way: HashSet::new() })
+    Ok(Mutex::new(Keys { known: known.collect(), under_way: HashSet::new() }))
 }
 
 /// Takes a key, if that can be; whether it was taken before.
@@ -234,11 +239,9 @@ async fn begin(app: &Shared, keys: &Mutex<Keys>, name: &str, of: &str) -> Result
 }
 
 /// The answer that was given to a command before. `None`: it was never decided.
-async fn found(app: &Shared, name: &str, of: &str) -> Option<Response> {
+async fn found(app: &Shared, name: &str, of: &str) -> Result<Option<Response>, Problem> {
     let key = format!("{}{}", prefix(), memo_key(name, of));
-    let memos = app.setup.journal.reading(move |journal| journal.memos(&key)).await;
-    let value = memos.ok()?.inspect_err(|reason| error!(%reason, "the answer to a command cannot be read"));
-    let (_, value) = value.ok()?.into_iter().next()?;
+    let Some((_, value)) = memos(&app.setup.journal, key).await?.into_iter().next() else { return Ok(None) };
     let reply = match serde_json::from_str(&value).unwrap_or(Found::Accepted {}) {
         Found::Kept(Kept { detail: Some(detail), .. }) => {
             Reply { ok: false, lines: vec![detail], data: None }
@@ -252,7 +255,7 @@ async fn found(app: &Shared, name: &str, of: &str) -> Option<Response> {
     };
     let mut answer = super::done(Ok(reply)).into_response();
     answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    Some(answer)
+    Ok(Some(answer))
 }
 
 /// Keeps an answer for repeats. One that is too long leaves what the decision noted of itself.
@@ -269,5 +272,26 @@ async fn keep(app: &Shared, name: &str, of: &str, reply: &Reply) {
     let memo = Memo { key: format!("{}{}", prefix(), memo_key(name, of)), value: Some(value) };
     if let Err(reason) = app.setup.journal.remember(vec![memo]).await {
         warn!(%reason, "the answer to a command could not be kept");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{DAMAGED, History, Settings};
+
+    #[tokio::test]
+    async fn while_keys_cannot_be_read_a_command_with_a_key_is_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let settings = Settings { ballast: 0, ..Settings::new(dir.path(), History::default()) };
+        let journal = Journal::open(&settings).expect("it opens").0;
+        assert!(read(&journal).await.is_ok());
+        let key = format!("{}{}", prefix(), memo_key("name", "of"));
+        let memo = Memo { key: key.clone(), value: Some(DAMAGED.to_owned()) };
+        journal.remember(vec![memo]).await.expect("it is written");
+        let refused = read(&journal).await.expect_err("the page is damaged").into_response();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(refused.headers().contains_key("retry-after"));
+        assert!(memos(&journal, key).await.is_err(), "nor is one answer read");
     }
 }

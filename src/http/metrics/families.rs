@@ -139,6 +139,8 @@ impl Scrape {
         }
         let samples = phases.into_iter().map(|(phase, count)| (label("phase", phase), f64::from(count)));
         to.gauges("herder_agents", samples)?;
+        let needy = self.agents.iter().filter(|(_, agent)| agent.needs_a_person(self.now)).count();
+        to.gauge("herder_agents_needing_person", number(needy))?;
         let trees = self.agents.iter().filter(|(_, agent)| agent.process.is_some()).count();
         to.gauge("herder_process_trees", number(trees))?;
         let queues = self.agents.iter().map(|(name, agent)| (of_agent(name), number(agent.queue.len())));

@@ -20,9 +20,15 @@ struct Family {
     help: &'static str,
 }
 
-const FAMILIES: [Family; 29] = [
+const FAMILIES: [Family; 30] = [
     Family { name: "herder_build_info", kind: Kind::Gauge, labels: "version", help: "always 1" },
     Family { name: "herder_agents", kind: Kind::Gauge, labels: "phase", help: "agents by phase" },
+    Family {
+        name: "herder_agents_needing_person",
+        kind: Kind::Gauge,
+        labels: "",
+        help: "agents that have called a person, ask something, or stand still until a person resumes them",
+    },
     Family {
         name: "herder_process_trees",
         kind: Kind::Gauge,

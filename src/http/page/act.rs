@@ -1,20 +1,20 @@
 //! Logging in and out, and what buttons do.
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
-use super::layout;
+use super::{At, layout};
 use crate::http::who::{COOKIE, Unknown, cookie};
 use crate::http::{App, Shared};
 
 /// Shows a button: a program that fetches links to preview them uses nothing up.
 pub(in super::super) async fn door(
     State(app): State<Shared>,
-    Path(code): Path<String>,
+    At(code): At<String>,
     parts: Parts,
 ) -> Response {
     let locale = app.language(&parts);
@@ -32,15 +32,14 @@ pub(in super::super) async fn door(
 
 pub(in super::super) async fn enter(
     State(app): State<Shared>,
-    Path(code): Path<String>,
+    At(code): At<String>,
     parts: Parts,
 ) -> Response {
     let locale = app.language(&parts);
-    if !app.failed_logins.allow() {
-        return app.locked(&parts, Unknown::TooMany);
-    }
     let Some(made) = app.setup.logins.redeem(&code).await else {
-        app.failed_logins.count();
+        if app.failed_logins.failed() == Unknown::TooMany {
+            return app.locked(&parts, Unknown::TooMany);
+        }
         let (title, text) = (locale.text("page-door-title", &[]), locale.text("page-door-over", &[]));
         return (StatusCode::GONE, layout::plain(&app.setup.name, locale, &title, &text, None))
             .into_response();
@@ -62,7 +61,7 @@ fn set_cookie(response: &mut Response, value: &str, app: &App) {
 }
 
 /// A form of the page.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(in super::super) struct Act {
     /// Proof that the form is one of this session's.
     #[serde(default)]
@@ -82,9 +81,33 @@ pub(in super::super) struct Act {
     /// Words of the person, as the last argument.
     #[serde(default)]
     text: String,
+    /// The boxes that are checked, by number.
+    #[serde(skip)]
+    choices: Vec<String>,
     /// Path to go on to.
     #[serde(default)]
     back: String,
+}
+
+impl Act {
+    /// Takes the fields that are known, each as it was sent last, and all boxes.
+    fn of(sent: Vec<(String, String)>) -> Self {
+        let mut act = Self::default();
+        for (name, value) in sent {
+            match name.as_str() {
+                "form" => act.form = value,
+                "command" => act.command = value,
+                "agent" => act.agent = value,
+                "to" => act.to = value,
+                "priority" => act.priority = value,
+                "text" => act.text = value,
+                "back" => act.back = value,
+                "choice" => act.choices.push(value),
+                _ => {}
+            }
+        }
+        act
+    }
 }
 
 pub(in super::super) async fn leave(
@@ -103,7 +126,12 @@ pub(in super::super) async fn leave(
 }
 
 /// Carries out what a button says, and shows what it came to on the page it was on.
-pub(in super::super) async fn act(State(app): State<Shared>, parts: Parts, Form(act): Form<Act>) -> Response {
+pub(in super::super) async fn act(
+    State(app): State<Shared>,
+    parts: Parts,
+    Form(sent): Form<Vec<(String, String)>>,
+) -> Response {
+    let act = Act::of(sent);
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
@@ -133,6 +161,10 @@ fn words(act: &Act) -> (String, Vec<String>) {
     let name = pieces.next().unwrap_or_default();
     let given = |word: &str| Some(word.trim().to_owned()).filter(|word| !word.is_empty());
     let priority = given(&act.priority).map(|priority| format!("priority={priority}"));
-    let last = given(&act.to).into_iter().chain(priority).chain(given(&act.text));
+    let last = given(&act.to)
+        .into_iter()
+        .chain(priority)
+        .chain(given(&act.text))
+        .chain(given(&act.choices.join(", ")));
     (name, given(&act.agent).into_iter().chain(pieces).chain(last).collect())
 }

@@ -47,7 +47,7 @@ pub(super) fn body(view: &View<'_>, seen: &Seen, shown: &Shown, settings: &[Stri
 /// Its state, its figures and its buttons.
 pub(super) fn head(view: &View<'_>, seen: &Seen) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
-    let mood = Mood::of(seen);
+    let mood = Mood::of(seen, voice.now);
     let back = format!("/agents/{}", seen.name);
     let today = agent.books.today(voice.now, None);
     let works = agent.session().is_some();

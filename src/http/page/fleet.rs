@@ -52,13 +52,14 @@ impl Filter {
         if self.is_none() { "/".to_owned() } else { format!("/?{}", self.query()) }
     }
 
-    fn is_phase(&self, mood: Mood) -> bool {
-        self.phase.is_empty() || self.phase == mood.class()
+    fn is_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
+        let wanted = Mood::ALL.into_iter().find(|mood| self.phase == mood.class());
+        self.phase.is_empty() || wanted.is_some_and(|mood| mood.includes(seen, view.voice.now))
     }
 
     /// Whether an agent passes. Text is looked for in what the row shows, so that it finds no secret that the row hides.
     pub(in super::super) fn fits(&self, view: &View<'_>, seen: &Seen) -> bool {
-        self.is_phase(Mood::of(seen)) && self.fits_but_for_phase(view, seen)
+        self.is_phase(view, seen) && self.fits_but_for_phase(view, seen)
     }
 
     fn fits_but_for_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
@@ -147,17 +148,16 @@ fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
 
 /// Number of agents by mood, as links that filter.
 pub(super) fn counts(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
-    let fitting = agents.iter().filter(|seen| filter.fits_but_for_phase(view, seen));
-    let moods: Vec<Mood> = fitting.map(Mood::of).collect();
+    let fitting: Vec<&Seen> = agents.iter().filter(|seen| filter.fits_but_for_phase(view, seen)).collect();
     let link = |phase: &str| Filter { phase: phase.to_owned(), ..filter.clone() }.path();
     let current = |is_current: bool| is_current.then_some("true");
     html! {
         nav #counts.counts hx-swap-oob="true" aria-label=(view.text("page-phase")) {
             a href=(link("")) aria-current=[current(filter.phase.is_empty())] {
-                (view.voice.text("page-count-all", &[("count", moods.len().into())]))
+                (view.voice.text("page-count-all", &[("count", fitting.len().into())]))
             }
             @for mood in Mood::ALL {
-                @let of = moods.iter().filter(|one| **one == mood).count();
+                @let of = fitting.iter().filter(|seen| mood.includes(seen, view.voice.now)).count();
                 @if of > 0 {
                     a.(mood.class()) href=(link(mood.class())) aria-current=[current(filter.phase == mood.class())] {
                         span.sign aria-hidden="true" { (mood.sign()) } " "
@@ -272,7 +272,7 @@ fn work(view: &View<'_>, seen: &Seen) -> Option<(Option<String>, String)> {
 /// One agent's row.
 pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
-    let mood = Mood::of(seen);
+    let mood = Mood::of(seen, voice.now);
     let today = agent.books.today(voice.now, None);
     let cap = agent.caps(voice.now).find(|one| (one.cap.window, one.cap.unit) == (Window::Day, Unit::Usd));
     let works = agent.session().is_some();

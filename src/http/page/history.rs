@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::Page;
-use super::{View, Voice};
+use super::{Asked, View, Voice};
 use crate::clock;
 use crate::commands::{Verb, audit_line, command, hide_whisper, history_line, is_told};
 use crate::core::id::AgentName;
@@ -47,7 +47,6 @@ pub(in super::super) struct Wanted {
 /// An entry that was found.
 #[derive(Debug)]
 struct Found {
-    seq: u64,
     at: Timestamp,
     agent: Option<AgentName>,
     line: String,
@@ -58,7 +57,25 @@ struct Found {
 struct Entries {
     found: Vec<Found>,
     looked: usize,
+    /// The last entry that was looked at: the next page goes on behind it, whether it was shown or not.
+    last: u64,
     more: bool,
+}
+
+impl Entries {
+    /// Whether the entry with this number is one of this page's; a break if the page is full.
+    fn reach(&mut self, seq: u64, before: u64) -> ControlFlow<(), bool> {
+        if seq >= before {
+            return ControlFlow::Continue(false);
+        }
+        if self.looked >= SCAN_MAX || self.found.len() >= SHOWN {
+            self.more = true;
+            return ControlFlow::Break(());
+        }
+        self.looked += 1;
+        self.last = seq;
+        ControlFlow::Continue(true)
+    }
 }
 
 /// The beginning of a day, in the zone of this machine.
@@ -73,7 +90,7 @@ fn day(text: &str, next: bool) -> Option<Timestamp> {
 
 pub(in super::super) async fn history(
     State(app): State<Shared>,
-    Query(wanted): Query<Wanted>,
+    Asked(wanted): Asked<Wanted>,
     parts: Parts,
 ) -> Response {
     let caller = match app.caller(&parts).await {
@@ -113,16 +130,11 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
     let of = agent.clone();
     // Rendered where it is read: what is searched is what is shown, and only that is kept.
     let take = move |page: &mut Entries, mut recorded: Recorded| {
-        page.looked += 1;
         let is_before_all = from.is_some_and(|from| recorded.at < from);
         if is_before_all {
             return ControlFlow::Break(());
         }
-        if page.looked > SCAN_MAX || page.found.len() >= SHOWN {
-            page.more = true;
-            return ControlFlow::Break(());
-        }
-        if recorded.seq >= before || to.is_some_and(|to| recorded.at >= to) {
+        if !page.reach(recorded.seq, before)? || to.is_some_and(|to| recorded.at >= to) {
             return ControlFlow::Continue(());
         }
         let voice = Voice { locale: &locale, now, redactor: &redactor };
@@ -150,7 +162,7 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
         };
         let has = |words: &str| words.to_lowercase().contains(&text);
         if text.is_empty() || has(&line) || agent.as_ref().is_some_and(|agent| has(agent.as_str())) {
-            page.found.push(Found { seq: recorded.seq, at: recorded.at, agent, line });
+            page.found.push(Found { at: recorded.at, agent, line });
         }
         ControlFlow::Continue(())
     };
@@ -158,7 +170,7 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
     let stream = match (wants_audit, agent) {
         (true, _) => Stream::Audit,
         (false, Some(agent)) => Stream::Agent(agent),
-        (false, None) => return journal.look_back_over_all(Entries::default(), take).await,
+        (false, None) => return journal.look_back_over_all(before, Entries::default(), take).await,
     };
     Ok(journal.look_back(stream, Entries::default(), take).await?.gathered)
 }
@@ -187,8 +199,7 @@ fn finder(view: &View<'_>, wanted: &Wanted) -> Markup {
 
 fn body(view: &View<'_>, wanted: &Wanted, page: Option<&Entries>) -> Markup {
     let next = |page: &Entries| {
-        let last = page.found.last().filter(|_| page.more)?;
-        let before = last.seq.to_string();
+        let before = page.more.then(|| page.last.to_string())?;
         let pairs = [
             ("agent", &wanted.agent),
             ("kind", &wanted.kind),
@@ -217,5 +228,38 @@ fn body(view: &View<'_>, wanted: &Wanted, page: Option<&Entries>) -> Markup {
                 @if let Some(next) = next(page) { p { a href={ "/history?" (next) } { (view.text("page-older")) } } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_a_search_that_finds_little_show_each_entry_once() {
+        let all = 1..=u64::try_from(SCAN_MAX * 2 + 7).expect("a number");
+        let fits = |seq: &u64| seq.is_multiple_of(20_011) || *seq < 150;
+        let (mut shown, mut before, mut pages) = (Vec::new(), u64::MAX, 0);
+        loop {
+            let mut page = Entries::default();
+            for seq in all.clone().rev() {
+                match page.reach(seq, before) {
+                    ControlFlow::Continue(true) if fits(&seq) => {
+                        let line = seq.to_string();
+                        page.found.push(Found { at: Timestamp::default(), agent: None, line });
+                    }
+                    ControlFlow::Continue(_) => {}
+                    ControlFlow::Break(()) => break,
+                }
+            }
+            shown.extend(page.found.into_iter().map(|found| found.line));
+            pages += 1;
+            if !page.more {
+                break;
+            }
+            before = page.last;
+        }
+        let wanted: Vec<String> = all.rev().filter(fits).map(|seq| seq.to_string()).collect();
+        assert_eq!((shown, pages), (wanted, 3));
     }
 }

@@ -12,7 +12,7 @@ use crate::l10n::Locale;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The page needs no indicator and no eval, which its policy would refuse anyway.
-const HTMX: &str = r#"{"includeIndicatorCSS":false,"history":false}"#;
+const HTMX: &str = r#"{"includeIndicatorCSS":false,"history":false,"sse":{"reconnectMaxDelay":5000}}"#;
 
 /// The views, by their paths.
 const VIEWS: [(&str, &str); 4] = [
@@ -43,6 +43,7 @@ fn head(name: &str, title: &str) -> Markup {
             link rel="stylesheet" href={ "/assets/style.css?" (VERSION) };
             script defer src={ "/assets/htmx.min.js?" (VERSION) } {}
             script defer src={ "/assets/hx-sse.min.js?" (VERSION) } {}
+            script defer src={ "/assets/page.js?" (VERSION) } {}
         }
     }
 }
@@ -97,6 +98,7 @@ impl Page<'_> {
                         }
                         (body)
                     }
+                    p.cut hidden role="status" { (view.text("page-cut")) }
                     noscript { p.off { (view.text("page-live-off")) } }
                     @if let Some(live) = live { div hx-sse:connect=(live) hx-swap="none" {} }
                 }

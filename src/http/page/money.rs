@@ -1,14 +1,14 @@
 //! Spending: by hour and day as stacked bars, by task and by month, and as comma-separated values.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
-use super::View;
 use super::layout::Page;
+use super::{Asked, View};
 use crate::chart::Chart;
 use crate::chart::spending::{By, Spending, csv, months};
 use crate::commands::listed::{Listed, all_of};
@@ -47,7 +47,7 @@ impl Wanted {
 
 pub(in super::super) async fn money(
     State(app): State<Shared>,
-    Query(wanted): Query<Wanted>,
+    Asked(wanted): Asked<Wanted>,
     parts: Parts,
 ) -> Response {
     let caller = match app.caller(&parts).await {
@@ -70,7 +70,7 @@ pub(in super::super) async fn money(
 /// The books as a file for a spreadsheet.
 pub(in super::super) async fn money_csv(
     State(app): State<Shared>,
-    Query(wanted): Query<Wanted>,
+    Asked(wanted): Asked<Wanted>,
     parts: Parts,
 ) -> Response {
     if let Err(unknown) = app.caller(&parts).await {

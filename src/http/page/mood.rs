@@ -1,7 +1,7 @@
 //! Meanings of colours and signs, the same everywhere on the page.
 
 use crate::core::agent::Phase;
-use crate::core::event::PauseReason;
+use crate::core::time::Timestamp;
 use crate::supervisor::View as Seen;
 
 /// State of an agent in the five ways that a person tells apart at a glance.
@@ -18,25 +18,26 @@ impl Mood {
     /// All of them: what needs a person first.
     pub(super) const ALL: [Self; 5] = [Self::Needs, Self::Failed, Self::Works, Self::Waits, Self::Rests];
 
-    pub(super) fn of(seen: &Seen) -> Self {
+    pub(super) fn of(seen: &Seen, now: Timestamp) -> Self {
         let agent = &*seen.agent;
-        if agent.watch.escalation.is_some() || !agent.asks.is_empty() {
-            return Self::Needs;
+        if agent.needs_a_person(now) {
+            let is_asked = agent.watch.escalation.is_some() || agent.asks.iter().any(|ask| ask.until > now);
+            return if is_asked { Self::Needs } else { Self::Failed };
         }
         match &agent.phase {
             Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => Self::Works,
             Phase::Waiting { .. } => Self::Waits,
-            Phase::NeedsIntervention | Phase::Degraded => Self::Failed,
-            Phase::Paused { reason } => match reason {
-                PauseReason::Person(_) | PauseReason::StopAll(_) => Self::Rests,
-                PauseReason::Failure(_)
-                | PauseReason::Account(_)
-                | PauseReason::Survivors
-                | PauseReason::Cap(_)
-                | PauseReason::Escalation => Self::Failed,
-            },
+            Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => Self::Rests,
             Phase::Idle if seen.hold.is_some() && agent.wants().is_some() => Self::Waits,
             Phase::Idle | Phase::Removed => Self::Rests,
+        }
+    }
+
+    /// Whether an agent is one of these, as counted and filtered: those that have failed need a person, too.
+    pub(super) fn includes(self, seen: &Seen, now: Timestamp) -> bool {
+        match self {
+            Self::Needs => seen.agent.needs_a_person(now),
+            Self::Works | Self::Waits | Self::Rests | Self::Failed => Self::of(seen, now) == self,
         }
     }
 

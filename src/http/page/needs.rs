@@ -1,15 +1,20 @@
 //! Cards of things that need a person, with their buttons.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as MapEntry;
+
 use maud::{Markup, html};
 
 use super::View;
-use super::mood::Mood;
 use super::story::LastWords;
 use crate::commands::log_line;
 use crate::commands::say::{WORK_MAX, task};
+use crate::core::agent::Phase;
 use crate::core::ask::{About, Ask};
 use crate::core::clean::visible;
-use crate::core::event::Event;
+use crate::core::event::{Event, PauseReason};
+use crate::core::id::AccountName;
+use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::watch::Escalation;
 use crate::journal::{Entry, Recorded};
@@ -22,9 +27,26 @@ const LINE_MAX: usize = 200;
 /// nobody can scroll through.
 const CARDS_MAX: usize = 30;
 
-/// All needs, the oldest first.
+/// The most agents that a card names beside its first.
+const NAMES_MAX: usize = 8;
+
+/// All needs, the oldest first. Agents that stand still for one closed account are one need.
 fn all<'a>(view: &View<'_>, agents: &'a [Seen]) -> Vec<Need<'a>> {
-    let mut all: Vec<Need<'_>> = agents.iter().flat_map(|seen| of(view, seen)).collect();
+    let (mut all, mut closed) = (Vec::new(), BTreeMap::<AccountName, Need<'a>>::new());
+    for need in agents.iter().flat_map(|seen| of(view, seen)) {
+        let account = need.seen.agent.closed_account().filter(|_| matches!(need.what, What::Halt(_)));
+        let Some((account, _)) = account else {
+            all.push(need);
+            continue;
+        };
+        match closed.entry(account) {
+            MapEntry::Vacant(entry) => {
+                entry.insert(need);
+            }
+            MapEntry::Occupied(mut entry) => entry.get_mut().joined(need),
+        }
+    }
+    all.extend(closed.into_values());
     all.sort_by_key(|need| need.since);
     all
 }
@@ -63,7 +85,8 @@ struct Need<'a> {
 enum What<'a> {
     Call(&'a Escalation),
     Ask(&'a Ask),
-    Halt,
+    /// The agent stands still, and these others for the same closed account.
+    Halt(Vec<&'a Seen>),
 }
 
 fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
@@ -72,22 +95,36 @@ fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
     let asks = agent.asks.iter().filter(|ask| ask.until > view.voice.now);
     let asks = asks.map(|ask| (ask.at, What::Ask(ask)));
     let mut all: Vec<Need<'a>> = call.chain(asks).map(|(since, what)| Need { seen, since, what }).collect();
-    if all.is_empty() && Mood::of(seen) == Mood::Failed {
-        all.push(Need { seen, since: agent.since, what: What::Halt });
+    if all.is_empty() && agent.stands_still_by_itself() {
+        all.push(Need { seen, since: agent.since, what: What::Halt(Vec::new()) });
     }
     all
 }
 
 impl Need<'_> {
+    /// Takes in another agent that waits for the same account. The one whose failure closed it comes first.
+    fn joined(&mut self, other: Self) {
+        let failed =
+            |seen: &Seen| matches!(seen.agent.phase, Phase::Paused { reason: PauseReason::Failure(_) });
+        let What::Halt(others) = &mut self.what else { return };
+        others.push(if failed(other.seen) && !failed(self.seen) {
+            std::mem::replace(&mut self.seen, other.seen)
+        } else {
+            other.seen
+        });
+        self.since = self.since.min(other.since);
+    }
+
     fn card(&self, view: &View<'_>, back: &str, words: &[Recorded]) -> Markup {
         let voice = view.voice;
         // The end of the session is the card's own sentence where that end is the matter.
         let is_told = |turn: &Recorded| {
-            matches!(self.what, What::Halt) && matches!(turn.entry, Entry::Agent(Event::SessionEnded { .. }))
+            matches!(self.what, What::Halt(_))
+                && matches!(turn.entry, Entry::Agent(Event::SessionEnded { .. }))
         };
         let words = words.iter().filter(|turn| !is_told(turn));
         let words: Vec<String> = words.filter_map(|turn| log_line(voice, turn)).collect();
-        let (sign, what, more, act) = match self.what {
+        let (sign, what, more, act) = match &self.what {
             What::Call(call) => {
                 let why = voice.short(&voice.locale.why(&call.why), LINE_MAX);
                 let text = voice.short(&call.text, LINE_MAX);
@@ -102,28 +139,35 @@ impl Need<'_> {
                         ("⚙️", what, decisions(view, ask, ask.about.is_exact(), back))
                     }
                     About::Plan { .. } => ("📋", String::new(), decisions(view, ask, false, back)),
-                    About::Question { options, .. } => {
+                    About::Question { options, several, .. } => {
                         let offers: Vec<String> =
                             options.iter().map(|offer| voice.short(&offer.label, WORK_MAX)).collect();
-                        ("❓", String::new(), answers(view, ask, &offers, back))
+                        ("❓", String::new(), answers(view, ask, (&offers, *several), back))
                     }
                 };
                 (sign, what, words, act)
             }
-            What::Halt => {
+            What::Halt(_) => {
                 let agent = &*self.seen.agent;
                 let last = agent.last_outcome.as_ref().map(|outcome| voice.locale.detail(&outcome.detail));
                 let last = voice.short(&last.unwrap_or_default(), LINE_MAX);
                 let act = buttons(view, self.seen, &[RESUME], back);
-                ("🧯", voice.phase(agent, None), last, act)
+                let closed = agent.closed_account();
+                let closed =
+                    closed.map(|(account, category)| Hold::Closed { account, category, until: None });
+                let what = closed.map_or_else(|| voice.phase(agent, None), |hold| voice.locale.hold(&hold));
+                ("🧯", what, last, act)
             }
         };
         let name = &self.seen.name;
+        let others: &[&Seen] = if let What::Halt(others) = &self.what { others } else { &[] };
         html! {
             article.need aria-label=(name) {
                 p {
                     span.sign aria-hidden="true" { (sign) } " "
                     a href={ "/agents/" (name) } { (name) } " "
+                    @for other in others.iter().take(NAMES_MAX) { a href={ "/agents/" (other.name) } { (other.name) } " " }
+                    @if others.len() > NAMES_MAX { span { (voice.text("cmd-more", &[("count", (others.len() - NAMES_MAX).into())])) } " " }
                     span.what { (what) }
                     (ago(view, self.since))
                 }
@@ -211,11 +255,22 @@ fn decisions(view: &View<'_>, ask: &Ask, can_be_always: bool, back: &str) -> Mar
     }
 }
 
-fn answers(view: &View<'_>, ask: &Ask, offers: &[String], back: &str) -> Markup {
+fn answers(view: &View<'_>, ask: &Ask, (offers, several): (&[String], bool), back: &str) -> Markup {
     let other = view.text("page-other-answer");
     html! {
         @if view.may_steer() {
-            @if !offers.is_empty() {
+            @if several && !offers.is_empty() {
+                form.act method="post" action="/do" {
+                    (fields(view, "", back))
+                    @for (at, offer) in offers.iter().enumerate() {
+                        label {
+                            input id={ "choice-" (ask.id) "-" (at + 1) } hx-preserve="true" type="checkbox" name="choice" value=(at + 1);
+                            " " (offer)
+                        }
+                    }
+                    button name="command" value={ "answer|" (ask.id) } { (view.text("page-answer")) }
+                }
+            } @else if !offers.is_empty() {
                 form.act method="post" action="/do" {
                     (fields(view, "", back))
                     @for (at, offer) in offers.iter().enumerate() {

@@ -1,14 +1,14 @@
 //! One task: its text, tries, parts, what it came to and what it cost.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use maud::{Markup, html};
 
-use super::View;
 use super::board::{moves, priority_id};
 use super::layout::Page;
 use super::needs::ago;
+use super::{At, View};
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
@@ -17,34 +17,47 @@ use crate::core::id::WorkId;
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
 use crate::http::who::cookie;
+use crate::supervisor::View as Seen;
 
-pub(in super::super) async fn task(State(app): State<Shared>, Path(id): Path<u64>, parts: Parts) -> Response {
+pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, parts: Parts) -> Response {
     let caller = match app.caller(&parts).await {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let locale = app.language(&parts);
-    let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
+    let kind = Kind { look: Look::Task(WorkId(id)), role: caller.role, language: locale.name() };
+    let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);
-    let (agents, tasks) = (app.setup.fleet.agents(), app.setup.fleet.board());
-    let all = all_of(&agents, Some(&tasks));
     let title = number(WorkId(id));
-    let body = match all.iter().find(|one| one.work().id == WorkId(id)) {
-        Some(listed) => body(&view, listed, &all, &tasks),
-        None => {
-            // A removed agent's, or one that is long over.
-            let lines = app.lines(&caller, locale, "task show", &[id.to_string()]).await;
-            html! {
-                h1 { (title) }
-                pre.log.whole tabindex="0" { @for line in &lines { (line) "\n" } }
-            }
+    let piece = shown.piece("task");
+    let live = (!piece.0.is_empty()).then(|| format!("/live?task={id}&at={}", shown.id));
+    let body = if live.is_some() {
+        html! { (piece) }
+    } else {
+        // A removed agent's, or one that is long over.
+        let lines = match app.lines(&caller, locale, "task show", &[id.to_string()]).await {
+            Ok(lines) => lines,
+            Err(reason) => return app.missing_as(&parts, &reason),
+        };
+        html! {
+            h1 { (title) }
+            pre.log.whole tabindex="0" { @for line in &lines { (line) "\n" } }
         }
     };
     let body = html! {
         (body)
         p.back { a href="/board" { "← " (view.text("page-title-board")) } }
     };
-    Page { title: &title, at: None, live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
+    let page = Page { title: &title, at: None, live: live.as_deref() };
+    page.show(&view, (&caller, cookie(&parts)), &shown, &body)
+}
+
+/// The task as it stands; `None` if neither the board nor an agent keeps it.
+pub(super) fn piece(view: &View<'_>, agents: &[Seen], id: WorkId) -> Option<Markup> {
+    let tasks = view.app.setup.fleet.board();
+    let all = all_of(agents, Some(&tasks));
+    let listed = all.iter().find(|one| one.work().id == id)?;
+    Some(html! { div #task hx-swap-oob="true" { (body(view, listed, &all, &tasks)) } })
 }
 
 fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board) -> Markup {

@@ -12,6 +12,11 @@ use crate::stage::{Scene, asking, inside, scripted, server, shell};
 
 /// An agent that asks which database to take, and says what it was told.
 pub(super) fn questioning(agent: &str, dir: &Path) -> AgentSpec {
+    questioning_for(agent, dir, false)
+}
+
+/// The same; `several` answers can be chosen.
+pub(super) fn questioning_for(agent: &str, dir: &Path, several: bool) -> AgentSpec {
     let script = r#"
 read -r work
 echo '{"type":"system","subtype":"init","session_id":"s"}'
@@ -25,6 +30,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"resul
 while read -r line; do :; done
 "#;
     let file = dir.join(format!("{agent}.sh"));
+    let script = script.replace("\"multiSelect\":false", &format!("\"multiSelect\":{several}"));
     std::fs::write(&file, script).expect("a file can be written");
     let mut spec = asking(&format!("{agent}-x"), dir, "true");
     spec.name = herder::core::id::AgentName::new(agent).expect("a name");
@@ -76,7 +82,8 @@ async fn a_link_shows_a_button_that_works_once() {
     let mut house = house(&["#spark", "#herder"], |dir| vec![shell("spark", dir, "cat")]).await;
     let browser = Browser::open(Kind::default()).await;
     let path = house.link().await;
-    let link = format!("{}{path}", house.url);
+    let own = house.scene.stage.herder.page_url().expect("there is a page").to_owned();
+    let link = format!("{own}{path}");
     let has_button = async || browser.has("button.go").await;
     for _ in 0..3 {
         browser.go(&link).await;
@@ -86,9 +93,11 @@ async fn a_link_shows_a_button_that_works_once() {
     browser.go(&link).await;
     assert!(!has_button().await);
     assert!(browser.text().await.contains("This link was used"), "{}", browser.text().await);
-    // A session outlives the restart.
-    browser.go(&house.url).await;
+    browser.go(&own).await;
     browser.until("document.querySelector('#agent-spark')").await;
+    // A server on another port of this machine, as agents run them, gets no cookie: it has another name.
+    browser.go(&house.url).await;
+    browser.until_it_says("Who are you?").await;
     browser.close().await;
     house.close().await;
 }
@@ -406,7 +415,9 @@ async fn a_page_left_open_over_many_events_does_not_grow() {
 async fn a_page_left_open_over_a_restart_is_in_step_again() {
     let (house, browser) = seen("cat", Kind::default()).await;
     browser.script("window.sameAsBefore = true").await;
-    let house = house.restarted("cat").await;
+    let says_so = browser.until("!document.querySelector('.cut').hidden");
+    let house = house.restarted_after("cat", says_so).await;
+    browser.until("document.querySelector('.cut').hidden").await;
     let pause = json!({ "command": "pause", "agent": "spark" });
     assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
     browser.until("document.querySelector('#agent-spark .phase').textContent.includes('paused')").await;

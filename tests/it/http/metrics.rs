@@ -31,9 +31,10 @@ for family in parse(sys.stdin.read()):
 ";
 
 /// Every name that the contract promises.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 30] = [
     "herder_build_info",
     "herder_agents",
+    "herder_agents_needing_person",
     "herder_sessions",
     "herder_session_seconds",
     "herder_restarts",

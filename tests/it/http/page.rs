@@ -209,7 +209,7 @@ async fn a_change_comes_to_an_open_page_and_a_session_that_ends_takes_it_along()
     house.close().await;
 }
 
-async fn until(stream: &mut reqwest::Response, heard: &mut String, wanted: &str) {
+pub(super) async fn until(stream: &mut reqwest::Response, heard: &mut String, wanted: &str) {
     let hearing = async {
         while !heard.contains(wanted) {
             let chunk = stream.chunk().await.expect("no error").expect("the stream goes on");
@@ -233,5 +233,42 @@ async fn the_page_is_in_the_language_of_the_browser() {
         let (_, page) = text(request).await;
         assert!(page.contains(shown), "{asked}: {page}");
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_that_lead_nowhere_are_answered_with_a_page() {
+    let mut house = House::open("cat").await;
+    let browser = house.log_in().await;
+    for path in [
+        "/nothing",
+        "/agents/nobody",
+        "/agents/%ff",
+        "/agents/spark/sessions/x",
+        "/agents/spark/sessions/0",
+        "/agents/spark/sessions/7",
+        "/agents/nobody/sessions/1",
+        "/tasks/x",
+        "/tasks/-1",
+        "/tasks/99999",
+        "/assets/nothing.css",
+        "/login/%ff",
+        "/?text=a&text=b",
+        "/history?kind=a&kind=b",
+    ] {
+        let (status, page) = house.see(&browser, path).await;
+        assert_eq!(status, 404, "{path}: {page}");
+        assert!(page.contains("<html") && page.contains("There is nothing here."), "{path}: {page}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_was_left_open_over_a_restart_has_buttons_that_work() {
+    let mut house = House::open("cat").await;
+    let browser = house.log_in().await;
+    let house = house.restarted("cat").await;
+    let (_, page) = house.press(&browser, "pause", "spark", "").await;
+    assert!(page.contains("is paused"), "{page}");
     house.close().await;
 }

@@ -1,9 +1,12 @@
 //! The views of the page as a browser without JavaScript has them: their contents, and who is shown what.
 
+use herder::core::id::AccountName;
+use herder::core::outcome::Category;
 use herder::core::role::Role;
+use herder::core::spec::{AgentSpec, Pattern};
 use serde_json::json;
 
-use super::page::Browser;
+use super::page::{Browser, until};
 use super::{House, json as ask, text};
 use crate::stage::{Scene, inside, scripted, server, server_person, shell};
 
@@ -250,5 +253,97 @@ async fn who_may_only_look_is_shown_no_buttons_no_audit_and_no_private_words() {
     let (_, page) = house.see(&alice, "/agents/spark").await;
     assert!(page.contains("mind the corners") && page.contains("action=\"/do\""), "{page}");
     assert!(page.contains(&alice.form) && !page.contains(&mallory.form), "each session has its own proof");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_with_several_answers_has_boxes_to_check() {
+    let mut house = super::looks::house(&["#ember", "#herder"], |dir| {
+        vec![super::looks::questioning_for("ember", dir, true)]
+    })
+    .await;
+    let browser = house.log_in().await;
+    let name = herder::core::id::AgentName::new("ember").expect("a name");
+    let fleet = house.scene.stage.herder.fleet().clone();
+    house.give("ember", "go on").await;
+    let asks = fleet.wait_for(&name, |view| !view.agent.asks.is_empty()).await.expect("ember");
+    let (_, page) = house.see(&browser, "/").await;
+    assert_eq!(page.matches("type=\"checkbox\" name=\"choice\"").count(), 2, "{page}");
+    let command = format!("answer|{}", asks.agent.asks[0].id);
+    let body = [
+        ("form", browser.form.as_str()),
+        ("command", &command),
+        ("choice", "1"),
+        ("choice", "2"),
+        ("back", "/"),
+    ];
+    let sent = text(house.post("/do").header("cookie", &browser.cookie).form(&body)).await;
+    assert_eq!(sent.0, 303);
+    let done = fleet.wait_for(&name, |view| view.agent.asks.is_empty()).await.expect("ember");
+    assert!(done.agent.asks.is_empty());
+    let (_, events) = ask(house.by(Role::Admin, "/events?kind=answered&limit=10")).await;
+    let said = events["items"].to_string();
+    assert!(said.contains("SQLite") && said.contains("Postgres"), "{said}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tasks_page_is_live() {
+    let mut house = House::open("cat").await;
+    let browser = house.log_in().await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    house.give("spark", "sweep the floor").await;
+    let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
+    let id = tasks["items"][0]["work"]["id"].as_u64().expect("a task");
+    let (_, page) = house.see(&browser, &format!("/tasks/{id}")).await;
+    let at = page.find("/live?task=").expect("a stream");
+    let live = page[at..].split('"').next().expect("an address").replace("&amp;", "&");
+    let mut stream = house.get(&live).header("cookie", &browser.cookie).send().await.expect("a stream");
+    let cancel = json!({ "command": "task cancel", "args": [id.to_string()] });
+    let (status, said) = ask(house.command(Role::Operator, &cancel)).await;
+    assert_eq!(status, 200, "{said}");
+    let mut heard = String::new();
+    until(&mut stream, &mut heard, "cancelled").await;
+    assert!(heard.contains("id=\"task\""), "{heard}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_of_a_closed_account_are_one_card_and_all_are_counted() {
+    let script = "read -r line; echo pay first >&2; exit 1";
+    let agents = |dir: &std::path::Path| {
+        let matches = "pay first".to_owned();
+        let patterns = vec![Pattern { matches, category: Category::Billing }];
+        let agent = |name: &str| AgentSpec {
+            account: AccountName::from("openai"),
+            patterns: patterns.clone(),
+            ..shell(name, dir, script)
+        };
+        ["spark", "flint", "nova"].map(agent).to_vec()
+    };
+    let mut house = super::looks::house(&["#spark", "#herder"], agents).await;
+    let browser = house.log_in().await;
+    house.give("spark", "count the beans").await;
+    let fleet = house.scene.stage.herder.fleet().clone();
+    for name in ["spark", "flint", "nova"] {
+        let name = herder::core::id::AgentName::new(name).expect("a name");
+        fleet.wait_for(&name, |view| view.agent.closed_account().is_some()).await.expect("it stands still");
+    }
+    let (_, page) = house.see(&browser, "/").await;
+    let cards: Vec<&str> =
+        page.split("<article").skip(1).filter_map(|rest| rest.split("</article>").next()).collect();
+    assert_eq!(cards.len(), 1, "{page}");
+    for shown in ["spark", "flint", "nova", "account openai is closed", "resume"] {
+        assert!(cards[0].contains(shown), "{shown}: {}", cards[0]);
+    }
+    // The filter, its count and the metrics say the same.
+    let (_, page) = house.see(&browser, "/?phase=needs").await;
+    for name in ["spark", "flint", "nova"] {
+        assert!(page.contains(&format!("id=\"agent-{name}\"")), "{name}: {page}");
+    }
+    assert!(page.contains("needs a person 3"), "{page}");
+    let (_, metrics) = text(house.get("/metrics")).await;
+    assert!(metrics.contains("herder_agents_needing_person 3"), "{metrics}");
     house.close().await;
 }
