@@ -81,6 +81,8 @@ impl Present {
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::task::TaskTracker;
+
     use super::super::tests::author;
     use super::super::{Access, AccessRules, Logins, Subject, Ties};
     use super::*;
@@ -92,7 +94,7 @@ mod tests {
     /// Answers `questions` with what `roles` holds; `None` is Discord's silence.
     fn discord(ties: &Ties, roles: Arc<std::sync::Mutex<Option<Vec<String>>>>) {
         let mut questions = ties.role_questions();
-        tokio::spawn(async move {
+        TaskTracker::new().spawn(async move {
             while let Some(RolesWanted { answer, .. }) = questions.recv().await {
                 let roles = roles.lock().expect("no panic").clone();
                 if let Some(roles) = roles {
