@@ -184,6 +184,9 @@ impl Access {
     /// Returns the author of a session with the Discord roles that they hold now, where their role here depends on
     /// those. `None`: Discord does not tell, so that they have no role for now.
     pub(crate) async fn at_present(&self, author: Author) -> Option<Author> {
+        if self.role(&author).is_none() && self.ties.waits_for_roles(&author) {
+            return None;
+        }
         let without = Author { roles: Vec::new(), ..author.clone() };
         if author.roles.is_empty() || self.role(&author) == self.role(&without) {
             return Some(author);

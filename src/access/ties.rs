@@ -60,6 +60,14 @@ impl Ties {
         &self.1
     }
 
+    /// Returns true if the author is linked to a Discord user whose present roles are not known, as after a start.
+    pub(super) fn waits_for_roles(&self, author: &Author) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(shown) = author.account.as_deref().filter(|shown| is_account(shown)) else { return false };
+        let tie = known.ties.iter().find(|tie| tie.is_of(&author.network, shown));
+        tie.is_some_and(|tie| known.roles.get(&tie.user).is_none_or(|(told, _)| told.elapsed() >= STALE))
+    }
+
     /// Returns the author's linked identities on other networks; empty if the person has linked none.
     pub(super) fn others(&self, author: &Author) -> Vec<Author> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Connections: how many there may be, how long a request may take to arrive and an answer to be read.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,7 +111,11 @@ pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
     // A cookie goes to every port of its host, and agents serve pages on localhost and 127.0.0.1: they get none of
     // herder's. A certificate is made for another name.
     let own_url = match address {
-        Some(address) if address.ip().is_loopback() && certificate.is_none() => {
+        // Names below `localhost` are these two addresses alone.
+        Some(address)
+            if certificate.is_none()
+                && (address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST) =>
+        {
             format!("{scheme}://{}:{}", guard::OWN_HOST, address.port())
         }
         Some(address) => format!("{scheme}://{address}"),

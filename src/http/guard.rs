@@ -32,8 +32,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Name of the page on this machine. Browsers take all names below `localhost` for this machine, and no agent's server is
-/// called so.
+/// Name of the page on this machine, so that pages on `localhost` get none of its cookies. Browsers take all names below
+/// `localhost` for this machine; a link of an agent's to this name and another port would still get them.
 pub(super) const OWN_HOST: &str = "herder.localhost";
 
 /// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS

@@ -109,10 +109,10 @@ pub(super) async fn pieces(
             pieces.push(("board", board(still), board(view)));
         }
         Look::Task(id) => {
-            let [still, task] = [still, view].map(|view| task::piece(view, agents, *id));
-            if let (Some(still), Some(task)) = (still, task) {
-                pieces.push(("task", still.into_string(), task.into_string()));
-            }
+            // An empty piece takes the place of a task that is not kept any more.
+            let [still, task] = [still, view]
+                .map(|view| task::piece(view, agents, *id).map(Markup::into_string).unwrap_or_default());
+            pieces.push(("task", still, task));
         }
         Look::Still => {}
     }

@@ -84,6 +84,8 @@ struct State {
     dirty: BTreeSet<SessionKey>,
     /// Ends the present connection.
     connection: CancellationToken,
+    /// True once the runner ends: it starts nothing any more.
+    ending: bool,
 }
 
 impl Host {
@@ -147,6 +149,7 @@ impl Host {
                 }
             }
         }
+        self.0.state().ending = true;
         self.0.end_all();
         let heard = async {
             while !self.0.state().sessions.is_empty() {
@@ -255,9 +258,11 @@ impl Inner {
             told = telling => told,
         };
         // The bot that took this one's place is there already.
+        let state = self.state();
         if !connection.is_cancelled() {
             self.attended.send_replace(false);
         }
+        drop(state);
         ended
     }
 
@@ -293,8 +298,8 @@ impl Inner {
             hosted.live.mark_changed();
             sessions.push(hosted.standing());
         }
-        drop(state);
         self.attended.send_replace(true);
+        drop(state);
         Ok((FromRunner::Welcome { incarnation: self.incarnation.clone(), version, sessions }, connection))
     }
 
@@ -380,7 +385,7 @@ impl Inner {
         state.sessions.retain(|known, hosted| known.agent != of.agent || !hosted.over);
         let beside = state.sessions.keys().any(|known| known.agent == of.agent);
         let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
-        if stale || beside || !launch.marker.starts_with(&prefix) {
+        if stale || beside || state.ending || !launch.marker.starts_with(&prefix) {
             warn!(agent = %of.agent, session = %of.session, stale, beside, "a session is not started");
             let mut refused = Hosted::over(of.clone());
             refused.keep(ended(Category::Interrupted, Own::NotEnded));

@@ -92,11 +92,14 @@ impl Exporter {
     }
 }
 
-/// Sorts a failed request by its status, as the OTLP specification does; 0 stands for no answer.
+/// Sorts a failed request by its status, as the OTLP specification does; 0 stands for no answer. A wrong key is mended by
+/// a person, and an answer that breaks off may have been a success: both are tried again.
 fn refused(status: u16) -> Refused {
     match status {
         0 => Refused::ForNow { reason: "the collector does not answer".to_owned() },
-        408 | 429 | 500..=599 => Refused::ForNow { reason: format!("it answered with status {status}") },
+        200..=299 | 401 | 403 | 408 | 429 | 500..=599 => {
+            Refused::ForNow { reason: format!("it answered with status {status}") }
+        }
         _ => Refused::ForGood { reason: format!("it answered with status {status}") },
     }
 }
@@ -111,7 +114,11 @@ struct Sender {
 #[async_trait]
 impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let request = reqwest::Request::try_from(request)?;
+        // `Request::try_from` would leave a login in the address out.
+        let (parts, body) = request.into_parts();
+        let request =
+            self.http.request(parts.method, parts.uri.to_string()).headers(parts.headers).body(body);
+        let request = request.build().map_err(reqwest::Error::without_url)?;
         let mut answer = self.http.execute(request).await.map_err(reqwest::Error::without_url)?;
         let status = answer.status();
         self.status.store(status.as_u16(), Ordering::Relaxed);
@@ -134,10 +141,10 @@ mod tests {
 
     #[test]
     fn what_another_try_may_mend_is_tried_again() {
-        for status in [0, 408, 429, 500, 502, 503, 504] {
+        for status in [0, 200, 401, 403, 408, 429, 500, 502, 503, 504] {
             assert!(matches!(refused(status), Refused::ForNow { .. }), "{status}");
         }
-        for status in [301, 400, 401, 403, 404, 413] {
+        for status in [301, 400, 404, 413] {
             assert!(matches!(refused(status), Refused::ForGood { .. }), "{status}");
         }
     }

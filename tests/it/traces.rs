@@ -10,6 +10,7 @@ use herder::core::spec::{AgentSpec, Runtime};
 use herder::local;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use crate::agent_rig::tools;
 use crate::kill::{Running, asked_until, reap, signal};
@@ -173,8 +174,10 @@ async fn a_session_is_a_trace_of_turns_and_calls_without_a_word_of_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_collector_misses_is_sent_after_a_kill() {
     let dir = tempfile::tempdir().expect("a folder");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = free.expect("a free port");
+    // It refuses connections until it listens.
+    let quiet = TcpSocket::new_v4().expect("a socket");
+    quiet.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let address = quiet.local_addr().expect("an address");
     let config = dir.path().join("bot.toml");
     let text = format!(
         "data_dir = \"data\"\n[telemetry]\notlp = \"http://{address}\"\n[evaluator]\nkind = \"off\"\n[[agent]]\nname = \"spark\"\n\
@@ -194,7 +197,7 @@ async fn what_a_collector_misses_is_sent_after_a_kill() {
     asked_until(&socket, ("status", &["spark"]), |answer| shows(answer, "running")).await;
     signal(&herder, Signal::KILL);
     reap(herder).await;
-    let mut collector = Receiver::open_at(address, []).await;
+    let mut collector = Receiver::open_on(quiet.listen(16).expect("it listens"), []);
     let herder = Running::start(dir.path(), &config, &[]);
     let mut requests = Vec::new();
     let sessions = loop {

@@ -11,6 +11,7 @@ use tracing::warn;
 
 use super::rest::RestError;
 use super::{Bot, inbound};
+use crate::access::RolesWanted;
 
 /// Maximum age of the Discord roles of a linked user before they are requested again: a removed role counts on other
 /// networks for no longer.
@@ -46,14 +47,15 @@ pub(super) async fn keep(bot: Arc<Bot>) {
 /// Answers the questions about roles of people who have a session of the page, until dropped.
 pub(super) async fn answer(bot: Arc<Bot>) {
     let mut questions = bot.ports.fleet.ties().role_questions();
-    while let Some(wanted) = questions.recv().await {
-        if wanted.answer.is_closed() {
-            continue;
-        }
-        match ask(&bot, &wanted.user).await {
-            // Closed: whoever asked has given up.
-            Ok(roles) => drop(wanted.answer.send(roles)),
-            Err(reason) => warn!(user = wanted.user, %reason, "the roles of a page's user cannot be told"),
+    while let Some(RolesWanted { user, mut answer }) = questions.recv().await {
+        let told = tokio::select! {
+            // Whoever asked has given up, and others wait.
+            () = answer.closed() => continue,
+            told = ask(&bot, &user) => told,
+        };
+        match told {
+            Ok(roles) => drop(answer.send(roles)),
+            Err(reason) => warn!(user, %reason, "the roles of a page's user cannot be told"),
         }
     }
 }

@@ -23,6 +23,9 @@ const PARENTS_FIRST: Duration = Duration::from_secs(3);
 /// Wait before the second look for living processes. Most are gone by then.
 const LOOK_FIRST: Duration = Duration::from_millis(5);
 
+/// Maximum number of processes after which the next look is soon again. A tree that forks on has new ones at every look.
+const HASTE_MAX: u32 = 16;
+
 /// Maximum wait between two looks for living processes.
 const LOOK_LAST: Duration = Duration::from_millis(200);
 
@@ -164,7 +167,7 @@ impl Climb<'_> {
         let until = running.now() + grace;
         let all_at = running.now() + PARENTS_FIRST.min(grace / 2);
         let mut asked = HashSet::new();
-        let mut pause = LOOK_FIRST;
+        let (mut pause, mut haste) = (LOOK_FIRST, HASTE_MAX);
         loop {
             let members = self.members_for_certain().await;
             if self.is_over(&members) {
@@ -182,9 +185,9 @@ impl Climb<'_> {
                 send(member, Signal::TERM);
                 // A stopped process gets the signal only once it continues.
                 send(member, Signal::CONT);
-                if running.now() < all_at {
+                if running.now() < all_at && haste > 0 {
                     // Most are gone soon, and their children wait for that.
-                    pause = LOOK_FIRST;
+                    (pause, haste) = (LOOK_FIRST, haste - 1);
                 }
             }
             if running.now() >= until {

@@ -21,6 +21,7 @@ async fn whoever_loses_the_role_loses_what_it_allowed_at_the_next_look() {
     config.http = Some(settings());
     rig.stage = Some(Stage::open(config, Options::default()).await);
     let mut rig = rig.sees_ready().await;
+    rig.sim.command("herder").await;
     let said = bob.slash("herder", "page", json!({})).answer().await.content;
     let from = said.find("http://").unwrap_or_else(|| panic!("no link: {said}"));
     let link = said[from..].split([' ', '\n', '>', '`']).next().expect("a link");
@@ -38,6 +39,7 @@ async fn whoever_loses_the_role_loses_what_it_allowed_at_the_next_look() {
                 if page.text().await.expect("text").contains(&format!("({role})")) {
                     return;
                 }
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             }
         };
         tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("never the role {role}"));

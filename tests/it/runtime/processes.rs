@@ -312,7 +312,7 @@ const SLOW_TO_END: &str = r#"
 import os, signal, subprocess, time
 tool = subprocess.Popen(["sh", "-c", "trap 'touch tool-asked; exit' TERM; echo >tool-began; sleep 1000 & wait"])
 def end(*_):
-    time.sleep(0.5)
+    time.sleep(0.1)
     if tool.poll() is not None: open("went-on", "w")
     os._exit(0)
 signal.signal(signal.SIGTERM, end)

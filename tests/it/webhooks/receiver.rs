@@ -49,12 +49,12 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) async fn open(script: impl IntoIterator<Item = Reply>) -> Self {
-        Self::open_at("127.0.0.1:0".parse().expect("an address"), script).await
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::open_on(listener, script)
     }
 
-    /// As [`Receiver::open`], at a given address.
-    pub(crate) async fn open_at(address: SocketAddr, script: impl IntoIterator<Item = Reply>) -> Self {
-        let listener = TcpListener::bind(address).await.expect("a free port");
+    /// As [`Receiver::open`], on a socket that listens.
+    pub(crate) fn open_on(listener: TcpListener, script: impl IntoIterator<Item = Reply>) -> Self {
         let address = listener.local_addr().expect("an address");
         let script = Arc::new(Mutex::new(script.into_iter().collect::<VecDeque<_>>()));
         let (sender, told) = mpsc::unbounded_channel();

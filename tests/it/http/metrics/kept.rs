@@ -45,6 +45,7 @@ async fn until(socket: &Path, wanted: impl Fn(&BTreeMap<String, f64>) -> bool) -
 
 const CRASHES: &str = "herder_sessions_total{agent=\"spark\",outcome=\"crash\"}";
 const RESTARTS: &str = "herder_restarts_total{agent=\"spark\",cause=\"crash\"}";
+const PROCESSES: &str = "herder_process_trees";
 const PAUSES: &str = "herder_commands_total{command=\"pause\",network=\"local\",result=\"done\"}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,7 +64,9 @@ async fn counters_of_what_is_recorded_go_on_over_a_kill() {
     let mut herder = Running::start(dir.path(), &config, &[]);
     until(&http, |found| found.get(CRASHES).is_some_and(|count| *count >= 3.0)).await;
     asked_until(&local, ("pause", &["spark"]), |answer| answer.ok).await;
-    let mut before = until(&http, |found| found.get(PAUSES) == Some(&1.0)).await;
+    // A pause lets the session at work end.
+    until(&http, |found| found.get(PAUSES) == Some(&1.0) && found.get(PROCESSES) == Some(&0.0)).await;
+    let mut before = samples(&http).await;
     for kills in 1..=3 {
         signal(&herder, Signal::KILL);
         reap(herder).await;
