@@ -49,7 +49,7 @@ pub(super) async fn answer(bot: Arc<Bot>) {
     let mut questions = bot.ports.fleet.ties().role_questions();
     while let Some(RolesWanted { user, mut answer }) = questions.recv().await {
         let told = tokio::select! {
-            // Whoever asked has given up, and others wait.
+            // The page has given up, and others wait.
             () = answer.closed() => continue,
             told = ask(&bot, &user) => told,
         };

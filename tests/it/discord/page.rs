@@ -21,7 +21,7 @@ async fn whoever_loses_the_role_loses_what_it_allowed_at_the_next_look() {
     config.http = Some(settings());
     rig.stage = Some(Stage::open(config, Options::default()).await);
     let mut rig = rig.sees_ready().await;
-    rig.sim.command("herder").await;
+    rig.sim.command("page").await;
     let said = bob.slash("herder", "page", json!({})).answer().await.content;
     let from = said.find("http://").unwrap_or_else(|| panic!("no link: {said}"));
     let link = said[from..].split([' ', '\n', '>', '`']).next().expect("a link");
