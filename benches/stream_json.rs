@@ -311,6 +311,7 @@ fn session(language: &Language) -> io::Result<Launch> {
         past: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
+        together: herder::core::machine::Together::All,
         marker: format!("bench-{}/spark/1", std::process::id()),
         clocks: Clocks {
             startup: long,

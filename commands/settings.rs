@@ -7,13 +7,15 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::words::{fold, nearest, repeat, split_quoted};
+use crate::config;
 use crate::core::card::{TAGS_MAX, is_tag};
 use crate::core::id::AccountName;
+use crate::core::machine::Share;
 use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 use crate::runtime::isolation::{PUSH, is_credential};
 
 /// The keys of settings that `agent edit` accepts, as in `bot.toml`.
-pub(super) const KEYS: [&str; 27] = [
+pub(super) const KEYS: [&str; 30] = [
     "runtime",
     "workspace",
     "command",
@@ -40,6 +42,9 @@ pub(super) const KEYS: [&str; 27] = [
     "own_home",
     "credentials",
     "sandbox",
+    "memory",
+    "cpu",
+    "pids",
     "tags",
 ];
 
@@ -173,6 +178,15 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         "own_home" => spec.own_home = truth(value)?,
         "credentials" => spec.credentials = credentials(value)?,
         "sandbox" => spec.sandbox = list(value)?,
+        "memory" => {
+            let memory = config::size(value).ok().filter(|memory| Share::is_memory(*memory));
+            spec.share.memory = memory.ok_or(Why::Form("memory=8GB"))?;
+        }
+        "cpu" => spec.share.cpu = processors(value).ok_or(Why::Form("cpu=2"))?,
+        "pids" => {
+            let pids = value.parse::<u32>().ok().filter(|pids| Share::is_pids(*pids));
+            spec.share.pids = pids.ok_or(Why::Form("pids=512"))?;
+        }
         "tags" => spec.tags = tags(value)?,
         _ => match key.strip_prefix("env.") {
             Some(name) => variable(spec, name, value)?,
@@ -213,6 +227,9 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
         "own_home" => json!(spec.own_home),
         "credentials" => json!(spec.credentials),
         "sandbox" => json!(spec.sandbox),
+        "memory" => json!(spec.share.memory.to_string()),
+        "cpu" => json!(spec.share.cpu),
+        "pids" => json!(spec.share.pids),
         "tags" => json!(spec.tags),
         _ => unreachable!("every key has a value"),
     }
@@ -263,6 +280,11 @@ fn list(value: &str) -> Result<Vec<String>, Why> {
 fn dollars(value: &str) -> Option<f64> {
     let dollars = value.trim_start_matches('$').parse::<f64>().ok();
     dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+}
+
+/// Parses a number of processors: `2`, `1.5`, `0`.
+fn processors(value: &str) -> Option<f64> {
+    value.parse::<f64>().ok().filter(|cpu| Share::is_cpu(*cpu))
 }
 
 /// Parses a duration: `90s`, `30m`, `1h30m`, `0`.
@@ -395,12 +417,13 @@ mod tests {
             "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin output=codex model=opus account=team \
              permissions=read-only autonomy=strict instructions=\"do it, don't ask\" loop=yes rest=1m30s \
              max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME \
-             own_home=on credentials=git,.codex/auth.json sandbox='bwrap --bind {workspace} \"{workspace}\"' tags=rust,gpu",
+             own_home=on credentials=git,.codex/auth.json memory=8GB cpu=1.5 pids=512 sandbox='bwrap --bind {workspace} \"{workspace}\"' tags=rust,gpu",
         );
         assert_eq!(problems, []);
         assert!(spec.own_home);
         assert_eq!(spec.credentials, ["git", ".codex/auth.json"]);
         assert_eq!(spec.tags, ["gpu", "rust"]);
+        assert_eq!(spec.share, Share { memory: 8_000_000_000, cpu: 1.5, pids: 512 });
         assert_eq!(spec.sandbox, ["bwrap", "--bind", "{workspace}", "{workspace}"]);
         assert_eq!(spec.command, ["sh", "-c", "echo hi"]);
         assert_eq!(spec.output, Output::Codex);
@@ -445,6 +468,9 @@ mod tests {
         ("own_home", "true"),
         ("credentials", "git,.codex/auth.json"),
         ("sandbox", r#"["bwrap","--bind"]"#),
+        ("memory", "8000000000"),
+        ("cpu", "1.5"),
+        ("pids", "512"),
         ("tags", "gpu,rust"),
     ];
 

@@ -123,6 +123,7 @@ own-program-missing = das Programm { $path } gibt es nicht
 own-not-installed = { $program } ist nicht installiert: kein solches Programm in { $path }
 own-arguments-too-long = { $program } lässt sich nicht starten: die Argumente sind zu lang; prompt = "stdin" verwenden
 own-not-started = { $program } lässt sich nicht starten
+own-limits-not-set = die Grenzen für Speicher, CPU und Prozesse lassen sich nicht setzen: herder in einem Dienst mit Delegate=yes betreiben oder mit systemd-run --user --scope -p Delegate=yes
 own-state-folder = der eigene Ordner { $path } lässt sich nicht anlegen
 own-credential-missing = { $path } gibt es nicht: anmelden oder aus `credentials` streichen
 own-variable-unreadable = in { $path } steht keine Zeile, auf die eine Variable gesetzt werden könnte: das Geheimnis allein dort hineinschreiben
@@ -150,6 +151,8 @@ own-split-timed-out = das Kontextfenster war voll, und der Evaluator hat die Auf
 own-split-failed = das Kontextfenster war voll, und der Evaluator konnte die Aufgabe nicht teilen
 own-nobody-broader = die Sandbox verwehrte, was die Aufgabe braucht, und kein anderer Agent darf mehr
 own-by = von { $name }
+own-out-of-memory = { $used } von { $limit }
+own-out-of-memory-by = { $used } von { $limit }, `{ $program }`
 own-turn-limit = die Höchstzahl der Runden ({ $turns }) ist erreicht
 own-agents-turn-limit = die eigene Höchstzahl der Runden des Agenten ist erreicht
 own-turn-interrupted = die Runde wurde unterbrochen
@@ -249,6 +252,7 @@ category-hung = hängt
 category-crash = Absturz
 category-do-not-restart = will nicht neu gestartet werden
 category-interrupted = unterbrochen
+category-out-of-memory = Speicher erschöpft
 
 finding-same-approach = { $count ->
     [one] Hat denselben Ansatz { $count }-mal versucht.
@@ -358,6 +362,7 @@ notice-clock-set = 🕰️ Die Uhr von herders Rechner wurde um { $by } { $way -
    *[back] zurückgestellt
  }. Wartezeiten bleiben so lang, wie sie sind; nur ein Limit, das zu einer genannten Zeit endet, richtet sich nach der neuen Uhr.
 notice-account-works = ▶️ Konto **{ $account }** geht wieder, wie **{ $agent }** zeigt. Seine Agenten machen weiter.
+notice-out-of-memory = ❌ **{ $agent }** wurde aus Mangel an Speicher beendet: { $detail } Noch ein Versuch in { $countdown }…
 notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** kommt bei Aufgabe { $task } nicht weiter: { $detail }

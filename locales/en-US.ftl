@@ -141,6 +141,7 @@ own-program-missing = there is no program { $path }
 own-not-installed = { $program } is not installed: no such program in { $path }
 own-arguments-too-long = { $program } cannot be started: its arguments are too long; use prompt = "stdin"
 own-not-started = { $program } cannot be started
+own-limits-not-set = its limits on memory, CPU and processes cannot be set: run herder in a service with Delegate=yes, or by systemd-run --user --scope -p Delegate=yes
 own-state-folder = its own folder { $path } cannot be made
 own-credential-missing = there is no { $path } to give it: log in, or take it out of `credentials`
 own-variable-unreadable = { $path } holds no line that a variable could be set to: put the secret there, alone
@@ -168,6 +169,8 @@ own-split-timed-out = its context window was full, and the evaluator did not spl
 own-split-failed = its context window was full, and the evaluator could not split the task
 own-nobody-broader = its sandbox denied what the task needs, and no other agent may do more
 own-by = by { $name }
+own-out-of-memory = { $used } of { $limit }
+own-out-of-memory-by = { $used } of { $limit }, `{ $program }`
 own-turn-limit = reached the maximum number of turns ({ $turns })
 own-agents-turn-limit = reached the agent's own maximum number of turns
 own-turn-interrupted = the turn was interrupted
@@ -267,6 +270,7 @@ category-hung = hung
 category-crash = crash
 category-do-not-restart = asked not to be restarted
 category-interrupted = interrupted
+category-out-of-memory = out of memory
 
 # What an agent is caught in, each a whole sentence about it.
 finding-same-approach = { $count ->
@@ -386,6 +390,7 @@ notice-clock-set = 🕰️ The clock of herder's machine was set { $way ->
    *[back] back
  } by { $by }. Waits keep their length; only a limit that ends at a given time goes by the new clock.
 notice-account-works = ▶️ Account **{ $account }** works again, as **{ $agent }** shows. Its agents go on.
+notice-out-of-memory = ❌ **{ $agent }** was ended for want of memory: { $detail } Trying once more in { $countdown }…
 notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** is blocked on task { $task }: { $detail }

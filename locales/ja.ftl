@@ -108,6 +108,7 @@ own-program-missing = プログラム { $path } がありません
 own-not-installed = { $program } はインストールされていません。{ $path } にありません
 own-arguments-too-long = { $program } を起動できません。引数が長すぎます。prompt = "stdin" を使ってください
 own-not-started = { $program } を起動できません
+own-limits-not-set = メモリー、CPU、プロセスの上限を設定できません。Delegate=yes のサービスか systemd-run --user --scope -p Delegate=yes で herder を動かしてください
 own-state-folder = 専用フォルダー { $path } を作成できません
 own-credential-missing = { $path } がありません。ログインするか `credentials` から外してください
 own-variable-unreadable = { $path } には変数に設定できる行がありません。そこに秘密の値だけを書いてください
@@ -135,6 +136,8 @@ own-split-timed-out = コンテキストがいっぱいになり、評価器は�
 own-split-failed = コンテキストがいっぱいになり、評価器はタスクを分割できませんでした
 own-nobody-broader = サンドボックスがタスクに必要なことを拒み、より広い権限を持つエージェントは他にいません
 own-by = { $name } による
+own-out-of-memory = { $limit } のうち { $used }
+own-out-of-memory-by = { $limit } のうち { $used }、`{ $program }`
 own-turn-limit = ターン数の上限（{ $turns }）に達しました
 own-agents-turn-limit = エージェント自身のターン数の上限に達しました
 own-turn-interrupted = ターンが中断されました
@@ -234,6 +237,7 @@ category-hung = 応答なし
 category-crash = クラッシュ
 category-do-not-restart = 再起動を拒否
 category-interrupted = 中断
+category-out-of-memory = メモリー不足
 
 finding-same-approach = 同じ方法を { $count } 回繰り返しました。
 finding-same-edit = 同じ編集を { $count } 回繰り返しました。
@@ -323,6 +327,7 @@ notice-clock-set = 🕰️ herder が動いているマシンの時計が { $by 
    *[back] 戻されました
  }。待ち時間の長さは変わりません。時刻で終わりが決まっている制限だけが新しい時計に従います。
 notice-account-works = ▶️ アカウント **{ $account }** がまた使えることを **{ $agent }** が確かめました。エージェントは作業を続けます。
+notice-out-of-memory = ❌ **{ $agent }** はメモリー不足のため終了しました：{ $detail } { $countdown }後にもう一度だけ試します…
 notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** はタスク { $task } を先へ進められません: { $detail }

@@ -54,7 +54,7 @@ impl Finding {
         Self { verdict: Verdict::Note, text }
     }
 
-    fn bad(text: String) -> Self {
+    pub(super) fn bad(text: String) -> Self {
         Self { verdict: Verdict::Bad, text }
     }
 }
@@ -97,6 +97,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
         findings.push(super::contained::contained(&global.config));
         findings.extend(super::contained::exposed_data(data_dir, &config.agents).map(Finding::note));
     }
+    findings.extend(super::contained::limits(&config.policy, &config.agents));
     findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));
     findings.extend(certificate(&config));

@@ -8,8 +8,10 @@ use std::path::Path;
 use rustix::fs::Access;
 
 use super::check::Finding;
+use crate::core::machine::Together;
+use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
-use crate::runtime::process::can_group;
+use crate::runtime::process::{can_group, can_limit};
 
 /// The text of the systemd unit that is shipped with herder, in which agents run as a user of their own.
 pub(super) const UNIT: &str = include_str!("../../packaging/systemd/herder.service");
@@ -42,6 +44,27 @@ pub(super) fn contained(config: &Path) -> Finding {
          contains them (with the user that it names: useradd --system herder)",
         lacks.join(", and ")
     ))
+}
+
+/// Checks that the configured limits on memory, CPU and processes can be set; `None` if there are none.
+pub(super) fn limits(policy: &Policy, agents: &[AgentSpec]) -> Option<Finding> {
+    let limited = agents.iter().filter(|agent| !agent.share.is_none()).map(|agent| agent.name.as_str());
+    let mut limited: Vec<&str> = limited.collect();
+    if policy.memory != Together::All {
+        limited.push("all agents together");
+    }
+    if limited.is_empty() {
+        return None;
+    }
+    let limited = limited.join(", ");
+    Some(match can_limit() {
+        Ok(()) => Finding::good(format!("memory, cpu and pids can be limited ({limited})")),
+        Err(why) => Finding::bad(format!(
+            "memory, cpu and pids cannot be limited from here ({limited}), and agents with limits do not start without \
+             them: {why}. They need cgroup v2 with the controllers cpu, memory and pids: run herder in a service with \
+             Delegate=yes, or by systemd-run --user --scope -p Delegate=yes"
+        )),
+    })
 }
 
 /// Returns a warning if agents can change herder's data folder, because they run as the user who owns it and have no

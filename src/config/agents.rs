@@ -16,7 +16,7 @@ use crate::core::words::is_command_word;
 use crate::runtime::isolation::{PUSH, is_credential};
 
 use super::section::Section;
-use super::{Discord, IrcNetwork, environment, spending, validate};
+use super::{Discord, IrcNetwork, environment, machine, spending, validate};
 
 /// Placeholder in a command line that the prompt replaces.
 const PROMPT: &str = "{prompt}";
@@ -224,6 +224,7 @@ fn limits(section: &Section<'_>, spec: &mut AgentSpec) {
     spec.max_turns = turns.unwrap_or(spec.max_turns);
     spec.max_budget_usd = section.amount("max_budget_usd").unwrap_or(spec.max_budget_usd);
     spec.caps = spending::of_agent(section);
+    spec.share = machine::share(section);
     spec.max_task_duration = section.duration("max_task_duration", Duration::from_secs(1));
     spec.looping = section.flag("loop").unwrap_or(spec.looping);
     spec.rest = section.duration("rest", Duration::ZERO).unwrap_or(spec.rest);

@@ -15,7 +15,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, http, irc, quota, spending, telemetry, webhook,
+    evaluator, http, irc, machine, quota, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -121,6 +121,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();
     policy.prices = spending::prices(&top);
     spending::warn(&top, &policy, &agents);
+    machine::compare(&top, &policy, &agents);
     if let Some(section) = top.table("approvals") {
         approvals(section, &mut policy);
     }
@@ -225,6 +226,7 @@ fn supervisor(section: Section<'_>) -> Policy {
             .number("max_active", 0..=ACTIVE_MAX)
             .and_then(|number| u32::try_from(number).ok())
             .unwrap_or(default.max_active),
+        memory: machine::together(&section),
         reassign_after: section.duration("reassign_after", Duration::ZERO).unwrap_or(default.reassign_after),
         // Sections of their own.
         quota: default.quota,

@@ -197,6 +197,9 @@ pub struct Agent {
     /// The work whose last session reached its time limit. After a second time in a row a person is called.
     #[serde(default)]
     pub timed_out: Option<WorkId>,
+    /// The work whose last session ran out of memory. After a second time in a row a person is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starved: Option<WorkId>,
     /// The task that is being split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub splitting: Option<Box<Splitting>>,
@@ -310,6 +313,7 @@ impl Default for Agent {
             watch: Watch::default(),
             unfinished: None,
             timed_out: None,
+            starved: None,
             splitting: None,
             workspace: None,
             stopped_by: None,

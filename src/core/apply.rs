@@ -281,6 +281,9 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     if agent.timed_out == Some(id) {
         agent.timed_out = None;
     }
+    if agent.starved == Some(id) {
+        agent.starved = None;
+    }
     agent.splitting.take_if(|split| split.work == id);
     if agent.current.as_ref().is_some_and(|work| work.id == id) {
         return agent.current.take();
@@ -515,6 +518,7 @@ fn reset(agent: &mut Agent) {
     agent.conversation = None;
     agent.exchanges.clear();
     agent.timed_out = None;
+    agent.starved = None;
     agent.watch.start_afresh();
     // The whole task is tried once more.
     agent.splitting = None;

@@ -13,6 +13,7 @@ pub use discord::DiscordReason;
 pub use link::{Distrust, LinkReason};
 use serde::{Deserialize, Serialize};
 
+use super::machine::of_limit;
 use super::recap::{bounded, one_line};
 
 /// Explanation for people of an outcome or a state, such as a failure: a reason of herder's own, text of another
@@ -158,6 +159,8 @@ pub enum Own {
     ArgumentsTooLong { program: String },
     /// The operating system could not start the program.
     NotStarted { program: String },
+    /// The session's limits on memory, CPU and processes cannot be set on this machine.
+    LimitsNotSet,
 
     /// The agent's own folder cannot be created or filled.
     StateFolder { path: String },
@@ -216,6 +219,9 @@ pub enum Own {
     By { name: String },
 
     // ── what runtimes say by a sign, not in words ──
+    /// The kernel ended the session at a limit on memory: it had taken `used` of `limit` bytes, most of them in `program`,
+    /// if that is known.
+    OutOfMemory { used: u64, limit: u64, program: String },
     /// The configured limit of turns was reached.
     TurnLimit { turns: u32 },
     /// The agent's own limit of turns was reached.
@@ -321,11 +327,13 @@ impl Own {
             | Self::TakesLongWithTool { tool: text, .. }
             | Self::By { name: text }
             | Self::TurnEndedAs { status: text }
+            | Self::OutOfMemory { program: text, .. }
             | Self::ModelNotSet { model: text } => vec![text],
             Self::ExitCode { .. }
             | Self::Signal { .. }
             | Self::NotWaitedFor
             | Self::NoResult
+            | Self::LimitsNotSet
             | Self::NoCommand
             | Self::EmptyCommand
             | Self::Silent { .. }
@@ -399,6 +407,9 @@ impl fmt::Display for Own {
                 write!(f, "{program} cannot be started: its arguments are too long; use prompt = \"stdin\"")
             }
             Self::NotStarted { program } => write!(f, "{program} cannot be started"),
+            Self::LimitsNotSet => f.write_str(
+                "its limits on memory, CPU and processes cannot be set: run herder in a service with Delegate=yes, or by systemd-run --user --scope -p Delegate=yes",
+            ),
             Self::StateFolder { path } => write!(f, "its own folder {path} cannot be made"),
             Self::CredentialMissing { path } => {
                 write!(f, "there is no {path} to give it: log in, or take it out of `credentials`")
@@ -452,6 +463,10 @@ impl fmt::Display for Own {
                 "its sandbox denied what the task needs, and no other agent may do more",
             ),
             Self::By { name } => write!(f, "by {name}"),
+            Self::OutOfMemory { used, limit, program } => {
+                write!(f, "{}", of_limit(*used, *limit))?;
+                if program.is_empty() { Ok(()) } else { write!(f, ", `{program}`") }
+            }
             Self::TurnLimit { turns } => write!(f, "reached the maximum number of turns ({turns})"),
             Self::AgentsTurnLimit => f.write_str("reached the agent's own maximum number of turns"),
             Self::TurnInterrupted => f.write_str("the turn was interrupted"),

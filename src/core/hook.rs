@@ -64,6 +64,7 @@ impl HookEvent {
         match notice {
             N::Spiraling { .. } => Some(Self::Spiraling),
             N::Crashed { .. }
+            | N::OutOfMemory { .. }
             | N::RateLimited { .. }
             | N::QuotaReached { .. }
             | N::Permanent { .. }

@@ -32,6 +32,7 @@ pub mod id;
 pub mod input;
 pub mod ledger;
 pub mod link;
+pub mod machine;
 pub mod notice;
 pub mod outcome;
 pub mod past;

@@ -116,6 +116,8 @@ pub enum Notice {
     AccountWorks { account: AccountName, agent: AgentName },
     /// ❌ The session took longer than its limit; the work is tried once more after the countdown.
     TimedOut { agent: AgentName, limit: Duration, restart_in: Duration },
+    /// ❌ The session was ended because it ran out of memory; the work is tried once more after the countdown.
+    OutOfMemory { agent: AgentName, detail: Detail, restart_in: Duration },
     /// ❌ The task was given up.
     TaskFailed { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The agent reported that it cannot continue with its task without someone else.

@@ -44,11 +44,13 @@ pub enum Category {
     DoNotRestart,
     /// herder ended the session on purpose, or was itself gone: no failure is counted.
     Interrupted,
+    /// The kernel ended the session at a limit on memory: the work is tried once more, then a person is called.
+    OutOfMemory,
 }
 
 impl Category {
     /// All categories, in the order of their discriminants.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Success,
         Self::Transient,
         Self::RateLimit,
@@ -65,6 +67,7 @@ impl Category {
         Self::Crash,
         Self::DoNotRestart,
         Self::Interrupted,
+        Self::OutOfMemory,
     ];
 
     /// Returns the category's word, as in the journal and in numbers.
@@ -87,6 +90,7 @@ impl Category {
             Self::Crash => "crash",
             Self::DoNotRestart => "do-not-restart",
             Self::Interrupted => "interrupted",
+            Self::OutOfMemory => "out-of-memory",
         }
     }
 
@@ -94,6 +98,27 @@ impl Category {
     #[must_use]
     pub fn is_of_account(self) -> bool {
         matches!(self, Self::Billing | Self::Auth | Self::Budget)
+    }
+
+    /// Returns true if an outcome is due to the work and not to the agent: too large, too long, or without permission.
+    #[must_use]
+    pub fn is_of_work(self) -> bool {
+        match self {
+            Self::ContextOverflow | Self::TaskTimeout | Self::SandboxDenial | Self::OutOfMemory => true,
+            Self::Success
+            | Self::Transient
+            | Self::RateLimit
+            | Self::Permanent
+            | Self::MaxTurns
+            | Self::Billing
+            | Self::Auth
+            | Self::Budget
+            | Self::Quota
+            | Self::Hung
+            | Self::Crash
+            | Self::DoNotRestart
+            | Self::Interrupted => false,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::danger::AskPattern;
+use super::machine::Together;
 use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
@@ -50,6 +51,8 @@ pub struct Policy {
     pub stop_grace: Duration,
     /// Maximum number of agents at work at once; 0: no limit (contract, section 6).
     pub max_active: u32,
+    /// Memory that all agents together may take.
+    pub memory: Together,
     /// Rules for accounts that have reached their usage limit.
     pub quota: QuotaRules,
     /// Time after which queued tasks of a paused or halted agent go to another one; zero: never.
@@ -119,6 +122,7 @@ impl Default for Policy {
             max_task_duration: seconds(30 * 60),
             stop_grace: seconds(10),
             max_active: 5,
+            memory: Together::default(),
             quota: QuotaRules::default(),
             reassign_after: Duration::ZERO,
             prices: Prices::default(),

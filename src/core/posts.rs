@@ -281,6 +281,7 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
 fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
     let line = match last_category(agent) {
         Some(Category::TaskTimeout) => format!("FAIL {work} timeout"),
+        Some(Category::OutOfMemory) => format!("FAIL {work} out-of-memory"),
         Some(Category::ContextOverflow) => format!("FAIL {work} context-overflow"),
         Some(Category::SandboxDenial) => format!("BLOCKED {work} sandbox-denied"),
         _ => return Vec::new(),
@@ -353,6 +354,9 @@ fn waiting(
             }
             Category::Permanent | Category::SandboxDenial => {
                 said(Notice::Permanent { agent: name, detail: last_detail(agent), restart_in })
+            }
+            Category::OutOfMemory => {
+                said(Notice::OutOfMemory { agent: name, detail: last_detail(agent), restart_in })
             }
             Category::TaskTimeout => {
                 let own = agent.spec.as_ref().and_then(|spec| spec.max_task_duration);

@@ -185,7 +185,8 @@ fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
         | Category::Hung
         | Category::Crash
         | Category::DoNotRestart
-        | Category::Interrupted => {}
+        | Category::Interrupted
+        | Category::OutOfMemory => {}
     }
     if outcome.usage != Usage::default() {
         effects.push(Effect::Spent { account: account() });

@@ -54,7 +54,8 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
         );
         // A try that was cut by something else still counts as the focused one.
         let timed_out = (agent.timed_out == Some(work.id)).then_some(Category::TaskTimeout);
-        let category = timed_out.or(last.map(|outcome| outcome.category));
+        let starved = (agent.starved == Some(work.id)).then_some(Category::OutOfMemory);
+        let category = timed_out.or(starved).or(last.map(|outcome| outcome.category));
         parts.extend(category.and_then(advice).map(str::to_owned));
     }
     if !unfinished.steered.is_empty() {
@@ -96,6 +97,11 @@ fn advice(category: Category) -> Option<&'static str> {
             "The context window was full. Read files in parts, let no command print more than you need, and write down in the \
              workspace what you find out.",
         ),
+        Category::OutOfMemory => Some(
+            "It took more memory than it may, and everything it had started was ended with it. This time use less: one build or \
+             test at a time, fewer parallel jobs, smaller inputs, nothing large kept in memory. If it cannot be done with less, \
+             say how much it needs.",
+        ),
         Category::SandboxDenial => Some(
             "Do not try again what was denied. Find a way within what you may do; if there is none, say exactly what you need.",
         ),
@@ -132,6 +138,7 @@ fn reason(category: Category) -> &'static str {
         Category::Crash => "its process died",
         Category::DoNotRestart => "its runtime asked not to be restarted",
         Category::Interrupted => "it was interrupted from outside",
+        Category::OutOfMemory => "it ran out of memory",
     }
 }
 

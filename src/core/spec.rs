@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::id::{AccountName, AgentName};
+use super::machine::Share;
 use super::outcome::Category;
 use super::usage::Caps;
 
@@ -216,6 +217,9 @@ pub struct AgentSpec {
     /// stand for the agent's folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sandbox: Vec<String>,
+    /// The part of the machine that the processes of a session may take.
+    #[serde(default, skip_serializing_if = "Share::is_none")]
+    pub share: Share,
     /// Patterns on stderr that tell the category of a failure, for a [`Runtime::Command`].
     #[serde(default)]
     pub patterns: Vec<Pattern>,
@@ -284,6 +288,7 @@ impl AgentSpec {
             own_home,
             credentials,
             sandbox,
+            share: _,
             patterns: _,
             channels: _,
             tags: _,
@@ -324,6 +329,7 @@ impl AgentSpec {
             own_home: false,
             credentials: Vec::new(),
             sandbox: Vec::new(),
+            share: Share::default(),
             patterns: Vec::new(),
             channels: Vec::new(),
             tags: Vec::new(),

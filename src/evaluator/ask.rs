@@ -191,7 +191,8 @@ fn lapse(category: Option<Category>, why: &str) -> Lapse {
             | Category::Hung
             | Category::Crash
             | Category::DoNotRestart
-            | Category::Interrupted,
+            | Category::Interrupted
+            | Category::OutOfMemory,
         )
         | None => Lapse::failed(why),
     }

@@ -386,6 +386,7 @@ fn ended(outcome: &Outcome, survivors: &[u32]) -> LogLine {
         | Category::SandboxDenial
         | Category::Hung
         | Category::Crash
+        | Category::OutOfMemory
         | Category::DoNotRestart => LogLine::warning(message),
     };
     line.outcome(outcome.category)

@@ -241,6 +241,7 @@ impl Locale {
             Category::Crash => "category-crash",
             Category::DoNotRestart => "category-do-not-restart",
             Category::Interrupted => "category-interrupted",
+            Category::OutOfMemory => "category-out-of-memory",
         };
         self.text(id, &[])
     }

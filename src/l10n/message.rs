@@ -173,6 +173,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let countdown = ("countdown", (*restart_in).into());
             say("notice-timed-out", [of(agent), ("limit", (*limit).into()), countdown])
         }
+        N::OutOfMemory { agent, detail, restart_in } => {
+            let countdown = ("countdown", (*restart_in).into());
+            say("notice-out-of-memory", [of(agent), reason(detail), countdown])
+        }
         N::TaskBlocked { agent, task, detail } => {
             say("notice-task-blocked", [of(agent), ("task", task.to_string().into()), reason(detail)])
         }
@@ -549,7 +553,8 @@ fn emoji(category: Category) -> &'static str {
         | Category::Hung
         | Category::Crash
         | Category::DoNotRestart
-        | Category::Interrupted => "⏸️",
+        | Category::Interrupted
+        | Category::OutOfMemory => "⏸️",
     }
 }
 

@@ -5,6 +5,7 @@ mod link;
 use super::message::{Message, one_line, say};
 use super::{Locale, Value};
 use crate::core::detail::{Detail, Own};
+use crate::core::machine::size;
 
 /// Maximum length of a name or path inside a reason, in graphemes.
 const NAME_MAX: usize = 120;
@@ -78,8 +79,17 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::SplitNoList => say("own-split-no-list", []),
         O::SplitTimedOut => say("own-split-timed-out", []),
         O::SplitFailed => say("own-split-failed", []),
+        O::LimitsNotSet => say("own-limits-not-set", []),
         O::NobodyBroader => say("own-nobody-broader", []),
         O::By { name } => say("own-by", [text("name", name)]),
+        O::OutOfMemory { used, limit, program } => {
+            let (used, limit) = (("used", size(*used).into()), ("limit", size(*limit).into()));
+            if program.is_empty() {
+                say("own-out-of-memory", [used, limit])
+            } else {
+                say("own-out-of-memory-by", [used, limit, text("program", program)])
+            }
+        }
         O::TurnLimit { turns } => say("own-turn-limit", [("turns", (*turns).into())]),
         O::AgentsTurnLimit => say("own-agents-turn-limit", []),
         O::TurnInterrupted => say("own-turn-interrupted", []),

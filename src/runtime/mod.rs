@@ -56,6 +56,7 @@ use crate::core::ask::{AskKey, Told};
 use crate::core::danger::AskPattern;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
+use crate::core::machine::Together;
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
@@ -89,6 +90,9 @@ pub struct Launch {
     pub marker: String,
     /// The time limits of the session.
     pub clocks: Clocks,
+    /// Memory that all sessions together may take; the limits of this one are in its agent's settings.
+    #[serde(default, skip_serializing_if = "Together::is_all")]
+    pub together: Together,
     /// True if the workspace is to be inspected, and its state reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub look: bool,

@@ -19,7 +19,7 @@ use super::lines::Lines;
 use super::observing::Observer;
 use super::outgoing::Outgoing;
 use super::process::stop::Gone;
-use super::process::{Owned, ProcessTrees, Tree, spawn};
+use super::process::{Allowance, Exhausted, Owned, ProcessTrees, Tree, spawn};
 use super::protocol::{Protocol, prepare};
 use super::text::Tail;
 use super::{Clocks, Launch, Live, Local, Order, Report, workspace};
@@ -132,7 +132,12 @@ async fn start(
     let (workspace, marker) = (launch.spec.workspace.clone(), launch.marker.clone());
     let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
         let (invocation, protocol) = prepare(&launch, &local)?;
-        let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)?;
+        let allowance = Allowance { own: launch.spec.share, together: launch.together };
+        if !allowance.is_none() {
+            trees.limit(&launch.marker, &allowance).map_err(|why| Own::LimitsNotSet.with(why))?;
+        }
+        let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)
+            .inspect_err(|_| trees.unlimit(&launch.marker))?;
         Ok((owned, (protocol, (launch, local))))
     });
     tokio::pin!(begin);
@@ -226,6 +231,10 @@ struct Session {
     /// The limit for which the runtime waited when it fell silent; `None` if that was not the reason.
     stalled: Option<Outcome>,
     exit: Option<Exit>,
+    /// The process that took the most memory at the last look, if memory is limited.
+    biggest: Option<String>,
+    /// The memory that the session took, if it was ended for want of more.
+    exhausted: Option<Exhausted>,
     /// True if the process still ran when herder began to end it.
     told_to_leave: bool,
     began: Instant,
@@ -291,6 +300,8 @@ impl Session {
             cause: None,
             stalled: None,
             exit: None,
+            biggest: None,
+            exhausted: None,
             told_to_leave: false,
             began,
             given: began,

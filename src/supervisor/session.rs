@@ -107,6 +107,7 @@ impl Session {
             session: id,
             prompt: prompt(&spec, work, [head, recap], whispers),
             clocks: clocks(&policy, &spec),
+            together: policy.memory,
             look,
             always_ask: policy.always_ask.clone(),
             spec: Arc::new(spec),

@@ -272,6 +272,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         past: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
+        together: herder::core::machine::Together::All,
         marker: format!("test-{}/spark/1", std::process::id()),
         clocks: Clocks {
             startup: PATIENCE,

@@ -94,6 +94,19 @@ fn the_example_passes_check() {
 }
 
 #[test]
+fn check_says_whether_limits_can_be_set_and_what_they_need() {
+    let folder = Folder::new();
+    let agent = "[[agent]]\nname = \"a\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/tmp\"\npids = 99\n";
+    fs::write(folder.path("bot.toml"), format!("{GOOD}{agent}")).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    let good = run.said.contains("ok    memory, cpu and pids can be limited (a)");
+    let bad = run.said.contains("FAIL  memory, cpu and pids cannot be limited from here (a)");
+    // Which of the two depends on the machine.
+    assert!(good != bad, "{run:?}");
+    assert_eq!(run.said.contains("Delegate=yes, or by systemd-run"), bad, "{run:?}");
+}
+
+#[test]
 fn check_reports_every_mistake_and_exits_78() {
     let folder = Folder::new();
     fs::write(folder.path("bot.toml"), "nam = \"x\"\nlocale = \"fr\"\n").expect("the file is written");

@@ -42,6 +42,26 @@ impl Folder {
 }
 
 #[test]
+fn limits_that_cannot_be_meant_are_reported_at_once() {
+    let folder = Folder::new();
+    let agent =
+        "runtime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n";
+    let sentences = folder.sentences(&format!(
+        "[supervisor]\nmemory = \"120%\"\n[[agent]]\nname = \"a\"\n{agent}memory = \"1KB\"\ncpu = 0.001\npids = 3\n\
+         [[agent]]\nname = \"b\"\n{agent}memory = \"lots\"\ncpu = -1\npids = 99999999\n"
+    ));
+    insta::assert_snapshot!(sentences, @r##"
+    bot.toml:2: [supervisor] memory: "120%" is no part of the machine; write e.g. "80%"
+    bot.toml:9: [agent.a] memory: no agent can run in 1 KB; write e.g. "8GB", or "0" for no limit
+    bot.toml:10: [agent.a] cpu: write how many processors it may keep busy, e.g. 2.0, or 0 for no limit
+    bot.toml:11: [agent.a] pids: no agent can run with 3; write e.g. 512, or 0 for no limit
+    bot.toml:18: [agent.b] memory: "lots" is not a size; write a number and B, KB, MB, GB or TB, e.g. "1GB"
+    bot.toml:19: [agent.b] cpu: -1 is not an amount; use 0 for no limit, or e.g. 2.50
+    bot.toml:20: [agent.b] pids: 99999999 is out of bounds; use a number from 0 to 4194304
+    "##);
+}
+
+#[test]
 fn every_mistake_is_reported_at_once_with_its_line() {
     let folder = Folder::new();
     let sentences = folder.sentences(

@@ -97,6 +97,7 @@ fn category() -> impl Strategy<Value = Category> {
         1 => Just(Category::Hung),
         1 => Just(Category::DoNotRestart),
         1 => Just(Category::Interrupted),
+        1 => Just(Category::OutOfMemory),
     ]
 }
 

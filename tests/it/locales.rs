@@ -42,7 +42,7 @@ macro_rules! variants {
 variants!(every_notice, Notice:
     Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked PlanAsked AskOpen
+    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked PlanAsked AskOpen
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
@@ -78,7 +78,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-const CATEGORIES: [Category; 16] = [
+const CATEGORIES: [Category; 17] = [
     Category::Success,
     Category::Transient,
     Category::RateLimit,
@@ -95,6 +95,7 @@ const CATEGORIES: [Category; 16] = [
     Category::Crash,
     Category::DoNotRestart,
     Category::Interrupted,
+    Category::OutOfMemory,
 ];
 
 fn locale(name: &str) -> Locale {

@@ -52,6 +52,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
             grace: Duration::from_secs(5),
             beat: Duration::from_millis(200),
         },
+        together: herder::core::machine::Together::All,
         look: false,
         always_ask: Vec::new(),
     }

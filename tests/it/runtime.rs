@@ -10,6 +10,7 @@ mod command;
 mod cuts;
 pub(crate) mod hangs;
 mod isolation;
+mod limits;
 mod printed;
 mod processes;
 mod replayed;
@@ -59,6 +60,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         past: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
+        together: herder::core::machine::Together::All,
         marker: marker(),
         clocks: Clocks {
             startup: PATIENCE,

@@ -68,6 +68,7 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
         | Category::TaskTimeout
         | Category::SandboxDenial
         | Category::Hung
+        | Category::OutOfMemory
         | Category::Transient => count_failure(agent, at),
         Category::Crash => count_crash(agent, at),
         // These are no failures of the agent's work, so no restart follows from them.
@@ -87,6 +88,10 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     let same_again = agent.current.as_ref().filter(|_| outcome.category == Category::TaskTimeout);
     if let Some(work) = same_again {
         agent.timed_out = Some(work.id);
+    }
+    let starved = agent.current.as_ref().filter(|_| outcome.category == Category::OutOfMemory);
+    if let Some(work) = starved {
+        agent.starved = Some(work.id);
     }
 }
 
@@ -167,6 +172,7 @@ pub(super) fn failed(category: Category) -> bool {
         | Category::TaskTimeout
         | Category::SandboxDenial
         | Category::Hung
+        | Category::OutOfMemory
         | Category::Crash
         | Category::DoNotRestart => true,
         Category::Success

@@ -62,7 +62,10 @@ pub(super) fn answered(agent: &mut Agent, id: WorkId, answer: Answer, by: &Actor
     agent.watch.answered = Some(Answered { escalation, answer, by: by.clone(), at });
     match answer {
         // The work may reach its time limit twice again.
-        Answer::Resume => agent.timed_out = None,
+        Answer::Resume => {
+            agent.timed_out = None;
+            agent.starved = None;
+        }
         // Notes about work that is given up would only confuse it.
         Answer::Abort | Answer::Remove | Answer::Moved => {
             agent.whispers.retain(|whisper| whisper.tone == Tone::Person);

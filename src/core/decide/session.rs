@@ -284,6 +284,9 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     let timed_out_again = category == Category::TaskTimeout
         && draft.agent().timed_out.is_some()
         && draft.agent().timed_out == draft.agent().current.as_ref().map(|work| work.id);
+    let starved_again = category == Category::OutOfMemory
+        && draft.agent().starved.is_some()
+        && draft.agent().starved == draft.agent().current.as_ref().map(|work| work.id);
     draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: survivors.to_vec() });
     if let Some(why) = refused {
         lost(draft, session, why);
@@ -309,28 +312,10 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     }
     match settled {
         // The cause concerned this task alone.
-        Settled::ByItsWord if is_of_work(category) => draft.proceed(),
-        Settled::ByItsWord | Settled::ByHowItEnded => follow(draft, category, resets_at, timed_out_again),
-    }
-}
-
-/// Returns true if an outcome is due to the work and not to the agent: too large, too long, or without permission.
-fn is_of_work(category: Category) -> bool {
-    match category {
-        Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
-        Category::Success
-        | Category::Transient
-        | Category::RateLimit
-        | Category::Permanent
-        | Category::MaxTurns
-        | Category::Billing
-        | Category::Auth
-        | Category::Budget
-        | Category::Quota
-        | Category::Hung
-        | Category::Crash
-        | Category::DoNotRestart
-        | Category::Interrupted => false,
+        Settled::ByItsWord if category.is_of_work() => draft.proceed(),
+        Settled::ByItsWord | Settled::ByHowItEnded => {
+            follow(draft, category, resets_at, timed_out_again || starved_again);
+        }
     }
 }
 
@@ -440,6 +425,7 @@ fn counts(agent: &Agent, category: Category) -> bool {
         | Category::TaskTimeout
         | Category::SandboxDenial
         | Category::Hung
+        | Category::OutOfMemory
         | Category::Crash => true,
         Category::RateLimit => limit_counts(agent),
         Category::MaxTurns => agent.stalls > STALLS_BELIEVED,
@@ -539,12 +525,16 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
 }
 
 /// Decides the next step by the outcome's category: next work, another try after a wait, a pause, or a call.
-fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, timed_out_again: bool) {
+fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, again: bool) {
     match category {
         Category::Success | Category::Interrupted => draft.proceed(),
         Category::MaxTurns => draft.begin(),
         // It was tried twice, the second time with a more focused prompt.
-        Category::TaskTimeout if timed_out_again => watch::gave_up(draft, category, Own::TimeLimit.into()),
+        Category::TaskTimeout if again => watch::gave_up(draft, category, Own::TimeLimit.into()),
+        Category::OutOfMemory if again => {
+            let detail = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone());
+            watch::gave_up(draft, category, detail.unwrap_or_default());
+        }
         // Another try would fail as well until a person has looked at the workspace.
         Category::Permanent if of_workspace(draft.agent()) => {
             let detail = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone());
@@ -552,7 +542,11 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
         }
         Category::ContextOverflow => recovery::overflowed(draft),
         Category::SandboxDenial => recovery::denied(draft),
-        Category::Transient | Category::Permanent | Category::Hung | Category::TaskTimeout => {
+        Category::Transient
+        | Category::Permanent
+        | Category::Hung
+        | Category::TaskTimeout
+        | Category::OutOfMemory => {
             back_off(draft, category);
         }
         Category::RateLimit => limited(draft, resets_at),

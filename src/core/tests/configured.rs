@@ -28,7 +28,7 @@ fn what_runs_is_another_thing_only_if_its_own_command_is() {
         ("credentials", |spec| spec.credentials.push("git".to_owned())),
         ("sandbox", |spec| spec.sandbox.push("bwrap".to_owned())),
     ];
-    let leaves: [(&str, Change); 12] = [
+    let leaves: [(&str, Change); 13] = [
         ("account", |spec| spec.account = "other".into()),
         ("autonomy", |spec| spec.autonomy = crate::spec::Autonomy::Full),
         ("instructions", |spec| spec.instructions.push_str("take care")),
@@ -39,6 +39,7 @@ fn what_runs_is_another_thing_only_if_its_own_command_is() {
         ("usd_per_day", |spec| spec.caps.usd_per_day = 9.0),
         ("max_task_duration", |spec| spec.max_task_duration = Some(Duration::from_secs(9))),
         ("relay", |spec| spec.relay = crate::spec::Relay::All),
+        ("share", |spec| spec.share.pids = 9),
         ("channels", |spec| spec.channels.push("#dev".to_owned())),
         ("nothing", |_| ()),
     ];

@@ -7,7 +7,7 @@ use crate::policy::{Exponential, Judge};
 use crate::spec::Relay;
 use crate::turn::{End, Kind, Step as TurnStep, Turn};
 
-pub(super) const EVERY_CATEGORY: [Category; 16] = [
+pub(super) const EVERY_CATEGORY: [Category; 17] = [
     Category::Success,
     Category::Transient,
     Category::RateLimit,
@@ -24,6 +24,7 @@ pub(super) const EVERY_CATEGORY: [Category; 16] = [
     Category::Crash,
     Category::DoNotRestart,
     Category::Interrupted,
+    Category::OutOfMemory,
 ];
 
 /// An error page has its words anywhere.
@@ -90,6 +91,9 @@ fn every_category_has_its_response_and_its_post() {
       DoNotRestart { detail: "went wrong" }
     SessionEnded(Interrupted), Requeued(1), SessionStarted(2)
       Started { work: "benchmark nemotron" }
+    SessionEnded(OutOfMemory), Requeued(1), Waiting(10s Backoff(OutOfMemory))
+      #work FAIL 1 out-of-memory
+      OutOfMemory { detail: "went wrong", restart_in: 10s }
     "#);
 }
 

@@ -251,3 +251,22 @@ fn a_session_that_goes_on_is_not_over_and_is_given_what_it_may_lack() {
     assert_eq!(owed(&desk.agent), [Effect::Stop { session }]);
     assert_eq!(desk.tell(&Input::Adopted { session: SessionId(9) }).events, [], "it is another one");
 }
+
+#[test]
+fn a_task_that_runs_out_of_memory_is_tried_once_more_and_then_a_person_is_called() {
+    let mut desk = Desk::busy_with_task();
+    desk.fails(Category::OutOfMemory);
+    let (_, step) = desk.waits();
+    let recap = step.recap().expect("it is told");
+    assert!(recap.contains("it ran out of memory") && recap.contains("This time use less"), "{recap}");
+    let step = desk.fails(Category::OutOfMemory);
+    assert_eq!(step.told(), "SessionEnded(OutOfMemory), Requeued(1), Escalated, Paused(Escalation)");
+    let why = "why: Ended { category: OutOfMemory, detail: \"went wrong\" }";
+    let said = step.said();
+    assert!(said.starts_with("#work FAIL 1 out-of-memory\n") && said.contains(why), "{said}");
+
+    // A person resumes it: it has its two tries again.
+    desk.ask(Control::Resume);
+    let step = desk.fails(Category::OutOfMemory);
+    assert!(step.told().ends_with("Requeued(1), Waiting(40s Backoff(OutOfMemory))"), "{}", step.told());
+}

@@ -32,6 +32,7 @@ fn class(category: Category) -> (&'static str, u8) {
         | Category::SandboxDenial
         | Category::Hung
         | Category::Crash
+        | Category::OutOfMemory
         | Category::DoNotRestart => ("bad", 26),
     }
 }

@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Access, access};
 
+use super::shares::{self, AGENTS, Allowance, MAIN};
+
 /// Prefix of the names of herder's cgroups, which separates them from others.
 const PREFIX: &str = "herder.";
 
@@ -34,6 +36,8 @@ impl Cgroups {
             &fs::read_to_string("/proc/self/mountinfo").ok()?,
             &fs::read_to_string("/proc/self/cgroup").ok()?,
         )?;
+        // From its second look on, herder may be in the group that it has moved itself to.
+        let parent = if parent.ends_with(MAIN) { parent.parent()?.to_owned() } else { parent };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let probe = parent.join(format!("herder-probe.{}.{number}", std::process::id()));
         fs::create_dir(&probe).ok()?;
@@ -44,6 +48,30 @@ impl Cgroups {
         // An empty group that remains does no harm.
         let _ = fs::remove_dir(&probe);
         usable.then_some(Self { parent })
+    }
+
+    /// Creates the cgroup of the session's `marker` with these limits.
+    ///
+    /// # Errors
+    /// The reason why they cannot be set.
+    pub(super) fn enclose(&self, marker: &str, allowance: &Allowance) -> Result<(), String> {
+        let group = name(marker);
+        // A look at the workspace before the session has left it empty.
+        let _ = fs::remove_dir(self.parent.join(&group));
+        shares::enclose(&self.parent, &group, allowance).map(drop)
+    }
+
+    /// Tries whether limits can be set.
+    ///
+    /// # Errors
+    /// The reason why they cannot be set.
+    pub(super) fn rehearse(&self) -> Result<(), String> {
+        shares::rehearse(&self.parent)
+    }
+
+    /// Returns the limited cgroup of the session with this marker, if it exists.
+    pub(super) fn limited(&self, marker: &str) -> Option<PathBuf> {
+        Some(self.parent.join(AGENTS).join(name(marker))).filter(|group| group.is_dir())
     }
 
     /// Moves a process that has not been waited for into the cgroup of the session's `marker`.
@@ -60,16 +88,18 @@ impl Cgroups {
     /// Returns the cgroups of all sessions whose marker starts with `prefix`.
     pub(super) fn beginning_with(&self, prefix: &str) -> Vec<PathBuf> {
         let prefix = name(prefix);
-        let Ok(groups) = fs::read_dir(&self.parent) else { return Vec::new() };
+        let groups = [self.parent.clone(), self.parent.join(AGENTS)].into_iter();
         let groups = groups
-            .flatten()
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flat_map(Iterator::flatten)
             .filter(|group| group.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)));
         groups.map(|group| group.path()).collect()
     }
 
     /// Returns the cgroup of the session with this marker, if it exists.
     pub(super) fn of(&self, marker: &str) -> Option<PathBuf> {
-        Some(self.parent.join(name(marker))).filter(|group| group.is_dir())
+        let open = || Some(self.parent.join(name(marker))).filter(|group| group.is_dir());
+        self.limited(marker).or_else(open)
     }
 }
 

@@ -18,6 +18,7 @@
 mod cgroup;
 pub mod descent;
 mod reap;
+mod shares;
 mod signal;
 pub(crate) mod spawn;
 mod starters;
@@ -26,7 +27,7 @@ pub(in crate::runtime) mod table;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -37,6 +38,8 @@ use tokio::task::JoinHandle;
 
 use crate::clock::running::Running;
 use cgroup::Cgroups;
+pub use shares::memory_of_machine;
+pub(in crate::runtime) use shares::{Allowance, Exhausted};
 pub use signal::send;
 pub use table::{Entry, Identity, Table, lives, look};
 
@@ -185,6 +188,17 @@ pub fn can_group() -> bool {
     Cgroups::find().is_some()
 }
 
+/// Tries whether this process can limit what the sessions of agents take.
+///
+/// # Errors
+/// The reason why it cannot.
+pub fn can_limit() -> Result<(), String> {
+    Cgroups::find().ok_or_else(|| NO_GROUPS.to_owned())?.rehearse()
+}
+
+/// Reason why nothing can be limited where no cgroup can be made.
+const NO_GROUPS: &str = "no cgroup can be made from here";
+
 impl ProcessTrees {
     /// Makes this process the subreaper of everything below it and starts to reap the processes it adopts.
     ///
@@ -248,6 +262,13 @@ impl ProcessTrees {
         // No code has waited for it yet, so even a child that has already ended has an entry.
         let started = look(pid).map_or(0, |entry| entry.identity.started);
         starting.is(pid, started);
+        shares::give_way(pid);
+        let limited = self.inner.cgroups.as_ref().and_then(|cgroups| cgroups.limited(marker));
+        if let Some(group) = limited {
+            // It has had no input yet: nothing of its work is done outside of the limits.
+            let owned = Owned { child, identity: Identity { pid, started }, placing: None };
+            return within(owned, &group);
+        }
         #[expect(
             clippy::disallowed_methods,
             reason = "the handle is kept, and waited for before the process is"
@@ -257,6 +278,34 @@ impl ProcessTrees {
             tokio::spawn(place(inner, marker, pid))
         });
         Ok(Owned { child, identity: Identity { pid, started }, placing })
+    }
+
+    /// Creates the cgroup of a session that is about to start, with its limits.
+    ///
+    /// # Errors
+    /// The reason why they cannot be set.
+    pub(in crate::runtime) fn limit(&self, marker: &str, allowance: &Allowance) -> Result<(), String> {
+        match &self.inner.cgroups {
+            Some(cgroups) => cgroups.enclose(marker, allowance),
+            None => Err(NO_GROUPS.to_owned()),
+        }
+    }
+
+    /// Removes the cgroup of a session that could not start after all.
+    pub(in crate::runtime) fn unlimit(&self, marker: &str) {
+        if let Some(group) = self.inner.cgroups.as_ref().and_then(|cgroups| cgroups.limited(marker)) {
+            cgroup::remove(&group);
+        }
+    }
+
+    /// Returns the memory of a limited session in which the kernel has killed for want of it; `None` if it has not.
+    pub(in crate::runtime) fn exhausted(&self, marker: &str) -> Option<Exhausted> {
+        shares::exhausted(&self.inner.cgroups.as_ref()?.limited(marker)?)
+    }
+
+    /// Returns the name of the process of a limited session that takes the most memory; `None` if there is none.
+    pub(in crate::runtime) fn biggest(&self, marker: &str) -> Option<String> {
+        shares::biggest(cgroup::pids(&self.inner.cgroups.as_ref()?.limited(marker)?))
     }
 
     /// Returns a receiver of the adopted processes without a marker, which changes with them. Only herder's own
@@ -379,6 +428,20 @@ impl ProcessTrees {
 fn own_group() -> u32 {
     static GROUP: OnceLock<u32> = OnceLock::new();
     *GROUP.get_or_init(|| table::look(std::process::id()).map_or(0, |entry| entry.group))
+}
+
+/// Moves a started process into the cgroup with its limits. One that cannot be moved is ended.
+fn within(mut owned: Owned, group: &Path) -> io::Result<Owned> {
+    let moved = std::fs::write(group.join("cgroup.procs"), owned.identity.pid.to_string());
+    // A process that has ended at once is not kept from telling why.
+    let gone = || look(owned.identity.pid).is_none_or(|entry| entry.zombie);
+    match moved {
+        Err(error) if !gone() => {
+            owned.child.start_kill()?;
+            Err(error)
+        }
+        Ok(()) | Err(_) => Ok(owned),
+    }
 }
 
 /// Moves a process into its cgroup on a blocking thread: the kernel may take milliseconds.

@@ -4,13 +4,14 @@ use tokio::time::Instant;
 
 use super::{Cause, LINGER_GRACE, LOOK_MAX, Session, Stage};
 use crate::clock;
+use crate::core::detail::Own;
 use crate::core::input::{Clock, Signal};
-use crate::core::outcome::Category;
+use crate::core::outcome::{Category, Exit, Outcome};
 use crate::runtime::classify::refuses_history;
 use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
-use crate::runtime::process::lives;
 use crate::runtime::process::stop::Gone;
+use crate::runtime::process::{Exhausted, lives};
 use crate::runtime::text::kept_detail;
 
 impl Session {
@@ -53,6 +54,8 @@ impl Session {
             self.next_beat = now + self.clocks.beat;
             // All timeouts were checked above: a session that is still here has evidence of life, or is being ended in time.
             self.outgoing.beat();
+            // The name is gone with the process.
+            self.biggest = self.trees.biggest(&self.launch.marker).or_else(|| self.biggest.take());
         }
         if self.look_due().is_some_and(|due| now >= due) {
             self.sample();
@@ -109,6 +112,8 @@ impl Session {
             self.stalled = self.protocol.was_stalled(&self.tail);
         }
         match &self.cause {
+            // The last words of a process that was killed for want of memory tell nothing of it.
+            None if !succeeded => self.starved(&mut outcome),
             None => {}
             // A turn that finished before the stop order arrived counts as finished.
             Some(Cause::Ordered) if succeeded && self.exit.is_some() => {}
@@ -168,6 +173,17 @@ impl Session {
         }
         self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors: gone.survivors });
         self.send_all().await;
+    }
+
+    /// Turns the outcome of a session into that of one which ran out of memory, if it did.
+    fn starved(&mut self, outcome: &mut Outcome) {
+        let killed = matches!(self.exit, Some(Exit::Signal(9)));
+        let Some(Exhausted { used, limit }) = self.exhausted.filter(|_| killed) else { return };
+        outcome.category = Category::OutOfMemory;
+        outcome.unknown = false;
+        let program = self.biggest.take().unwrap_or_default();
+        outcome.detail = Own::OutOfMemory { used, limit, program }.into();
+        outcome.resets_at = None;
     }
 
     /// Waits until all reports are sent to the supervisor.

@@ -135,6 +135,8 @@ impl Session {
 
     pub(super) fn on_exit(&mut self, status: io::Result<ExitStatus>) {
         self.child = None;
+        // Before the group is removed, which knows it.
+        self.exhausted = self.trees.exhausted(&self.launch.marker);
         self.exit = status
             .ok()
             .and_then(|status| status.code().map(Exit::Code).or_else(|| status.signal().map(Exit::Signal)));

@@ -36,6 +36,7 @@ pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
                     | Category::Permanent
                     | Category::ContextOverflow
                     | Category::SandboxDenial
+                    | Category::OutOfMemory
             );
             // An agent that reported a denial was denied what it needs, however well its session ends.
             calls || agent.says_denied().is_some()

@@ -26,7 +26,7 @@ use herder::core::{Context, apply, decide, posts, react};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const CATEGORIES: [Category; 16] = [
+const CATEGORIES: [Category; 17] = [
     Category::Success,
     Category::Transient,
     Category::RateLimit,
@@ -43,6 +43,7 @@ const CATEGORIES: [Category; 16] = [
     Category::Crash,
     Category::DoNotRestart,
     Category::Interrupted,
+    Category::OutOfMemory,
 ];
 
 fn by() -> Actor {

@@ -113,6 +113,16 @@ fn status_notices() -> Vec<Notice> {
         N::AccountTried { account: account.clone(), agent: agent.clone(), by: "alice".to_owned() },
         N::AccountWorks { account, agent: agent.clone() },
         N::TimedOut { agent: agent.clone(), limit: seconds(1800), restart_in: seconds(10) },
+        N::OutOfMemory {
+            agent: agent.clone(),
+            detail: Own::OutOfMemory {
+                used: 7_990_000_000,
+                limit: 8_000_000_000,
+                program: "cargo".to_owned(),
+            }
+            .into(),
+            restart_in: seconds(10),
+        },
         N::TaskFailed { agent: agent.clone(), task: WorkId(7), detail: detail.into() },
         N::TaskBlocked {
             agent: agent.clone(),

@@ -34,6 +34,7 @@ pub(super) fn launched(
         past: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
+        together: herder::core::machine::Together::All,
         marker: "j/spark/1".to_owned(),
         clocks: Clocks {
             startup: second,

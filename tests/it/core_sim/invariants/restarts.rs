@@ -58,7 +58,10 @@ impl Limits {
             Event::SessionEnded { outcome, .. } => {
                 let of_work = matches!(
                     outcome.category,
-                    Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial
+                    Category::ContextOverflow
+                        | Category::TaskTimeout
+                        | Category::SandboxDenial
+                        | Category::OutOfMemory
                 );
                 self.before_the_end = of_work.then_some(self.not_before);
                 self.ended(outcome.category, outcome.resets_at, now);
@@ -101,6 +104,7 @@ impl Limits {
             | Category::ContextOverflow
             | Category::TaskTimeout
             | Category::SandboxDenial
+            | Category::OutOfMemory
             | Category::Hung => self.failed(now),
             Category::Billing
             | Category::Auth

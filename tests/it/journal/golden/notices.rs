@@ -73,6 +73,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::AccountTried { account: account.clone(), agent: agent.clone(), by: "ann".into() },
         Notice::AccountWorks { account, agent: agent.clone() },
         Notice::TimedOut { agent: agent.clone(), limit: window, restart_in },
+        Notice::OutOfMemory { agent: agent.clone(), detail: detail.clone().into(), restart_in },
         Notice::TaskFailed { agent: agent.clone(), task: work, detail: detail.into() },
         Notice::NeedsIntervention {
             agent: agent.clone(),

@@ -10,6 +10,7 @@ use herder::core::danger::AskPattern;
 use herder::core::detail::Own;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
+use herder::core::machine::Together;
 use herder::core::outcome::{Category, Usage};
 use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
@@ -58,6 +59,7 @@ fn launches() -> Vec<Launch> {
         },
         look: false,
         always_ask: Vec::new(),
+        together: Together::All,
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
     launches.push(Launch {
@@ -68,6 +70,7 @@ fn launches() -> Vec<Launch> {
         always_ask: vec![AskPattern::new("terraform (apply|destroy)").expect("a good pattern")],
         ..launches[0].clone()
     });
+    launches.push(Launch { together: Together::Percent(80), ..launches[0].clone() });
     launches
 }
 

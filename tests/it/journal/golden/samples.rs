@@ -47,7 +47,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started ClockSet Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PlanAsked AskOpen PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping
@@ -61,7 +61,7 @@ variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunnin
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
-    ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
+    ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted OutOfMemory);
 variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap Escalation Configured);
 variants!(PAUSES, pause_name, PauseReason: Person StopAll Failure Account Survivors Cap Escalation);
 variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest Split);
@@ -78,7 +78,7 @@ variants!(ABOUTS, about_name, About: Permission Question Plan);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text Chosen);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs ConversationGone HistoryRefused ConversationFull NoConversation OtherProtocol ModelNotSet NoPlanMode Link Discord);
+variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted LimitsNotSet OutOfMemory StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs ConversationGone HistoryRefused ConversationFull NoConversation OtherProtocol ModelNotSet NoPlanMode Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 4] {
@@ -169,7 +169,7 @@ pub(super) fn assert_all<T>(all: &[&str], found: &[T], name: impl Fn(&T) -> &'st
     assert!(missing.is_empty(), "no sample of {missing:?}");
 }
 
-pub(super) const CATEGORY: [Category; 16] = [
+pub(super) const CATEGORY: [Category; 17] = [
     Category::Success,
     Category::Transient,
     Category::RateLimit,
@@ -186,6 +186,7 @@ pub(super) const CATEGORY: [Category; 16] = [
     Category::Crash,
     Category::DoNotRestart,
     Category::Interrupted,
+    Category::OutOfMemory,
 ];
 pub(super) const STOP: [StopReason; 11] = [
     StopReason::Pause,
