@@ -312,6 +312,7 @@ fn session(language: &Language) -> io::Result<Launch> {
         look: false,
         conversed: herder::core::outcome::Usage::default(),
         together: herder::core::machine::Together::All,
+        limits: herder::core::machine::Enforcement::Require,
         marker: format!("bench-{}/spark/1", std::process::id()),
         clocks: Clocks {
             startup: long,

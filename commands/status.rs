@@ -11,6 +11,7 @@ use crate::core::agent::{Agent, Breaker, Phase, Totals};
 use crate::core::ask::{About, Ask};
 use crate::core::clean::visible;
 use crate::core::link::{LinkReport, LinkState};
+use crate::core::machine::Taken;
 use crate::core::outcome::Usage;
 use crate::core::promotion::Hold;
 use crate::core::role::Role;
@@ -138,6 +139,10 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     if live.turns > 0 {
         pieces.push(voice.text("cmd-status-turns", &[("count", live.turns.into())]));
     }
+    pieces.extend(
+        live.memory
+            .map(|memory| voice.text("cmd-status-memory", &[("taken", voice.locale.taken(memory).into())])),
+    );
     // The books include estimates; the live meter may be a moment ahead of them.
     let meter = view.agent.meter;
     let usage = if meter.tokens() >= live.usage.tokens() { meter } else { live.usage };
@@ -292,6 +297,7 @@ struct AgentStatus<'a> {
     runtime: Option<crate::core::spec::Runtime>,
     account: Option<&'a str>,
     pid: Option<u32>,
+    memory: Option<Taken>,
 }
 
 impl<'a> AgentStatus<'a> {
@@ -328,6 +334,7 @@ impl<'a> AgentStatus<'a> {
             runtime: agent.spec.as_ref().map(|spec| spec.runtime),
             account: agent.spec.as_ref().map(|spec| spec.account.as_str()),
             pid: agent.process.map(|process| process.pid),
+            memory: view.live.memory.filter(|_| agent.session().is_some()),
         }
     }
 }

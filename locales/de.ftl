@@ -57,6 +57,11 @@ hold-exhausted = Konto { $account } ist erschöpft, bis jemand einen seiner Agen
 hold-exhausted-until = Konto { $account } ist erschöpft bis { $until }
 hold-closed = Konto { $account } ist geschlossen ({ $category })
 hold-tried = wartet, bis { $agent } gezeigt hat, ob Konto { $account } geht
+hold-pressure = wartet: der Speicherdruck dieses Rechners ist { $percent } %, ab { $max } % beginnt keiner
+hold-memory = wartet auf Speicher: { $needs } nötig, { $free } frei
+
+memory-taken = { $now }, höchstens { $peak }
+memory-taken-of = { $now }, höchstens { $peak } von { $limit }
 
 stop-pause = Pause
 stop-abort = Abbruch
@@ -861,6 +866,7 @@ cmd-status-fleet = { $agents ->
    *[other] { $agents } Agenten
 }, { $busy } beschäftigt, { $stopped } angehalten
 cmd-status-tool = Werkzeug { $tool }
+cmd-status-memory = Speicher { $taken }
 cmd-status-idle = still seit { $idle }
 cmd-status-turns = { $count ->
     [one] { $count } Schritt
@@ -1327,6 +1333,7 @@ page-phase = Phase
 page-work = Arbeit
 page-tool = Werkzeug · still
 page-turns = Runden
+page-memory = Speicher
 page-tokens = Tokens
 page-cost = Kosten heute
 page-queue = Schlange

@@ -73,6 +73,11 @@ hold-exhausted = account { $account } is exhausted until a person resumes one of
 hold-exhausted-until = account { $account } is exhausted until { $until }
 hold-closed = account { $account } is closed ({ $category })
 hold-tried = waits until { $agent } has shown whether account { $account } works
+hold-pressure = waits: memory pressure of this machine is { $percent } %, none begins from { $max } %
+hold-memory = waits for memory: { $needs } needed, { $free } free
+
+memory-taken = { $now }, at most { $peak }
+memory-taken-of = { $now }, at most { $peak } of { $limit }
 
 stop-pause = pause
 stop-abort = abort
@@ -920,6 +925,7 @@ cmd-status-fleet = { $agents ->
    *[other] { $agents } agents
 }, { $busy } busy, { $stopped } stopped
 cmd-status-tool = tool { $tool }
+cmd-status-memory = memory { $taken }
 cmd-status-idle = quiet for { $idle }
 cmd-status-turns = { $count ->
     [one] { $count } turn
@@ -1409,6 +1415,7 @@ page-phase = phase
 page-work = work
 page-tool = tool · idle
 page-turns = turns
+page-memory = memory
 page-tokens = tokens
 page-cost = cost today
 page-queue = queue

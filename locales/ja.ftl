@@ -42,6 +42,11 @@ hold-exhausted = アカウント { $account } は上限に達しており、エ�
 hold-exhausted-until = アカウント { $account } は上限に達しており、{ $until }まで待機中
 hold-closed = アカウント { $account } は閉鎖中（{ $category }）
 hold-tried = アカウント { $account } が使えるかどうか { $agent } が確かめるまで待機中
+hold-pressure = 待機中：このマシンのメモリー圧力は { $percent } % で、{ $max } % 以上では開始しません
+hold-memory = メモリー待ち：必要 { $needs }、空き { $free }
+
+memory-taken = { $now }（最大 { $peak }）
+memory-taken-of = { $now }（最大 { $peak }、上限 { $limit }）
 
 stop-pause = 一時停止
 stop-abort = 中止
@@ -766,6 +771,7 @@ cmd-status-fleet = エージェント { $agents ->
    *[other] { $agents } 個
 }、稼働 { $busy }、停止 { $stopped }
 cmd-status-tool = ツール { $tool }
+cmd-status-memory = メモリー { $taken }
 cmd-status-idle = 無音 { $idle }
 cmd-status-turns = { $count ->
    *[other] { $count } ターン
@@ -1213,6 +1219,7 @@ page-phase = 状態
 page-work = 作業
 page-tool = ツール · 静止
 page-turns = ターン
+page-memory = メモリー
 page-tokens = トークン
 page-cost = 今日の費用
 page-queue = 待ち

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::Access;
 
 use super::check::Finding;
-use crate::core::machine::Together;
+use crate::core::machine::{Enforcement, Together};
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::runtime::process::{can_group, can_limit};
@@ -59,6 +59,10 @@ pub(super) fn limits(policy: &Policy, agents: &[AgentSpec]) -> Option<Finding> {
     let limited = limited.join(", ");
     Some(match can_limit() {
         Ok(()) => Finding::good(format!("memory, cpu and pids can be limited ({limited})")),
+        Err(why) if policy.limits == Enforcement::Try => Finding::note(format!(
+            "memory is held by a look every second ({limited}): an agent may take more within that second, and cpu, pids \
+             and the memory of all together are not held. The kernel cannot hold them from here: {why}"
+        )),
         Err(why) => Finding::bad(format!(
             "memory, cpu and pids cannot be limited from here ({limited}), and agents with limits do not start without \
              them: {why}. They need cgroup v2 with the controllers cpu, memory and pids: run herder in a service with \

@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::core::danger::AskPattern;
+use crate::core::machine::Enforcement;
 use crate::core::policy::{EscalationRules, Exponential, Intensity, Policy};
 use crate::core::quota::QuotaRules;
 use crate::redact::Redactor;
@@ -227,6 +228,13 @@ fn supervisor(section: Section<'_>) -> Policy {
             .and_then(|number| u32::try_from(number).ok())
             .unwrap_or(default.max_active),
         memory: machine::together(&section),
+        limits: section
+            .choice("limits", &[("require", Enforcement::Require), ("try", Enforcement::Try)])
+            .unwrap_or(default.limits),
+        memory_pressure: section
+            .number("memory_pressure", 0..=100)
+            .and_then(|percent| u8::try_from(percent).ok())
+            .unwrap_or(default.memory_pressure),
         reassign_after: section.duration("reassign_after", Duration::ZERO).unwrap_or(default.reassign_after),
         // Sections of their own.
         quota: default.quota,

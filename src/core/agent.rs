@@ -465,6 +465,15 @@ impl Agent {
         self.wants().map_or(Standing::Rests, Standing::Wants)
     }
 
+    /// Returns the memory that the agent's next session needs, in bytes: the peak of its last one if that was measured,
+    /// else its limit.
+    #[must_use]
+    pub fn needs(&self) -> u64 {
+        let peak = self.last_outcome.as_ref().map_or(0, |outcome| outcome.peak);
+        let limit = self.spec.as_ref().map_or(0, |spec| spec.share.memory);
+        if peak > 0 { peak } else { limit }
+    }
+
     /// True if the call for a person that was posted at `at` is still open: the agent has been halted since before
     /// the post. `closed`: its account is closed, so that a person can still release it.
     #[must_use]

@@ -82,6 +82,83 @@ impl Together {
     }
 }
 
+/// The way in which limits are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Enforcement {
+    /// By the kernel: a session whose limits cannot be set does not start.
+    #[default]
+    Require,
+    /// By the kernel if it can; else each session's memory is looked at every second.
+    Try,
+}
+
+impl Enforcement {
+    /// Returns true if limits are held by the kernel or not at all.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        *self == Self::Require
+    }
+}
+
+/// Memory of a session, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Taken {
+    /// Memory that its processes take now.
+    pub now: u64,
+    /// Maximum of the memory that they have taken.
+    pub peak: u64,
+    /// Memory that they may take; 0 is no limit.
+    #[serde(default)]
+    pub limit: u64,
+}
+
+/// Memory of the machine at a moment, by which sessions are let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Time for which processes have waited for memory lately, in percent (`some avg10` of `/proc/pressure/memory`);
+    /// `None` where the kernel does not tell.
+    pub pressure: Option<u8>,
+    /// Memory that sessions may still take, in bytes.
+    pub free: u64,
+    /// Memory that sessions may take if nothing else takes any, in bytes.
+    pub whole: u64,
+}
+
+/// Reason why a session does not begin: the machine is short of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortage {
+    /// Processes wait for memory.
+    Pressure {
+        /// Time for which they have waited lately, in percent.
+        percent: u8,
+    },
+    /// Less is free than the session needs, in bytes.
+    Memory {
+        /// Memory that the session needs.
+        needs: u64,
+        /// Memory that is free.
+        free: u64,
+    },
+}
+
+impl Room {
+    /// Returns why a session that needs `needs` bytes does not begin. `max`: the pressure from which none begins, in
+    /// percent; 0 is no limit. `promised`: bytes that sessions which began lately have not taken yet.
+    ///
+    /// # Errors
+    /// What the machine is short of.
+    pub fn lets(&self, needs: u64, max: u8, promised: u64) -> Result<(), Shortage> {
+        if let Some(percent) = self.pressure.filter(|percent| max > 0 && *percent >= max) {
+            return Err(Shortage::Pressure { percent });
+        }
+        // A session that had taken everything would wait for ever: a system always needs a part for itself.
+        let needs = needs.min(self.whole / 8 * 7);
+        let free = self.free.saturating_sub(promised);
+        if needs > free { Err(Shortage::Memory { needs, free }) } else { Ok(()) }
+    }
+}
+
 /// Formats a size in its largest unit with at most one decimal place: `8 GB`, `7.5 GB`, `512 MB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
@@ -118,6 +195,27 @@ mod tests {
             (u64::MAX, "18446744.1 TB"),
         ] {
             assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_session_begins_where_there_is_room_for_it() {
+        let memory = |needs, free| Err(Shortage::Memory { needs, free });
+        let pressed = |percent| Err(Shortage::Pressure { percent });
+        for (pressure, free, needs, max, promised, answer) in [
+            (None, 100, 0, 20, 0, Ok(())),
+            (Some(19), 100, 100, 20, 0, Ok(())),
+            (Some(20), 800, 0, 20, 0, pressed(20)),
+            (Some(99), 800, 0, 0, 0, Ok(())),
+            (None, 100, 101, 20, 0, memory(101, 100)),
+            (None, 100, 60, 20, 50, memory(60, 50)),
+            // One that needs more than there is begins when nearly everything is free.
+            (None, 700, 5000, 20, 0, Ok(())),
+            (None, 699, 5000, 20, 0, memory(700, 699)),
+            (None, 0, 0, 20, 50, Ok(())),
+        ] {
+            let room = Room { pressure, free, whole: 800 };
+            assert_eq!(room.lets(needs, max, promised), answer, "{room:?} {needs} {promised}");
         }
     }
 

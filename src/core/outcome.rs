@@ -243,6 +243,9 @@ pub struct Outcome {
     /// Duration of the session.
     #[serde(default)]
     pub duration: Duration,
+    /// Maximum of the memory that the session took, in bytes; 0 if it was not measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak: u64,
 }
 
 impl Outcome {
@@ -267,6 +270,7 @@ impl Outcome {
             turns: 0,
             usage: Usage::default(),
             duration: Duration::ZERO,
+            peak: 0,
         }
     }
 }

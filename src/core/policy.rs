@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::danger::AskPattern;
-use super::machine::Together;
+use super::machine::{Enforcement, Together};
 use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
@@ -53,6 +53,10 @@ pub struct Policy {
     pub max_active: u32,
     /// Memory that all agents together may take.
     pub memory: Together,
+    /// The way in which limits on memory, CPU and processes are held.
+    pub limits: Enforcement,
+    /// Time for which processes may have waited for memory lately, in percent, before no session begins; 0: no limit.
+    pub memory_pressure: u8,
     /// Rules for accounts that have reached their usage limit.
     pub quota: QuotaRules,
     /// Time after which queued tasks of a paused or halted agent go to another one; zero: never.
@@ -123,6 +127,8 @@ impl Default for Policy {
             stop_grace: seconds(10),
             max_active: 5,
             memory: Together::default(),
+            limits: Enforcement::default(),
+            memory_pressure: 20,
             quota: QuotaRules::default(),
             reassign_after: Duration::ZERO,
             prices: Prices::default(),

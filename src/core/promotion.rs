@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::id::{AccountName, AgentName};
+use super::machine::{Room, Shortage};
 use super::outcome::Category;
 use super::quota::QuietHours;
 use super::time::Timestamp;
@@ -84,6 +85,20 @@ pub enum Hold {
         /// Time from which one agent may probe the account; `None`: a person decides.
         until: Option<Timestamp>,
     },
+    /// Processes of the machine wait for memory.
+    Pressure {
+        /// Time for which they have waited lately, in percent.
+        percent: u8,
+        /// Time from which no session begins, in percent.
+        max: u8,
+    },
+    /// Less memory is free than the agent's session needs, in bytes.
+    Memory {
+        /// Memory that the session needs.
+        needs: u64,
+        /// Memory that is free.
+        free: u64,
+    },
     /// Another agent probes whether the account works again.
     Tried {
         /// The account that is probed.
@@ -139,7 +154,21 @@ pub struct Promotion {
     probes: BTreeMap<AccountName, Probe>,
     /// Gates of accounts that agents have closed, until they are stored.
     closings: BTreeMap<(AgentName, AccountName), Closing>,
+    /// Memory of the machine when it was last looked at; `None` if sessions are not let in by it.
+    room: Option<(Room, Timestamp)>,
+    /// Pressure on memory from which no session begins, in percent; 0: no limit.
+    pressure: u8,
+    /// Memory that the sessions of agents need, in bytes; an agent without an entry needs none.
+    needs: BTreeMap<AgentName, u64>,
+    /// Times at which agents were let in, for those that may not have taken their memory yet.
+    entered: BTreeMap<AgentName, Timestamp>,
 }
+
+/// Time after its start in which a session is taken to have none of its memory yet.
+const GROWS: Duration = Duration::from_secs(10);
+
+/// Time between two looks at the machine's memory while an agent waits for it.
+pub const LOOK: Duration = Duration::from_secs(1);
 
 /// The waiting agents of one account, the next one last, and the number of those at work.
 #[derive(Default)]
@@ -156,6 +185,43 @@ impl Promotion {
         self.max = max_active;
         self.interval = probe_interval;
         self.quiet = quiet;
+    }
+
+    /// Sets the machine's memory as it is now, and the pressure from which no session begins, in percent.
+    pub fn measured(&mut self, room: Option<Room>, pressure: u8, now: Timestamp) {
+        self.room = room.map(|room| (room, now));
+        self.pressure = pressure;
+        self.entered.retain(|_, at| at.after(GROWS) > now);
+    }
+
+    /// Returns true if the machine's memory was looked at less than [`LOOK`] ago.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.room.is_some_and(|(_, at)| at <= now && at.after(LOOK) > now)
+    }
+
+    /// Sets the memory that the agent's next session needs, in bytes.
+    pub fn needs(&mut self, agent: &AgentName, bytes: u64) {
+        if bytes == 0 {
+            self.needs.remove(agent);
+        } else {
+            self.needs.insert(agent.clone(), bytes);
+        }
+    }
+
+    /// Returns why the agent's session has no room; `besides`: agents that are let in together with it.
+    ///
+    /// # Errors
+    /// What the machine is short of.
+    fn fits(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
+        let Some((room, _)) = self.room else { return Ok(()) };
+        let need = |agent: &AgentName| self.needs.get(agent).copied().unwrap_or_default();
+        let others = self.entered.keys().chain(besides).filter(|other| *other != agent);
+        let promised = others.map(need).fold(0, u64::saturating_add);
+        room.lets(need(agent), self.pressure, promised).map_err(|short| match short {
+            Shortage::Pressure { percent } => Hold::Pressure { percent, max: self.pressure },
+            Shortage::Memory { needs, free } => Hold::Memory { needs, free },
+        })
     }
 
     /// Replaces the stored gates of accounts. Accounts that were closed and are not stored yet stay closed.
@@ -182,6 +248,8 @@ impl Promotion {
         self.closings.values_mut().for_each(|closing| closing.gate.clock_set(by));
         let over = self.probes.values_mut().filter_map(|probe| probe.over.as_mut());
         over.for_each(|at| *at = at.moved(by));
+        self.room = None;
+        self.entered.values_mut().for_each(|at| *at = at.moved(by));
     }
 
     /// Records that the stored gates now include the closing by this agent of this account or, for `None`, of any.
@@ -241,6 +309,9 @@ impl Promotion {
             }
             None => self.places.remove(agent),
         };
+        if state != Some(State::Active) {
+            self.entered.remove(agent);
+        }
         let Some(before) = before else { return standing != Standing::Rests };
         // A session keeps the account that it started on, whatever the agent is changed to.
         if standing != Standing::Active {
@@ -284,6 +355,9 @@ impl Promotion {
         let probe = self.lets(agent, account, now)?;
         let state = self.places.get(agent).filter(|place| place.account == *account).map(|place| place.state);
         let promised = matches!(state, Some(State::Promised(_)));
+        if !promised {
+            self.fits(agent, &[])?;
+        }
         // A fleet without a limit waits only for an agent that a person wants to go first.
         if !promised && (self.max != 0 || probe) {
             let others = self.active_but(agent);
@@ -296,6 +370,7 @@ impl Promotion {
         if probe {
             self.probes.insert(account.clone(), Probe { agent: agent.clone(), over: None });
         }
+        self.entered.insert(agent.clone(), now);
         let place = Place { account: account.clone(), state: State::Active };
         if let Some(before) = self.places.insert(agent.clone(), place) {
             self.shows_no_more(agent, Some(account), before.state, now);
@@ -316,13 +391,16 @@ impl Promotion {
                 (line.active, line.waiting.last().map(|(_, since, agent)| (*since, *agent)))
             });
             let Some(line) = next else { break };
-            if let Some((_, _, agent)) = line.waiting.pop() {
+            if let Some((_, _, agent)) = line.waiting.pop()
+                && self.fits(agent, &promoted).is_ok()
+            {
                 line.active += 1;
                 promoted.push(agent.clone());
                 free -= 1;
             }
         }
         for agent in &promoted {
+            self.entered.insert(agent.clone(), now);
             let Some(place) = self.places.get_mut(agent) else { continue };
             if let State::Wants(since) = place.state {
                 place.state = State::Promised(since);
@@ -335,12 +413,15 @@ impl Promotion {
     }
 
     /// Returns the time at which [`Promotion::promote`] must be called again although no agent's state changed, because
-    /// a probe becomes possible; `None` if there is none.
+    /// a probe becomes possible, or the machine may have memory again; `None` if there is none.
     #[must_use]
     pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let opens = self.gates.values().filter_map(|gate| self.opens(gate, now));
         let again = self.probes.values().filter_map(|probe| Some(probe.over?.after(self.interval)));
-        opens.chain(again).filter(|at| *at > now).min()
+        let mut wants = self.places.iter().filter(|(_, place)| matches!(place.state, State::Wants(_)));
+        let looks = self.room.filter(|_| wants.any(|(agent, _)| self.fits(agent, &[]).is_err()));
+        let looks = looks.map(|(_, at)| at.after(LOOK));
+        opens.chain(again).filter(|at| *at > now).chain(looks).min()
     }
 
     /// Returns the reason why an agent with work waits; `None` if it does not wait.
@@ -349,7 +430,8 @@ impl Promotion {
         let place = self.places.get(agent)?;
         match place.state {
             State::Wants(_) => {
-                Some(self.lets(agent, &place.account, now).err().unwrap_or_else(|| self.turn()))
+                let held = self.lets(agent, &place.account, now).err();
+                Some(held.or_else(|| self.fits(agent, &[]).err()).unwrap_or_else(|| self.turn()))
             }
             State::Promised(_) | State::Active => None,
         }
@@ -444,7 +526,7 @@ impl Promotion {
         let mut lines: BTreeMap<&AccountName, Line<'a>> = BTreeMap::new();
         let also_named = also.map(|(agent, ..)| agent);
         let mut waits = |agent: &'a AgentName, account: &'a AccountName, since| {
-            if self.lets(agent, account, now).is_ok() {
+            if self.lets(agent, account, now).is_ok() && self.fits(agent, &[]).is_ok() {
                 let other = self.gates.get(account).is_some_and(|gate| !gate.prefers(agent));
                 lines.entry(account).or_default().waiting.push((other, since, agent));
             }

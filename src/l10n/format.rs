@@ -10,6 +10,7 @@ use crate::core::agent::Phase;
 use crate::core::detector::Finding;
 use crate::core::event::{PauseReason, StopReason, WaitReason};
 use crate::core::input::Clock;
+use crate::core::machine::{Taken, size};
 use crate::core::notice::Halt;
 use crate::core::outcome::Category;
 use crate::core::promotion::Hold;
@@ -180,11 +181,29 @@ impl Locale {
                     }
                 }
             }
+            Hold::Pressure { percent, max } => self.text(
+                "hold-pressure",
+                &[("percent", u32::from(*percent).into()), ("max", u32::from(*max).into())],
+            ),
+            Hold::Memory { needs, free } => {
+                self.text("hold-memory", &[("needs", size(*needs).into()), ("free", size(*free).into())])
+            }
             Hold::Tried { account, agent } => {
                 let account = ("account", one_line(account.as_str(), NAME_MAX).into());
                 self.text("hold-tried", &[account, ("agent", agent.as_str().into())])
             }
         }
+    }
+
+    /// Describes the memory that a session takes: `1.2 GB, at most 1.5 GB of 2 GB`.
+    #[must_use]
+    pub fn taken(&self, taken: Taken) -> String {
+        let variables = [("now", size(taken.now).into()), ("peak", size(taken.peak).into())];
+        if taken.limit == 0 {
+            return self.text("memory-taken", &variables);
+        }
+        let [now, peak] = variables;
+        self.text("memory-taken-of", &[now, peak, ("limit", size(taken.limit).into())])
     }
 
     /// Describes the state of an agent's workspace in a few words.

@@ -63,8 +63,12 @@ fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Reda
     // A point in time stays true, but a remaining time would need updates.
     let hold = hold.filter(|_| agent.wants().is_some());
     let phase = match &agent.phase {
-        // The number of agents at work is left out, as it changes often.
-        Phase::Idle if matches!(hold, Some(Hold::Turn { .. })) => locale.text("phase-held", &[]),
+        // The number of agents at work and the free memory are left out, as they change often.
+        Phase::Idle
+            if matches!(hold, Some(Hold::Turn { .. } | Hold::Pressure { .. } | Hold::Memory { .. })) =>
+        {
+            locale.text("phase-held", &[])
+        }
         Phase::Idle if hold.is_some() => hold.map(|hold| locale.hold(hold)).unwrap_or_default(),
         Phase::Waiting { until, reason } => locale.waiting_until(*until, *reason),
         phase => locale.phase(phase, agent.since),

@@ -56,7 +56,7 @@ use crate::core::ask::{AskKey, Told};
 use crate::core::danger::AskPattern;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
-use crate::core::machine::Together;
+use crate::core::machine::{Enforcement, Taken, Together};
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
@@ -93,6 +93,9 @@ pub struct Launch {
     /// Memory that all sessions together may take; the limits of this one are in its agent's settings.
     #[serde(default, skip_serializing_if = "Together::is_all")]
     pub together: Together,
+    /// The way in which the limits are held.
+    #[serde(default, skip_serializing_if = "Enforcement::is_strict")]
+    pub limits: Enforcement,
     /// True if the workspace is to be inspected, and its state reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub look: bool,
@@ -215,6 +218,9 @@ pub struct Live {
     pub turns: u32,
     /// Tokens and dollars used so far.
     pub usage: Usage,
+    /// Memory of the session, if it is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Taken>,
 }
 
 /// Capacity of the channel of orders, which fills while the driver writes to a slow child: more than a person can type

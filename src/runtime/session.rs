@@ -19,7 +19,7 @@ use super::lines::Lines;
 use super::observing::Observer;
 use super::outgoing::Outgoing;
 use super::process::stop::Gone;
-use super::process::{Allowance, Exhausted, Owned, ProcessTrees, Tree, spawn};
+use super::process::{Allowance, Exhausted, Owned, ProcessTrees, Tree, Weight, spawn};
 use super::protocol::{Protocol, prepare};
 use super::text::Tail;
 use super::{Clocks, Launch, Live, Local, Order, Report, workspace};
@@ -28,6 +28,7 @@ use crate::core::detail::Own;
 use crate::core::detector::Rounds;
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
+use crate::core::machine::Enforcement;
 use crate::core::outcome::{Category, Exit, Outcome};
 
 /// Maximum time to wait after an interrupt, before the stop ladder goes on. A runtime reports its result within 50 ms
@@ -58,7 +59,10 @@ pub(super) struct Ends {
 type Given = (Launch, Local);
 
 /// A started process, its protocol, and the parameters of the session.
-type Started = (Owned, Box<dyn Protocol>, Given);
+type Started = (Owned, Spoken, Given);
+
+/// The protocol of a session, and the limit on its memory that is held by looking.
+type Spoken = (Box<dyn Protocol>, Option<u64>);
 
 /// Runs a session to its end. A panic in it ends the process tree and is reported as a crash.
 pub(super) async fn guarded((launch, local): Given, trees: ProcessTrees, ends: Ends) {
@@ -92,7 +96,7 @@ async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends
     }
     loop {
         let mut early = Vec::new();
-        let (owned, protocol, same) =
+        let (owned, spoken, same) =
             match Box::pin(start((launch, local), &trees, &mut ends, &mut early)).await {
                 Ok(started) => started,
                 Err(Some(outcome)) => {
@@ -106,7 +110,7 @@ async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends
                 }
                 Err(None) => return,
             };
-        let mut session = Box::new(Session::new(same, trees.clone(), ends, owned, protocol, began));
+        let mut session = Box::new(Session::new(same, trees.clone(), ends, owned, spoken, began));
         for order in early {
             session.on_order(Some(order));
         }
@@ -133,12 +137,18 @@ async fn start(
     let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
         let (invocation, protocol) = prepare(&launch, &local)?;
         let allowance = Allowance { own: launch.spec.share, together: launch.together };
-        if !allowance.is_none() {
-            trees.limit(&launch.marker, &allowance).map_err(|why| Own::LimitsNotSet.with(why))?;
-        }
+        let limited = if allowance.is_none() { Ok(()) } else { trees.limit(&launch.marker, &allowance) };
+        let watched = match limited {
+            Ok(()) => None,
+            Err(why) if launch.limits == Enforcement::Require => return Err(Own::LimitsNotSet.with(why)),
+            Err(why) => {
+                tracing::debug!(agent = %launch.agent, %why, "the kernel does not hold the limits");
+                Some(launch.spec.share.memory).filter(|limit| *limit > 0)
+            }
+        };
         let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)
             .inspect_err(|_| trees.unlimit(&launch.marker))?;
-        Ok((owned, (protocol, (launch, local))))
+        Ok((owned, ((protocol, watched), (launch, local))))
     });
     tokio::pin!(begin);
     let Ends { orders, reports, .. } = ends;
@@ -148,7 +158,7 @@ async fn start(
         tokio::select! {
             begun = &mut begin => {
                 return match begun {
-                    Ok((owned, (protocol, given))) => Ok((owned, protocol, given)),
+                    Ok((owned, (spoken, given))) => Ok((owned, spoken, given)),
                     Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
                 };
             }
@@ -178,6 +188,9 @@ async fn never_began(ends: &Ends, outcome: Outcome) {
     let _ = ends.reports.send(Report::Signal(ended)).await;
 }
 
+/// Time between two looks at memory that the kernel does not limit.
+const WEIGHED_EVERY: Duration = Duration::from_secs(1);
+
 /// The stage of a session; see the diagram in the parent module.
 #[derive(Debug)]
 enum Stage {
@@ -194,6 +207,7 @@ enum Stage {
 enum Cause {
     Ordered,
     Clock(Clock, Own),
+    Memory,
 }
 
 /// An event that the driver of a session waits for, see [`Session::next`].
@@ -207,6 +221,7 @@ enum Happened {
     Exited(io::Result<ExitStatus>),
     LadderDone(Gone),
     Sampled(u64),
+    Weighed(Weight),
     Time,
 }
 
@@ -233,6 +248,8 @@ struct Session {
     exit: Option<Exit>,
     /// The process that took the most memory at the last look, if memory is limited.
     biggest: Option<String>,
+    /// Maximum of the memory that the session took, in bytes; 0 if it is not limited.
+    peak: u64,
     /// The memory that the session took, if it was ended for want of more.
     exhausted: Option<Exhausted>,
     /// True if the process still ran when herder began to end it.
@@ -243,6 +260,11 @@ struct Session {
     next_beat: Instant,
     vitals: Vitals,
     sampling: Option<JoinHandle<u64>>,
+    /// Limit on memory that is held by looking, in bytes; `None` if there is none, or the kernel holds it.
+    watched: Option<u64>,
+    /// Time of the next look at the memory that is held by looking.
+    next_weighing: Instant,
+    weighing: Option<JoinHandle<Weight>>,
     /// CPU time of the process tree at the last sample, in clock ticks, and the time of that sample.
     sampled: Option<(u64, Instant)>,
     /// Time at which two CPU samples were last compared.
@@ -272,7 +294,7 @@ impl Session {
         trees: ProcessTrees,
         ends: Ends,
         mut owned: Owned,
-        protocol: Box<dyn Protocol>,
+        (protocol, watched): Spoken,
         began: Instant,
     ) -> Self {
         let mut clocks = launch.clocks;
@@ -302,12 +324,16 @@ impl Session {
             exit: None,
             biggest: None,
             exhausted: None,
+            peak: 0,
             told_to_leave: false,
             began,
             given: began,
             next_beat: began + clocks.beat,
             vitals: Vitals::default(),
             sampling: None,
+            watched,
+            next_weighing: began,
+            weighing: None,
             sampled: None,
             looked: None,
             tail: Tail::default(),
@@ -339,6 +365,7 @@ impl Session {
                 Happened::Exited(status) => self.on_exit(status),
                 Happened::LadderDone(gone) => self.drain(gone),
                 Happened::Sampled(ticks) => self.on_sample(ticks),
+                Happened::Weighed(weight) => self.on_weight(weight),
                 Happened::Time => self.on_time(),
             }
         }
@@ -360,7 +387,8 @@ impl Session {
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
         let room = self.outgoing.has_room() && self.stdin.has_room();
-        let Self { trees, ends, outgoing, child, stdin, stdout, stderr, stage, sampling, .. } = self;
+        let Self { trees, ends, outgoing, child, stdin, stdout, stderr, stage, sampling, weighing, .. } =
+            self;
         let Ends { orders, reports, .. } = ends;
         tokio::select! {
             order = orders.recv(), if self.listening => Happened::Order(order),
@@ -378,7 +406,8 @@ impl Session {
             work = stdin.feed(), if stdin.has_work() => Happened::Fed(work),
             status = exited(child), if child.is_some() => Happened::Exited(status),
             gone = ladder_done(stage) => Happened::LadderDone(gone),
-            ticks = sample_done(sampling) => Happened::Sampled(ticks),
+            ticks = done(sampling) => Happened::Sampled(ticks),
+            weight = done(weighing) => Happened::Weighed(weight),
             () = trees.running().sleep_until(deadline) => Happened::Time,
         }
     }
@@ -393,7 +422,8 @@ impl Session {
             | Stage::Ending { until, .. }
             | Stage::Draining { until, .. } => Some(*until),
         };
-        [stage, self.look_due(), self.outgoing.due()].into_iter().flatten().fold(self.next_beat, Instant::min)
+        let looks = [self.look_due(), self.weighing_due()];
+        [stage, self.outgoing.due()].into_iter().chain(looks).flatten().fold(self.next_beat, Instant::min)
     }
 
     /// Returns the present time of a clock that stops while herder itself is stopped; all times of a session use it.
@@ -452,9 +482,9 @@ async fn ladder_done(stage: &mut Stage) -> Gone {
     }
 }
 
-async fn sample_done(sampling: &mut Option<JoinHandle<u64>>) -> u64 {
-    match sampling {
-        Some(sampling) => sampling.await.unwrap_or(0),
+async fn done<T: Default>(look: &mut Option<JoinHandle<T>>) -> T {
+    match look {
+        Some(look) => look.await.unwrap_or_default(),
         None => std::future::pending().await,
     }
 }

@@ -190,6 +190,11 @@ impl FaultInjection {
         Self { line: Some(Arc::new(before)), ..Self::default() }
     }
 
+    /// Returns true if everything outside of herder is simulated.
+    fn simulates(&self) -> bool {
+        self.simulated.is_some()
+    }
+
     /// Returns the hooks with `simulated` in place of everything outside of herder.
     #[must_use]
     pub fn simulating(self, simulated: Simulated) -> Self {

@@ -6,6 +6,7 @@ use super::Fleet;
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::AgentName;
 use crate::core::ledger::{Scope, Used};
+use crate::core::machine::Taken;
 use crate::core::time::Timestamp;
 use crate::core::usage::Standing;
 
@@ -15,6 +16,15 @@ impl Fleet {
     pub fn published(&self) -> Vec<(AgentName, Arc<Agent>)> {
         let agents = self.shared.published().into_iter();
         agents.filter(|it| it.agent.phase != Phase::Removed).map(|it| (it.name, it.agent)).collect()
+    }
+
+    /// Returns the memory of each session that is limited, as its driver reported it last.
+    #[must_use]
+    pub fn taken(&self) -> Vec<(AgentName, Taken)> {
+        let lives = self.shared.lives.read().unwrap_or_else(PoisonError::into_inner);
+        // The sender is gone with the session.
+        let runs = lives.iter().filter(|(_, live)| live.has_changed().is_ok());
+        runs.filter_map(|(agent, live)| Some((agent.clone(), live.borrow().memory?))).collect()
     }
 
     /// Returns the use of each cap that agents share, given the usage of `agents`.

@@ -108,6 +108,7 @@ impl Session {
             prompt: prompt(&spec, work, [head, recap], whispers),
             clocks: clocks(&policy, &spec),
             together: policy.memory,
+            limits: policy.limits,
             look,
             always_ask: policy.always_ask.clone(),
             spec: Arc::new(spec),

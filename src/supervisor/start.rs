@@ -160,7 +160,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         tools,
     };
     let (root_tx, root_rx) = mpsc::unbounded_channel();
-    let turns = Turns::new(&policy);
+    let turns = Turns::new(&policy, fault.simulates());
     let shared = Arc::new(Shared {
         journal,
         policy: RwLock::new(Arc::new(policy)),

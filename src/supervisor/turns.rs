@@ -16,10 +16,12 @@ use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
+use crate::core::machine::Together;
 use crate::core::outcome::Category;
 use crate::core::policy::Policy;
 use crate::core::promotion::{Gate, Hold, Promotion, Standing};
 use crate::core::time::Timestamp;
+use crate::runtime::process;
 
 /// Maximum sleep: the longest delay of a closed account's probe after the machine was suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(10);
@@ -30,11 +32,29 @@ pub(super) struct Turns {
     promotion: Mutex<Promotion>,
     /// Notified when the time of the next probe of an account has changed.
     moved: Notify,
+    /// Limits by which sessions are let in; `None` if the machine is not looked at, because it is simulated.
+    limits: Mutex<Option<Limits>>,
+}
+
+/// Limits on memory by which sessions are let in.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Memory that all sessions together may take.
+    together: Together,
+    /// Pressure from which no session begins, in percent; 0: no limit.
+    pressure: u8,
+}
+
+impl Limits {
+    fn of(policy: &Policy) -> Self {
+        Self { together: policy.memory, pressure: policy.memory_pressure }
+    }
 }
 
 impl Turns {
-    pub(super) fn new(policy: &Policy) -> Self {
-        let turns = Self::default();
+    /// `simulated`: sessions are let in whatever memory this machine has.
+    pub(super) fn new(policy: &Policy, simulated: bool) -> Self {
+        let turns = Self { limits: Mutex::new((!simulated).then(|| Limits::of(policy))), ..Self::default() };
         limit(&mut turns.lock(), policy);
         turns
     }
@@ -72,13 +92,25 @@ impl Turns {
         keeps: bool,
         now: Timestamp,
     ) -> Option<Hold> {
-        self.lock().begin(agent, account, since, keeps, now).err()
+        let mut promotion = self.lock();
+        self.look(&mut promotion, now);
+        promotion.begin(agent, account, since, keeps, now).err()
+    }
+
+    /// Looks at the machine's memory, unless that was done a moment ago.
+    fn look(&self, promotion: &mut Promotion, now: Timestamp) {
+        let Some(limits) = *self.limits.lock().unwrap_or_else(PoisonError::into_inner) else { return };
+        if !promotion.is_fresh(now) {
+            promotion.measured(process::room(limits.together), limits.pressure, now);
+        }
     }
 
     /// Records the state of an agent at a start, before places are given.
     pub(super) fn enter(&self, agent: &AgentName, state: &Agent) {
         let account = super::root::account_of(state);
-        self.lock().stands(agent, &account, state.standing(), clock::now());
+        let mut promotion = self.lock();
+        promotion.needs(agent, state.needs());
+        promotion.stands(agent, &account, state.standing(), clock::now());
     }
 
     /// Closes an account at once; the root records it and calls [`Turns::heard`]. Returns true if the agent was
@@ -131,16 +163,18 @@ pub(super) struct Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.shared.stands(&self.agent, &AccountName::default(), Standing::Rests);
+        self.shared.stands(&self.agent, &AccountName::default(), Standing::Rests, 0);
         self.shared.journal.seen(&self.agent, None);
     }
 }
 
 impl Shared {
-    /// Records the state of an agent, and lets the agents start that get a place because of it.
-    pub(super) fn stands(&self, agent: &AgentName, account: &AccountName, standing: Standing) {
+    /// Records the state of an agent, and the memory in bytes that its next session needs; lets the agents start that
+    /// get a place because of it.
+    pub(super) fn stands(&self, agent: &AgentName, account: &AccountName, standing: Standing, needs: u64) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
+        promotion.needs(agent, needs);
         let before = promotion.deadline(now);
         if promotion.stands(agent, account, standing, now) {
             self.let_on(promotion, before, now);
@@ -167,6 +201,9 @@ impl Shared {
         let mut promotion = self.turns.lock();
         let before = promotion.deadline(now);
         limit(&mut promotion, policy);
+        if let Some(limits) = &mut *self.turns.limits.lock().unwrap_or_else(PoisonError::into_inner) {
+            *limits = Limits::of(policy);
+        }
         self.let_on(promotion, before, now);
     }
 
@@ -179,6 +216,7 @@ impl Shared {
     }
 
     fn let_on(&self, mut promotion: MutexGuard<'_, Promotion>, before: Option<Timestamp>, now: Timestamp) {
+        self.turns.look(&mut promotion, now);
         // No session starts while herder goes down.
         let promoted = if self.draining.is_cancelled() { Vec::new() } else { promotion.promote(now) };
         let moved = promotion.deadline(now) != before;

@@ -273,6 +273,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         look: false,
         conversed: herder::core::outcome::Usage::default(),
         together: herder::core::machine::Together::All,
+        limits: herder::core::machine::Enforcement::Require,
         marker: format!("test-{}/spark/1", std::process::id()),
         clocks: Clocks {
             startup: PATIENCE,

@@ -53,6 +53,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
             beat: Duration::from_millis(200),
         },
         together: herder::core::machine::Together::All,
+        limits: herder::core::machine::Enforcement::Require,
         look: false,
         always_ask: Vec::new(),
     }

@@ -61,6 +61,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         look: false,
         conversed: herder::core::outcome::Usage::default(),
         together: herder::core::machine::Together::All,
+        limits: herder::core::machine::Enforcement::Require,
         marker: marker(),
         clocks: Clocks {
             startup: PATIENCE,

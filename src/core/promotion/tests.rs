@@ -331,3 +331,66 @@ fn in_quiet_hours_nobody_tries_an_account_again_but_whom_a_person_wants() {
     hall.wants('a', 20);
     assert_eq!(hall.promoted(at(20)), "a");
 }
+
+/// A hall on a machine with 1,000 bytes of memory, of which `free` are free.
+fn roomy(hall: &mut Hall, free: u64, pressure: Option<u8>, now: Timestamp) {
+    hall.0.measured(Some(Room { pressure, free, whole: 1000 }), 20, now);
+}
+
+#[test]
+fn who_needs_more_memory_than_is_free_waits_and_says_so() {
+    for max in [0, 5] {
+        let mut hall = Hall::of(max);
+        hall.0.needs(&name('a'), 600);
+        roomy(&mut hall, 500, None, NOW);
+        hall.wants('a', 0).wants('b', 1);
+        assert!(!hall.begins('a', at(1)));
+        assert_eq!(hall.hold('a', at(1)), Some(Hold::Memory { needs: 600, free: 500 }));
+        assert_eq!(hall.0.deadline(at(1)), Some(NOW.after(LOOK)), "it is looked at again");
+        // One that needs less does not wait for it.
+        assert_eq!(hall.promoted(at(1)), "b");
+        roomy(&mut hall, 600, None, at(2));
+        assert_eq!(hall.promoted(at(2)), "a");
+        assert_eq!((hall.hold('a', at(2)), hall.0.deadline(at(2))), (None, None));
+        assert!(hall.begins('a', at(2)), "it was let in, whatever is free by now");
+    }
+}
+
+#[test]
+fn nobody_begins_while_the_machine_is_short_of_memory() {
+    let mut hall = Hall::of(0);
+    roomy(&mut hall, 900, Some(20), NOW);
+    hall.wants('a', 0);
+    assert!(!hall.begins('a', NOW));
+    assert_eq!(hall.hold('a', NOW), Some(Hold::Pressure { percent: 20, max: 20 }));
+    assert_eq!(hall.promoted(NOW), "");
+    roomy(&mut hall, 900, Some(19), at(1));
+    assert_eq!(hall.promoted(at(1)), "a");
+}
+
+#[test]
+fn what_a_session_that_has_just_begun_will_take_is_not_given_twice() {
+    let mut hall = Hall::of(0);
+    for agent in "abc".chars() {
+        hall.0.needs(&name(agent), 400);
+    }
+    roomy(&mut hall, 900, None, NOW);
+    hall.wants('a', 0).wants('b', 0).wants('c', 0);
+    assert_eq!(hall.promoted(NOW), "ab");
+    assert_eq!(hall.hold('c', NOW), Some(Hold::Memory { needs: 400, free: 100 }));
+    hall.works("ab");
+    assert!(!hall.begins('c', at(1)));
+    // After a while they have taken what they need, and what is free tells.
+    roomy(&mut hall, 450, None, at(11));
+    assert!(hall.begins('c', at(11)));
+
+    // One that has ended again takes nothing.
+    let mut hall = Hall::of(0);
+    hall.0.needs(&name('a'), 600);
+    hall.0.needs(&name('b'), 600);
+    roomy(&mut hall, 900, None, NOW);
+    assert!(hall.begins('a', NOW));
+    assert!(!hall.begins('b', NOW));
+    hall.rests("a", NOW);
+    assert!(hall.begins('b', NOW));
+}

@@ -117,6 +117,12 @@ const SHAPES: &[Shape] = &[
             ("runtime", Maybe(&Text), true, "its runtime"),
             ("account", Maybe(&Text), true, "its account"),
             ("pid", Maybe(&Whole), true, "its process"),
+            (
+                "memory",
+                Anything,
+                true,
+                "bytes of memory of its session: now, peak, limit (0: none); null if it is not limited",
+            ),
         ],
     ),
     (

@@ -16,6 +16,7 @@ use crate::core::board::{Board, Place};
 use crate::core::id::{AccountName, AgentName, NetworkName};
 use crate::core::ledger::Scope;
 use crate::core::link::{LinkReport, LinkState};
+use crate::core::machine::Taken;
 use crate::core::outcome::{Category, Usage};
 use crate::core::time::Timestamp;
 use crate::core::usage::{Standing, Unit, Window};
@@ -48,6 +49,8 @@ const OTHER_NETWORKS: [&str; 2] = ["local", "http"];
 #[derive(Debug)]
 pub(super) struct Scrape {
     agents: Vec<(AgentName, Arc<Agent>)>,
+    /// Memory of the sessions that are limited.
+    taken: Vec<(AgentName, Taken)>,
     shared_caps: Vec<(Scope, Standing)>,
     board: Arc<Board>,
     networks: Vec<NetworkName>,
@@ -65,6 +68,7 @@ impl Scrape {
         Self {
             shared_caps: setup.fleet.shared_caps(&agents, now),
             agents,
+            taken: setup.fleet.taken(),
             board: setup.fleet.board(),
             networks: setup.networks.clone(),
             links: setup.fleet.links(),
@@ -144,7 +148,16 @@ impl Scrape {
         let trees = self.agents.iter().filter(|(_, agent)| agent.process.is_some()).count();
         to.gauge("herder_process_trees", number(trees))?;
         let queues = self.agents.iter().map(|(name, agent)| (of_agent(name), number(agent.queue.len())));
-        to.gauges("herder_queue", queues)
+        to.gauges("herder_queue", queues)?;
+        let memory = |of: fn(&Taken) -> u64| {
+            self.taken
+                .iter()
+                .map(move |(name, taken)| (of_agent(name), large(of(taken))))
+                .filter(|it| it.1 > 0.0)
+        };
+        to.gauges("herder_agent_memory_bytes", memory(|taken| taken.now))?;
+        to.gauges("herder_agent_memory_peak_bytes", memory(|taken| taken.peak))?;
+        to.gauges("herder_agent_memory_limit_bytes", memory(|taken| taken.limit))
     }
 
     fn sessions(&self, to: &mut Writer<'_>) -> fmt::Result {

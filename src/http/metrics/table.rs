@@ -20,7 +20,7 @@ struct Family {
     help: &'static str,
 }
 
-const FAMILIES: [Family; 30] = [
+const FAMILIES: [Family; 33] = [
     Family { name: "herder_build_info", kind: Kind::Gauge, labels: "version", help: "always 1" },
     Family { name: "herder_agents", kind: Kind::Gauge, labels: "phase", help: "agents by phase" },
     Family {
@@ -36,6 +36,24 @@ const FAMILIES: [Family; 30] = [
         help: "agents whose session has a process tree",
     },
     Family { name: "herder_queue", kind: Kind::Gauge, labels: "agent", help: "works that wait for an agent" },
+    Family {
+        name: "herder_agent_memory_bytes",
+        kind: Kind::Gauge,
+        labels: "agent",
+        help: "memory that the session of an agent with a limit takes",
+    },
+    Family {
+        name: "herder_agent_memory_peak_bytes",
+        kind: Kind::Gauge,
+        labels: "agent",
+        help: "maximum of the memory that the session of an agent with a limit has taken",
+    },
+    Family {
+        name: "herder_agent_memory_limit_bytes",
+        kind: Kind::Gauge,
+        labels: "agent",
+        help: "memory that the session of an agent may take",
+    },
     Family {
         name: "herder_sessions",
         kind: Kind::Counter,

@@ -60,6 +60,9 @@ pub(super) fn head(view: &View<'_>, seen: &Seen) -> Markup {
                 @if works {
                     div { dt { (view.text("page-tool")) } dd { (tool(view, seen)) } }
                     div { dt { (view.text("page-turns")) } dd { (seen.live.turns) } }
+                    @if let Some(memory) = seen.live.memory {
+                        div { dt { (view.text("page-memory")) } dd { (voice.locale.taken(memory)) } }
+                    }
                 }
                 div { dt { (view.text("page-tokens")) } dd { (count(today.tokens())) } }
                 div { dt { (view.text("page-cost")) } dd { (voice.locale.money(today.cost_usd)) } }

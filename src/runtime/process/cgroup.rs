@@ -10,6 +10,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Access, access};
@@ -48,6 +49,17 @@ impl Cgroups {
         // An empty group that remains does no harm.
         let _ = fs::remove_dir(&probe);
         usable.then_some(Self { parent })
+    }
+
+    /// Returns the folder of this process, found once.
+    pub(super) fn found() -> Option<&'static Self> {
+        static FOUND: OnceLock<Option<Cgroups>> = OnceLock::new();
+        FOUND.get_or_init(Self::find).as_ref()
+    }
+
+    /// Returns the cgroup of all limited sessions, which may not exist.
+    pub(super) fn agents(&self) -> PathBuf {
+        self.parent.join(AGENTS)
     }
 
     /// Creates the cgroup of the session's `marker` with these limits.

@@ -37,9 +37,10 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::running::Running;
+use crate::core::machine::Taken;
 use cgroup::Cgroups;
-pub use shares::memory_of_machine;
-pub(in crate::runtime) use shares::{Allowance, Exhausted};
+pub(in crate::runtime) use shares::{Allowance, Exhausted, Weight};
+pub use shares::{memory_of_machine, room};
 pub use signal::send;
 pub use table::{Entry, Identity, Table, lives, look};
 
@@ -303,6 +304,11 @@ impl ProcessTrees {
         shares::exhausted(&self.inner.cgroups.as_ref()?.limited(marker)?)
     }
 
+    /// Returns the memory of a session as it is now; `None` if it is not limited.
+    pub(in crate::runtime) fn taken(&self, marker: &str) -> Option<Taken> {
+        shares::taken(&self.inner.cgroups.as_ref()?.limited(marker)?)
+    }
+
     /// Returns the name of the process of a limited session that takes the most memory; `None` if there is none.
     pub(in crate::runtime) fn biggest(&self, marker: &str) -> Option<String> {
         shares::biggest(cgroup::pids(&self.inner.cgroups.as_ref()?.limited(marker)?))
@@ -359,6 +365,13 @@ impl ProcessTrees {
         let table = self.table().await;
         let members = table.members(&tree.root.into_iter().collect(), |marker| marker == tree.marker);
         table.ticks(&members)
+    }
+
+    /// Returns the memory that the processes of `tree` take.
+    pub(in crate::runtime) async fn weight(&self, tree: &Tree) -> Weight {
+        let table = self.table().await;
+        let members = table.members(&tree.root.into_iter().collect(), |marker| marker == tree.marker);
+        shares::weight(members.into_iter().map(|member| member.pid).collect())
     }
 
     /// Returns true if it is certain, without examining every process, that nothing of `tree` is left after its root

@@ -14,8 +14,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::cgroup::Cgroups;
 use super::table;
-use crate::core::machine::{Share, Together};
+use crate::core::machine::{Room, Share, Taken, Together};
 
 /// Name of the cgroup that herder moves itself to.
 pub(super) const MAIN: &str = "herder-main";
@@ -69,6 +70,41 @@ pub(in crate::runtime) struct Exhausted {
 #[must_use]
 pub fn memory_of_machine() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+/// Returns the machine's memory as it is now, and what sessions may take of it; `None` if the kernel does not tell.
+#[must_use]
+pub fn room(together: Together) -> Option<Room> {
+    let memory = fs::read_to_string("/proc/meminfo").ok()?;
+    let (whole, free) = (kilobytes(&memory, "MemTotal:")?, kilobytes(&memory, "MemAvailable:")?);
+    let pressure = fs::read_to_string("/proc/pressure/memory").ok().and_then(|text| pressure(&text));
+    let Some(limit) = together.of(whole) else { return Some(Room { pressure, free, whole }) };
+    let taken = Cgroups::found().and_then(|groups| bytes(&groups.agents(), "memory.current"));
+    Some(Room {
+        pressure,
+        free: free.min(limit.saturating_sub(taken.unwrap_or_default())),
+        whole: whole.min(limit),
+    })
+}
+
+/// Parses `/proc/pressure/memory`: the time for which some processes have waited in the last 10 s, in percent.
+fn pressure(text: &str) -> Option<u8> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let average = some.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+    average.split('.').next()?.parse().ok()
+}
+
+/// Returns the memory of a limited session as it is now; `None` if the kernel does not tell.
+pub(super) fn taken(group: &Path) -> Option<Taken> {
+    let now = bytes(group, "memory.current")?;
+    // Kernels before 5.19 do not tell it.
+    let peak = bytes(group, "memory.peak").unwrap_or(now);
+    Some(Taken { now, peak, limit: bytes(group, "memory.max").unwrap_or_default() })
+}
+
+/// Returns the number in a file of a cgroup; `None` also for the word that stands for no limit.
+fn bytes(group: &Path, file: &str) -> Option<u64> {
+    fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
 }
 
 /// Makes a process and all that it starts be killed before herder if the machine runs out of memory.
@@ -218,12 +254,9 @@ pub(super) fn exhausted(group: &Path) -> Option<Exhausted> {
     if number(&events, "oom_kill")? == 0 {
         return None;
     }
-    let read = |group: &Path, file: &str| -> Option<u64> {
-        fs::read_to_string(group.join(file)).ok()?.trim().parse().ok()
-    };
-    let peak = read(group, "memory.peak");
-    let own = read(group, "memory.max");
-    let together = group.parent().and_then(|agents| read(agents, "memory.max"));
+    let peak = bytes(group, "memory.peak");
+    let own = bytes(group, "memory.max");
+    let together = group.parent().and_then(|agents| bytes(agents, "memory.max"));
     // Killed below its own limit, it was killed for that of all, or for the machine's memory.
     let at_own = own.filter(|own| peak.is_none_or(|peak| peak >= own / 100 * 95));
     let limit = at_own.or(together).or(own).or_else(memory_of_machine)?;
@@ -232,15 +265,33 @@ pub(super) fn exhausted(group: &Path) -> Option<Exhausted> {
 
 /// Returns the name of the process that takes the most memory; `None` if none of them runs.
 pub(super) fn biggest(pids: Vec<u32>) -> Option<String> {
-    // A command line is read with a lock that a process short of memory may hold; these files need none.
-    let read = |pid: u32| weighed(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?);
-    pids.into_iter().filter_map(read).max().map(|(_, name)| name)
+    weight(pids).biggest
 }
 
-/// Parses `/proc/<pid>/status`: the memory that the process takes, in bytes, and its name.
+/// Memory of processes, as far as files do not hold it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::runtime) struct Weight {
+    /// Sum over all processes, in bytes. Memory that they share counts for each of them.
+    pub(in crate::runtime) memory: u64,
+    /// Name of the process that takes the most; `None` if none of them runs.
+    pub(in crate::runtime) biggest: Option<String>,
+}
+
+/// Returns the memory of processes.
+pub(super) fn weight(pids: Vec<u32>) -> Weight {
+    // A command line is read with a lock that a process short of memory may hold; these files need none.
+    let read = |pid: u32| weighed(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?);
+    let all: Vec<(u64, String)> = pids.into_iter().filter_map(read).collect();
+    let memory = all.iter().map(|(bytes, _)| bytes).fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+    Weight { memory, biggest: all.into_iter().max().map(|(_, name)| name) }
+}
+
+/// Parses `/proc/<pid>/status`: the memory that the process takes and no file holds, in bytes, and its name.
 fn weighed(status: &str) -> Option<(u64, String)> {
     let name = status.lines().find_map(|line| line.strip_prefix("Name:"))?;
-    Some((kilobytes(status, "VmRSS:")?, name.trim().to_owned()))
+    let of = |part: &str| kilobytes(status, part).unwrap_or_default();
+    let memory = ["RssAnon:", "RssShmem:", "VmSwap:"].into_iter().map(of).sum();
+    Some((memory, name.trim().to_owned()))
 }
 
 /// Returns the bytes in a line such as `MemTotal: 16 kB`.

@@ -1,17 +1,20 @@
 //! The timeouts and the end of a session.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
-use super::{Cause, LINGER_GRACE, LOOK_MAX, Session, Stage};
+use super::{Cause, LINGER_GRACE, LOOK_MAX, Session, Stage, WEIGHED_EVERY};
 use crate::clock;
 use crate::core::detail::Own;
 use crate::core::input::{Clock, Signal};
+use crate::core::machine::Taken;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::runtime::classify::refuses_history;
 use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
 use crate::runtime::process::stop::Gone;
-use crate::runtime::process::{Exhausted, lives};
+use crate::runtime::process::{Exhausted, Weight, lives};
 use crate::runtime::text::kept_detail;
 
 impl Session {
@@ -56,6 +59,10 @@ impl Session {
             self.outgoing.beat();
             // The name is gone with the process.
             self.biggest = self.trees.biggest(&self.launch.marker).or_else(|| self.biggest.take());
+            self.weigh();
+        }
+        if self.weighing_due().is_some_and(|due| now >= due) {
+            self.begin_weighing();
         }
         if self.look_due().is_some_and(|due| now >= due) {
             self.sample();
@@ -104,6 +111,35 @@ impl Session {
         }
     }
 
+    /// Returns the time of the next look at the session's memory; `None` if the kernel holds its limit.
+    pub(super) fn weighing_due(&self) -> Option<Instant> {
+        let looks = self.watched.is_some() && matches!(self.stage, Stage::Working) && self.weighing.is_none();
+        looks.then_some(self.next_weighing)
+    }
+
+    fn begin_weighing(&mut self) {
+        self.next_weighing = self.now() + WEIGHED_EVERY;
+        let (trees, tree) = (self.trees.clone(), self.tree.clone());
+        #[expect(clippy::disallowed_methods, reason = "the handle is kept and waited for")]
+        let weighing = tokio::spawn(async move { trees.weight(&tree).await });
+        self.weighing = Some(weighing);
+    }
+
+    pub(super) fn on_weight(&mut self, weight: Weight) {
+        self.weighing = None;
+        let Some(limit) = self.watched else { return };
+        let now = weight.memory;
+        self.peak = self.peak.max(now);
+        let taken = Taken { now, peak: self.peak, limit };
+        self.ends.live.send_modify(|live| live.memory = Some(taken));
+        if now > limit && matches!(self.stage, Stage::Working) {
+            self.biggest = weight.biggest;
+            self.exhausted = Some(Exhausted { used: now, limit });
+            self.cause = Some(Cause::Memory);
+            self.end(Duration::ZERO);
+        }
+    }
+
     pub(super) async fn finish(mut self: Box<Self>) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let said = !(self.told_to_leave && self.protocol.tells_by_its_exit());
@@ -113,7 +149,8 @@ impl Session {
         }
         match &self.cause {
             // The last words of a process that was killed for want of memory tell nothing of it.
-            None if !succeeded => self.starved(&mut outcome),
+            None if !succeeded && matches!(self.exit, Some(Exit::Signal(9))) => self.starved(&mut outcome),
+            Some(Cause::Memory) => self.starved(&mut outcome),
             None => {}
             // A turn that finished before the stop order arrived counts as finished.
             Some(Cause::Ordered) if succeeded && self.exit.is_some() => {}
@@ -156,6 +193,7 @@ impl Session {
         };
         self.observed(over);
         outcome.exit = self.exit;
+        outcome.peak = self.peak;
         outcome.duration = self.now().saturating_duration_since(self.began);
         let gone = match &mut self.stage {
             Stage::Draining { gone, .. } => std::mem::take(gone),
@@ -175,10 +213,16 @@ impl Session {
         self.send_all().await;
     }
 
+    /// Looks at the memory that the session takes, if it is limited.
+    pub(super) fn weigh(&mut self) {
+        let Some(taken) = self.trees.taken(&self.launch.marker) else { return };
+        self.peak = self.peak.max(taken.peak);
+        self.ends.live.send_modify(|live| live.memory = Some(Taken { peak: self.peak, ..taken }));
+    }
+
     /// Turns the outcome of a session into that of one which ran out of memory, if it did.
     fn starved(&mut self, outcome: &mut Outcome) {
-        let killed = matches!(self.exit, Some(Exit::Signal(9)));
-        let Some(Exhausted { used, limit }) = self.exhausted.filter(|_| killed) else { return };
+        let Some(Exhausted { used, limit }) = self.exhausted else { return };
         outcome.category = Category::OutOfMemory;
         outcome.unknown = false;
         let program = self.biggest.take().unwrap_or_default();

@@ -136,7 +136,8 @@ impl Session {
     pub(super) fn on_exit(&mut self, status: io::Result<ExitStatus>) {
         self.child = None;
         // Before the group is removed, which knows it.
-        self.exhausted = self.trees.exhausted(&self.launch.marker);
+        self.exhausted = self.exhausted.or_else(|| self.trees.exhausted(&self.launch.marker));
+        self.weigh();
         self.exit = status
             .ok()
             .and_then(|status| status.code().map(Exit::Code).or_else(|| status.signal().map(Exit::Signal)));

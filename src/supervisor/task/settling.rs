@@ -46,7 +46,8 @@ impl Supervisor<'_> {
             self.publish();
         }
         let shown = self.gates(&pending.effects);
-        self.shared.stands(self.name, &account_of(&self.agent), self.agent.standing());
+        let agent = &*self.agent;
+        self.shared.stands(self.name, &account_of(agent), agent.standing(), agent.needs());
         for told in shown {
             self.shared.tell_root(told);
         }

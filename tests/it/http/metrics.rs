@@ -31,7 +31,7 @@ for family in parse(sys.stdin.read()):
 ";
 
 /// Every name that the contract promises.
-const NAMES: [&str; 30] = [
+const NAMES: [&str; 33] = [
     "herder_build_info",
     "herder_agents",
     "herder_agents_needing_person",
@@ -44,6 +44,9 @@ const NAMES: [&str; 30] = [
     "herder_cap_ratio",
     "herder_accounts",
     "herder_queue",
+    "herder_agent_memory_bytes",
+    "herder_agent_memory_peak_bytes",
+    "herder_agent_memory_limit_bytes",
     "herder_board_tasks",
     "herder_asks_open",
     "herder_calls_open",

@@ -212,6 +212,8 @@ fn answer_notices() -> Vec<Notice> {
         held(Hold::Closed { account: openai(), category: Category::Quota, until: None }),
         held(Hold::Closed { account: openai(), category: Category::Auth, until: None }),
         held(Hold::Tried { account: openai(), agent: spark() }),
+        held(Hold::Pressure { percent: 34, max: 20 }),
+        held(Hold::Memory { needs: 8_000_000_000, free: 1_500_000_000 }),
         N::Steering { agent: agent.clone(), work },
         N::Reworded { agent: agent.clone(), work: "fix the *other* tests".to_owned() },
         N::Withdrawn { agent: agent.clone(), work: "fix the tests".to_owned() },

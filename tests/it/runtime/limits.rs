@@ -2,15 +2,21 @@
 //! machine, each in a cgroup of its own.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use herder::core::machine::{Share, Together};
+use herder::core::machine::{Enforcement, Share, Together};
 use herder::runtime::process::can_limit;
 
 use super::*;
+use crate::stage::{Person, Scene, shell};
 
 /// Takes twice as much memory with every step.
 const EATS: &str = r#"awk 'BEGIN { s = "x"; while (1) s = s s }'"#;
+
+/// Takes 128 MiB of memory, and keeps it.
+const EATS_AND_WAITS: &str =
+    r#"awk 'BEGIN { s = "x"; while (length(s) < 134217728) s = s s; system("sleep 60") }'"#;
 
 fn limited(script: &str, dir: &std::path::Path, own: Share) -> Launch {
     let mut what = session(Runtime::Command, &["sh", "-c", script], dir);
@@ -45,6 +51,30 @@ async fn an_agent_whose_limits_cannot_be_set_does_not_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_the_kernel_holds_no_limits_memory_is_looked_at() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let own = Share { memory: 64 << 20, pids: 64, ..Share::default() };
+    let mut what = limited(&format!("{EATS_AND_WAITS}; touch done"), dir.path(), own);
+    what.limits = Enforcement::Try;
+    let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
+    let mut running = Running::start_in(what.clone(), trees.clone());
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!(outcome.category, Category::OutOfMemory, "{outcome:?}");
+    let said = outcome.detail.to_string();
+    assert!(said.contains("of 67.1 MB") && said.contains("awk"), "{said}");
+    assert!(outcome.peak > 64 << 20 && survivors.is_empty(), "{outcome:?}");
+    assert!(!dir.path().join("done").exists());
+
+    edit(&mut what, |spec| spec.command = ["sh", "-c", "echo fine"].map(str::to_owned).to_vec());
+    let mut running = Running::start_in(what, trees);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    assert_eq!(running.ended().await.0.category, Category::Success);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs cgroup v2: scripts/test-limits"]
 async fn limits_can_be_set_here() {
     can_limit().expect("the virtual machine has what limits need");
@@ -58,6 +88,7 @@ async fn an_agent_that_eats_memory_is_ended_at_its_limit() {
     let (outcome, _, _) = run(limited(&format!("{EATS} & wait"), dir.path(), own)).await;
     assert_eq!(outcome.category, Category::OutOfMemory, "{outcome:?}");
     assert!(outcome.detail.to_string().contains("of 67.1 MB"), "{}", outcome.detail);
+    assert!(outcome.peak > 60 << 20, "{} bytes", outcome.peak);
     assert_eq!(groups(), 0, "the group of the session is gone");
     let own = fs::read_to_string("/proc/self/oom_score_adj").expect("the kernel tells");
     assert_eq!(own.trim(), "0", "herder stays at its own");
@@ -132,5 +163,88 @@ async fn ten_that_eat_memory_leave_ten_others_alone() {
     for fine in &mut healthy {
         assert_eq!(fine.ended().await.0.category, Category::Success);
     }
+    assert_eq!(groups(), 0);
+}
+
+/// Memory of a hog and of a healthy agent in a whole herder.
+const EACH: u64 = 48 << 20;
+
+/// Answers of `status` that are timed.
+const ASKED: usize = 100;
+
+/// Times the answers of `status` to a person, in milliseconds, sorted.
+async fn status_times(person: &mut Person) -> Vec<f64> {
+    let mut times = Vec::new();
+    for _ in 0..ASKED {
+        let began = std::time::Instant::now();
+        person.say("#herder", "!status fine-0").await;
+        person.hears("#herder", "fine-0: ").await;
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs cgroup v2: scripts/test-limits"]
+async fn ten_that_eat_memory_in_a_herder_are_named_and_called_for_and_ten_others_work_on() {
+    let own = Share { memory: EACH, cpu: 0.5, pids: 64 };
+    let agents = |dir: &std::path::Path| {
+        let agent = |name: String, script: &str| {
+            let mut spec = shell(&name, dir, script);
+            spec.share = own;
+            spec
+        };
+        let hogs = (0..10).map(|n| agent(format!("hog-{n}"), EATS));
+        let fine =
+            (0..10).map(|n| agent(format!("fine-{n}"), "while ! [ -e over ]; do sleep 0.2; done; echo well"));
+        hogs.chain(fine).collect()
+    };
+    let server = crate::stage::server().await;
+    let options = crate::stage::inside(&server);
+    let rooms: Vec<String> = (0..10).flat_map(|n| [format!("#fine-{n}"), format!("#hog-{n}")]).collect();
+    let rooms: Vec<&str> =
+        ["#herder", "#alerts", "#work"].into_iter().chain(rooms.iter().map(String::as_str)).collect();
+    let mut scene = Scene::open_configured((server, options), "alice", &rooms, agents, |config| {
+        config.policy.max_active = 0;
+        config.policy.memory = Together::Percent(90);
+        config.policy.backoff = vec![Duration::from_secs(1)];
+        config.policy.heartbeat_timeout = Duration::from_secs(30);
+    })
+    .await;
+    let person = &mut scene.person;
+    for n in 0..10 {
+        person.say(&format!("#fine-{n}"), "work").await;
+    }
+    for n in 0..10 {
+        person.hears(&format!("#fine-{n}"), "started").await;
+    }
+    let quiet = status_times(person).await;
+    for n in 0..10 {
+        person.say("#herder", &format!("!task add hog-{n} eat")).await;
+    }
+    let beside = status_times(person).await;
+    let p99 = |times: &[f64]| times[ASKED * 99 / 100];
+    let (quiet, beside) = (p99(&quiet), p99(&beside));
+    writeln!(std::io::stdout(), "status p99: {beside:.1} ms beside ten hogs, {quiet:.1} ms without").unwrap();
+    for n in 0..10 {
+        let first = person.hears_in_any_order(&format!("#hog-{n}"), "was ended for want of memory").await;
+        assert!(first.contains("of 50.3 MB") && first.contains("awk"), "{first}");
+        person.hears_in_any_order("#alerts", &format!("hog-{n}")).await;
+    }
+    let hogs = scene.stage.herder.fleet().agents();
+    for view in hogs.iter().filter(|view| view.name.as_str().starts_with("hog")) {
+        assert_eq!(view.agent.totals.sessions, 2, "{}: tried once more and no more", view.name);
+    }
+    let fine = hogs.iter().filter(|view| view.name.as_str().starts_with("fine"));
+    for view in fine {
+        let memory = view.live.memory.expect("its memory is looked at");
+        assert!(memory.now > 0 && memory.peak >= memory.now && memory.limit == EACH, "{memory:?}");
+    }
+    fs::write(scene.dir.path().join("over"), "").expect("a file");
+    for n in 0..10 {
+        scene.person.hears_in_any_order(&format!("#fine-{n}"), "well").await;
+    }
+    scene.close().await;
     assert_eq!(groups(), 0);
 }

@@ -35,6 +35,7 @@ pub(super) fn launched(
         look: false,
         conversed: herder::core::outcome::Usage::default(),
         together: herder::core::machine::Together::All,
+        limits: herder::core::machine::Enforcement::Require,
         marker: "j/spark/1".to_owned(),
         clocks: Clocks {
             startup: second,

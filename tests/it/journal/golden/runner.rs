@@ -10,7 +10,7 @@ use herder::core::danger::AskPattern;
 use herder::core::detail::Own;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
-use herder::core::machine::Together;
+use herder::core::machine::{Enforcement, Taken, Together};
 use herder::core::outcome::{Category, Usage};
 use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
@@ -60,6 +60,7 @@ fn launches() -> Vec<Launch> {
         look: false,
         always_ask: Vec::new(),
         together: Together::All,
+        limits: Enforcement::Require,
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
     launches.push(Launch {
@@ -71,6 +72,7 @@ fn launches() -> Vec<Launch> {
         ..launches[0].clone()
     });
     launches.push(Launch { together: Together::Percent(80), ..launches[0].clone() });
+    launches.push(Launch { limits: Enforcement::Try, ..launches[0].clone() });
     launches
 }
 
@@ -166,9 +168,15 @@ fn reports() -> Vec<Report> {
     signals().into_iter().map(Report::Signal).chain(others).collect()
 }
 
-fn lives() -> [Live; 2] {
+fn lives() -> [Live; 3] {
     let at = Timestamp::from_millis(1_763_700_000_123);
-    [Live::default(), Live { tool: Some("Bash".to_owned()), last_event: Some(at), turns: 4, usage: USAGE }]
+    let memory = Some(Taken { now: 1_200_000_000, peak: 1_500_000_000, limit: 2_000_000_000 });
+    let limited = Live { memory, ..Live::default() };
+    [
+        Live::default(),
+        Live { tool: Some("Bash".to_owned()), last_event: Some(at), turns: 4, usage: USAGE, memory: None },
+        limited,
+    ]
 }
 
 fn of() -> SessionKey {
@@ -210,7 +218,7 @@ fn from_runner() -> Vec<Envelope<FromRunner>> {
     let incarnation = "fedcba9876543210".to_owned();
     let journal = Some("0123456789abcdef".to_owned());
     let session = |over, kept, live| SessionStatus { of: of(), over, kept, live };
-    let [new, used] = lives();
+    let [new, used, _] = lives();
     let sessions = vec![session(false, 2, used), session(true, 1, new)];
     let fresh = Status { pid: 4711, incarnation, journal: None, attended: false, sessions: Vec::new() };
     bodies.push(FromRunner::Status(fresh.clone()));

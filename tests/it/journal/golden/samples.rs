@@ -223,7 +223,7 @@ pub(super) fn pauses() -> [PauseReason; 7] {
     ]
 }
 
-pub(super) fn halts() -> [Halt; 7] {
+pub(super) fn halts() -> [Halt; 9] {
     let paused = Halt::Paused(PauseReason::Person(ann()));
     [
         paused,
@@ -237,6 +237,8 @@ pub(super) fn halts() -> [Halt; 7] {
             until: Some(Timestamp::from_millis(1_763_700_300_000)),
         }),
         Halt::Held(Hold::Tried { account: AccountName::from("team"), agent: agent("spark") }),
+        Halt::Held(Hold::Pressure { percent: 34, max: 20 }),
+        Halt::Held(Hold::Memory { needs: 8_000_000_000, free: 1_500_000_000 }),
     ]
 }
 
