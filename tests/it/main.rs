@@ -86,5 +86,7 @@ mod tidy;
 mod tools;
 mod traces;
 mod turns;
+mod upgraded;
 mod upkeep;
+mod warm_cli;
 mod webhooks;

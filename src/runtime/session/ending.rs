@@ -14,7 +14,7 @@ use crate::runtime::classify::refuses_history;
 use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
 use crate::runtime::process::stop::Gone;
-use crate::runtime::process::{Exhausted, Weight, lives};
+use crate::runtime::process::{Exhausted, Identity, Weight, lives};
 use crate::runtime::text::kept_detail;
 
 impl Session {
@@ -58,7 +58,7 @@ impl Session {
             // All timeouts were checked above: a session that is still here has evidence of life, or is being ended in time.
             self.outgoing.beat();
             // The name is gone with the process.
-            self.biggest = self.trees.biggest(&self.launch.marker).or_else(|| self.biggest.take());
+            self.biggest = self.trees.biggest(&self.tree.marker).or_else(|| self.biggest.take());
             self.weigh();
         }
         if self.weighing_due().is_some_and(|due| now >= due) {
@@ -140,7 +140,8 @@ impl Session {
         }
     }
 
-    pub(super) async fn finish(mut self: Box<Self>) {
+    /// Reports the end of the session. `kept` is its process, if that stays.
+    pub(super) async fn finish(&mut self, kept: Option<Identity>) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let said = !(self.told_to_leave && self.protocol.tells_by_its_exit());
         let succeeded = outcome.category == Category::Success && said;
@@ -209,13 +210,14 @@ impl Session {
         if self.malformed > 0 {
             tracing::info!(agent = %self.launch.agent, lines = self.malformed, "lines that could not be understood");
         }
+        self.ends.kept.send_replace(kept);
         self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors: gone.survivors });
         self.send_all().await;
     }
 
     /// Looks at the memory that the session takes, if it is limited.
     pub(super) fn weigh(&mut self) {
-        let Some(taken) = self.trees.taken(&self.launch.marker) else { return };
+        let Some(taken) = self.trees.taken(&self.tree.marker) else { return };
         self.peak = self.peak.max(taken.peak);
         self.ends.live.send_modify(|live| live.memory = Some(Taken { peak: self.peak, ..taken }));
     }

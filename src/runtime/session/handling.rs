@@ -59,6 +59,9 @@ impl Session {
         }
         self.stage = Stage::Working;
         self.given = self.now();
+        if self.warm {
+            return self.go_on();
+        }
         let feed = self.protocol.prompt(&self.launch.prompt);
         self.stdin.make_room(feed.bytes.len());
         self.stdin.push(feed.bytes, None);
@@ -136,7 +139,7 @@ impl Session {
     pub(super) fn on_exit(&mut self, status: io::Result<ExitStatus>) {
         self.child = None;
         // Before the group is removed, which knows it.
-        self.exhausted = self.exhausted.or_else(|| self.trees.exhausted(&self.launch.marker));
+        self.exhausted = self.exhausted.or_else(|| self.trees.exhausted(&self.tree.marker));
         self.weigh();
         self.exit = status
             .ok()
@@ -340,6 +343,7 @@ impl Session {
             }
             // After an interrupt no turn is to follow.
             Stage::Interrupting { .. } if goes_on => self.end(self.clocks.grace),
+            Stage::Working if self.may_stay() => self.staying = true,
             Stage::Working => {
                 self.stdin.close();
                 self.leave();
