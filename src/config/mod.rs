@@ -14,6 +14,7 @@ mod evaluator;
 mod folders;
 mod http;
 mod irc;
+mod passwords;
 mod problems;
 mod quota;
 mod secrets;
