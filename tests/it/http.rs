@@ -6,6 +6,7 @@ mod events;
 mod follow;
 mod guard;
 mod hammer;
+mod health;
 mod killed;
 mod looks;
 mod metrics;
