@@ -7,6 +7,7 @@ mod follow;
 mod guard;
 mod hammer;
 mod health;
+mod history;
 mod killed;
 mod looks;
 mod metrics;
