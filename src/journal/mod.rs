@@ -102,7 +102,7 @@ pub use follow::{Filter, Followed, Follower, Page};
 pub use handle::{Journal, PostSink};
 pub use history::History;
 pub use import::{Imported, import};
-pub use log_line::line_of;
+pub use log_line::{LogContext, line_of};
 pub use look_back::Looked;
 pub use look_back_from::{Piece, Reach};
 pub use memory::{Memory, Onlooker, Step};
@@ -193,6 +193,8 @@ pub struct Batch {
     pub snapshots: Vec<Snapshot>,
     /// Values that networks need after a restart.
     pub memos: Vec<Memo>,
+    /// The session of the agent of these entries before the first of them, for the log alone.
+    pub about: Option<LogContext>,
 }
 
 /// Entries to append to one stream.
