@@ -1405,6 +1405,11 @@ page-no-sessions = Noch ist keine Sitzung zu Ende.
 page-running = läuft gerade
 page-restart-mark = Neustart
 page-whisper-mark = Flüstern
+page-pause-person = von einem Menschen angehalten
+page-pause-limit = wartet auf ein Limit
+page-pause-money = wegen Geld angehalten
+page-pause-question = wartet auf die Antwort eines Menschen
+page-pause-failure = nach einem Fehler angehalten
 page-timeline-said = { $span }: { $sessions } Sitzungen, { $failed } gescheitert, { $restarts } Neustarts, { $whispers } Mal geflüstert
 page-session = Sitzung
 page-outcome = Ausgang
@@ -1459,4 +1464,11 @@ page-all-agents = alle Agenten
 page-from = von
 page-to = bis
 page-history-nothing = Nichts gefunden.
+page-history-back-to = Zurückgelesen bis { $time }.
+page-history-begins = Das ist der Anfang: Älteres gibt es nicht.
+page-history-from = Seit diesem Tag gibt es nichts Älteres.
+page-history-unreadable = { $count ->
+    [one] Ein Eintrag war nicht lesbar und fehlt hier; der Grund steht in herders Log.
+   *[other] { $count } Einträge waren nicht lesbar und fehlen hier; der Grund steht in herders Log.
+}
 page-older = Ältere

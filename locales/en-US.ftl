@@ -1487,6 +1487,11 @@ page-no-sessions = No session has ended yet.
 page-running = runs now
 page-restart-mark = restart
 page-whisper-mark = whisper
+page-pause-person = paused by a person
+page-pause-limit = waits for a limit
+page-pause-money = stopped by money
+page-pause-question = waits for a person's answer
+page-pause-failure = stopped for a failure
 page-timeline-said = { $span }: { $sessions } sessions, { $failed } failed, { $restarts } restarts, { $whispers } whispers
 page-session = session
 page-outcome = outcome
@@ -1541,4 +1546,11 @@ page-all-agents = all agents
 page-from = from
 page-to = to
 page-history-nothing = Nothing was found.
+page-history-back-to = Read back to { $time }.
+page-history-begins = This is the beginning: nothing older is kept.
+page-history-from = Nothing older since that day.
+page-history-unreadable = { $count ->
+    [one] One entry could not be read and is left out; herder's log has the cause.
+   *[other] { $count } entries could not be read and are left out; herder's log has the cause.
+}
 page-older = Older

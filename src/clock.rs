@@ -4,6 +4,7 @@
 //!
 //! This module alone reads the wall clock. All other code receives a [`Timestamp`].
 
+pub mod busy;
 pub mod running;
 
 use std::cell::Cell;

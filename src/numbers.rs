@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use crate::clock::busy::Busy;
 use crate::core::id::{AccountName, NetworkName};
 use crate::core::outcome::Category;
 
@@ -19,6 +20,10 @@ const LATENCIES: &[f64] =
 /// Upper bounds of the buckets for the durations of sessions, in seconds: from one that fails at once to one of eight
 /// hours.
 const SESSIONS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0];
+
+/// Maximum duration of a group of commits, and of a message that the root supervisor handles; after a longer one
+/// `/readyz` names the part.
+const STUCK_AFTER: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(1));
 
 /// A histogram of durations with fixed buckets, filled by atomic additions.
 #[derive(Debug)]
@@ -140,6 +145,10 @@ pub struct Numbers {
     pub journal_bytes: AtomicU64,
     /// Free space on the database's disk in bytes, as last measured.
     pub disk_free_bytes: AtomicU64,
+    /// The journal's writer at work.
+    pub writer: Busy,
+    /// The root supervisor at work.
+    pub root: Busy,
     closed: RwLock<Arc<BTreeMap<AccountName, Category>>>,
 }
 
@@ -155,6 +164,8 @@ impl Default for Numbers {
             webhook_failures: Counts::default(),
             journal_bytes: AtomicU64::new(0),
             disk_free_bytes: AtomicU64::new(0),
+            writer: Busy::new(STUCK_AFTER.0),
+            root: Busy::new(STUCK_AFTER.1),
             closed: RwLock::default(),
         }
     }

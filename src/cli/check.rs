@@ -113,7 +113,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
             Verdict::Note => "note",
             Verdict::Bad => "FAIL",
         };
-        say(format_args!("{verdict}  {}", config::printable(&finding.text)));
+        say(format_args!("{verdict}  {}", config::printable(&config.redactor.redact(&finding.text))));
     }
     let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
     if bad == 0 {

@@ -15,6 +15,7 @@ mod folders;
 mod http;
 mod irc;
 mod machine;
+mod passwords;
 mod problems;
 mod quota;
 mod secrets;

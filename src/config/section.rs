@@ -11,13 +11,13 @@ use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::folders::Folder;
 use super::problems::Problem;
-use super::{secrets, units};
+use super::{passwords, secrets, units};
 
 /// Minimum similarity (0 to 1) of a mistyped word to a known one, for a suggestion.
 const ALIKE: f64 = 0.66;
@@ -342,7 +342,9 @@ impl<'a> Section<'a> {
         let secret = secrets::read(&source);
         source.finish();
         if let Some(secret) = &secret {
-            self.reading.secrets.borrow_mut().push(secret.clone());
+            let mut secrets = self.reading.secrets.borrow_mut();
+            secrets.push(secret.clone());
+            secrets.extend(passwords::in_text(secret.expose_secret()));
         }
         secret
     }

@@ -16,7 +16,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, http, irc, machine, quota, spending, telemetry, webhook,
+    evaluator, http, irc, machine, passwords, quota, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -46,8 +46,15 @@ pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<
         let list = errors.iter().map(|error| notation(&reading, error)).collect();
         return Err(in_order(file, list));
     }
-    let config = top(&reading, &table);
+    // Known before anything is said about the file.
+    reading.secrets.borrow_mut().extend(passwords::in_table(table.get_ref()));
+    let mut config = top(&reading, &table);
+    let shown = |problem: &mut Problem| problem.text = config.redactor.redact(&problem.text).into_owned();
     let mut problems = reading.problems.take();
+    problems.iter_mut().for_each(shown);
+    let mut warnings = std::mem::take(&mut config.warnings);
+    warnings.iter_mut().for_each(shown);
+    config.warnings = warnings;
     find_nul(&reading, table.get_ref(), &mut problems);
     if problems.is_empty() {
         Ok(Read { config, known: reading.asked.take() })

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
-use super::{Setup, app, guard};
+use super::{Setup, app, guard, label};
 use crate::certificate::{Certificate, TlsError};
 use crate::config::{Http, Listen};
 
@@ -66,6 +66,9 @@ pub enum HttpError {
         /// Why.
         cause: io::Error,
     },
+    /// The page's own name cannot be read or kept.
+    #[error("[http] the page's own name cannot be kept in the data folder (page-host): {0}")]
+    Name(io::Error),
     /// Connections cannot be encrypted.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -86,11 +89,11 @@ pub struct Bound {
     certificate: Option<Certificate>,
 }
 
-/// Opens the listener.
+/// Opens the listener. Its own name on this machine is kept in `data_dir`.
 ///
 /// # Errors
-/// The address is taken or cannot be used.
-pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
+/// The address is taken or cannot be used, or the name cannot be kept.
+pub async fn bind(settings: &Http, data_dir: &Path) -> Result<Bound, HttpError> {
     let certificate = settings.tls.as_ref().map(Certificate::read).transpose()?;
     let (listener, address) = match &settings.listen {
         Listen::Tcp(address) => {
@@ -108,21 +111,19 @@ pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
         }
     };
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    // A cookie goes to every port of its host, and agents serve pages on localhost and 127.0.0.1: they get none of
-    // herder's. A certificate is made for another name.
-    let own_url = match address {
-        // Names below `localhost` are these two addresses alone.
-        Some(address)
-            if certificate.is_none()
-                && (address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST) =>
-        {
-            format!("{scheme}://{}:{}", guard::OWN_HOST, address.port())
-        }
-        Some(address) => format!("{scheme}://{address}"),
-        None => format!("{scheme}://localhost"),
+    // Names below `localhost` are these two addresses alone, and a certificate is made for another name.
+    let is_local = address
+        .is_some_and(|address| address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST);
+    let label = (is_local && certificate.is_none() && settings.public_url.is_none())
+        .then(|| label::own_host(data_dir).map_err(HttpError::Name))
+        .transpose()?;
+    let own_url = match (address, &label) {
+        (Some(address), Some(label)) => format!("{scheme}://{label}:{}", address.port()),
+        (Some(address), None) => format!("{scheme}://{address}"),
+        (None, _) => format!("{scheme}://localhost"),
     };
     let url = settings.public_url.clone().unwrap_or(own_url);
-    Ok(Bound { listener, own: guard::Own::new(settings, address), url, certificate })
+    Ok(Bound { listener, own: guard::Own::new(settings, address, label), url, certificate })
 }
 
 /// Takes away the socket of a herder that was killed.

@@ -32,18 +32,16 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Name of the page on this machine, so that pages on `localhost` get none of its cookies. Browsers take all names below
-/// `localhost` for this machine; a link of an agent's to this name and another port would still get them.
-pub(super) const OWN_HOST: &str = "herder.localhost";
-
 /// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS
 /// rebinding).
 #[derive(Debug)]
 pub(super) struct Own(BTreeSet<String>);
 
 impl Own {
-    pub(super) fn new(settings: &Http, address: Option<SocketAddr>) -> Self {
-        let mut names: BTreeSet<String> = ["localhost", OWN_HOST].map(str::to_owned).into();
+    /// `label` is the name that links give on this machine.
+    pub(super) fn new(settings: &Http, address: Option<SocketAddr>, label: Option<String>) -> Self {
+        let mut names: BTreeSet<String> = ["localhost".to_owned()].into();
+        names.extend(label);
         names.extend(address.map(|address| address.ip().to_string()));
         names.extend(settings.hosts.iter().cloned());
         Self(names)

@@ -2,7 +2,7 @@
 //! tells more.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Json;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use crate::clock;
-use crate::core::link::LinkState;
+use crate::clock::busy::Busy;
 use crate::core::time::Timestamp;
 use crate::journal::Memo;
 
@@ -32,8 +32,29 @@ const PROBE: &str = "http/probe";
 #[derive(Debug, Default)]
 pub(super) struct Health {
     last: tokio::sync::Mutex<Option<(Timestamp, [bool; 2])>>,
-    /// Since when each part is as it is.
-    since: Mutex<BTreeMap<&'static str, (bool, Timestamp)>>,
+    /// State of each part at the last look, and since when it is so.
+    seen: Mutex<BTreeMap<&'static str, (bool, Timestamp)>>,
+}
+
+impl Health {
+    /// Returns the time since which a task is well or is not: that of its own note, or that of the first look that saw it.
+    fn since(&self, name: &'static str, is_well: bool, busy: &Busy, now: Timestamp) -> Timestamp {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen.get(name).copied();
+        let well = busy.well_since();
+        let since = match (is_well, known) {
+            (true, None) => well,
+            (true, Some((true, since))) => since.max(well),
+            // It may have failed without being at work, as a task that has ended does.
+            (true, Some((false, failed))) => Some(well).filter(|well| *well > failed).unwrap_or(now),
+            (false, known) => {
+                let first_look = known.filter(|known| !known.0).map_or(now, |known| known.1);
+                busy.since().map_or(first_look, |since| since.min(first_look))
+            }
+        };
+        seen.insert(name, (is_well, since));
+        since
+    }
 }
 
 pub(super) async fn live() -> &'static str {
@@ -43,29 +64,22 @@ pub(super) async fn live() -> &'static str {
 pub(super) async fn ready(State(app): State<Shared>) -> (StatusCode, Json<Value>) {
     let now = clock::now();
     let [journal, root] = probe(&app, now).await;
-    let mut parts = vec![("journal", journal), ("root", root)];
+    let numbers = app.setup.journal.numbers();
+    let mut parts = vec![
+        ("journal", journal, app.health.since("journal", journal, &numbers.writer, now)),
+        ("root", root, app.health.since("root", root, &numbers.root, now)),
+    ];
     if !app.setup.networks.is_empty() {
-        let links = app.setup.fleet.links();
-        parts.push(("network", links.iter().any(|link| matches!(link.state, LinkState::Up { .. }))));
+        let (is_joined, since) = app.setup.fleet.joined();
+        parts.push(("network", is_joined, since));
     }
-    let mut since = app.health.since.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let body: serde_json::Map<String, Value> = parts
-        .iter()
-        .map(|(name, is_well)| {
-            let known = since.entry(name).or_insert((*is_well, now));
-            if known.0 != *is_well {
-                *known = (*is_well, now);
-            }
-            let state = if *is_well { "ok" } else { "failing" };
-            ((*name).to_owned(), json!({ "state": state, "since": known.1 }))
-        })
-        .collect();
-    let status = if parts.iter().all(|(_, is_well)| *is_well) {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
-    (status, Json(Value::Object(body)))
+    let is_ready = parts.iter().all(|(_, is_well, _)| *is_well);
+    let body = parts.into_iter().map(|(name, is_well, since)| {
+        let state = if is_well { "ok" } else { "failing" };
+        (name.to_owned(), json!({ "state": state, "since": since }))
+    });
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Value::Object(body.collect())))
 }
 
 /// Whether the journal takes a commit and the root answers. Several who ask at once share one look.

@@ -13,6 +13,7 @@ mod api;
 mod doors;
 mod guard;
 mod health;
+mod label;
 mod live;
 mod metrics;
 mod page;

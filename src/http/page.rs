@@ -9,6 +9,7 @@ mod layout;
 mod money;
 mod mood;
 mod needs;
+mod pauses;
 mod story;
 mod task;
 mod timeline;

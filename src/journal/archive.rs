@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::encoding::{self, EventHead};
 use super::layout::VALUE_MAX;
 use super::look_back::Reached;
+use super::look_back_from::Back;
 use super::notes::Span;
 use super::{ReadError, Recorded, Stream, disk, lines, query};
 
@@ -358,6 +359,57 @@ pub(super) fn back(
         return Ok(Reached::Enough);
     }
     Ok(if older || lost { Reached::Revision(end) } else { Reached::Beginning })
+}
+
+/// Passes archived entries before a place to a query, newest first, out of at most `files` archives. Returns the place
+/// before which there may be more.
+pub(super) fn back_from(dir: &Path, mut files: usize, back: &mut Back<'_>) -> Result<Option<u64>, ReadError> {
+    for archive in list(dir)?.into_iter().rev() {
+        while archive.first < back.before {
+            if files == 0 {
+                return Ok(Some(back.before));
+            }
+            files -= 1;
+            let (entries, oldest) = tail_before(&archive, back);
+            for (seq, text) in entries.into_iter().rev() {
+                let recorded = query::readable(query::decode_event(seq, text.as_bytes()))?;
+                if back.at(seq, recorded).is_break() {
+                    return Ok(Some(seq));
+                }
+            }
+            back.before = back.before.min(oldest);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the entries that a query wants out of one archive, with their numbers, as many of the last as may be held in
+/// memory; and the number of the oldest entry that was looked at.
+fn tail_before(archive: &Archive, back: &mut Back<'_>) -> (VecDeque<(u64, String)>, u64) {
+    let (mut entries, mut oldest, mut size) = (VecDeque::new(), archive.first, 0);
+    let read = each_line(&archive.path, |seq, text| {
+        if seq >= back.before {
+            return Ok(ControlFlow::Break(()));
+        }
+        if back.stream.is_some_and(|stream| head_of(stream, text).is_none()) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        size += text.len();
+        entries.push_back((seq, text.to_owned()));
+        while (size > TAIL_MAX || entries.len() > back.entries)
+            && entries.len() > 1
+            && let Some((_, text)) = entries.pop_front()
+        {
+            size -= text.len();
+            oldest = entries.front().map_or(oldest, |(seq, _)| *seq);
+        }
+        Ok(ControlFlow::Continue(()))
+    });
+    if let Err(reason) = read {
+        tracing::warn!(%reason, "what is left of an archive is read");
+        back.unreadable += 1;
+    }
+    (entries, oldest)
 }
 
 /// The last entries of a stream in one archive.

@@ -538,10 +538,11 @@ fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
     }
     let mut lines = Vec::new();
     for (index, write) in batch.writes.iter().enumerate() {
+        let mut context = batch.about.clone().unwrap_or_default();
         for (back, entry) in
             (0..).zip(write.entries.iter().rev()).collect::<Vec<(u64, _)>>().into_iter().rev()
         {
-            let line = log_line::line(entry);
+            let line = log_line::line(entry).map(|line| context.complete(entry, line));
             lines.extend(line.map(|line| (index, write.stream.clone(), back, line)));
         }
     }

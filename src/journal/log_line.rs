@@ -8,6 +8,7 @@ use serde::Serialize;
 use tracing::{info, warn};
 
 use super::{Entry, FleetEvent, Stream};
+use crate::core::agent::Agent;
 use crate::core::ask::{About, AskAnswer, DecidedBy};
 use crate::core::board::BoardEvent;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -93,6 +94,51 @@ impl LogLine {
         } else {
             info!(target: TARGET, agent, session, task, account, outcome, by, revision, "{message}");
         }
+    }
+}
+
+/// The account of an agent, its session and that session's task, which are fields of its lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogContext {
+    session: Option<SessionId>,
+    task: Option<WorkId>,
+    account: Option<AccountName>,
+}
+
+impl LogContext {
+    /// Returns the context of an agent before its next event.
+    #[must_use]
+    pub fn of(agent: &Agent) -> Self {
+        let session = agent.session();
+        Self {
+            session,
+            task: session.and(agent.current.as_ref()).map(|work| work.id),
+            account: agent.spec.as_ref().map(|_| agent.session_account()),
+        }
+    }
+
+    /// Follows an entry of the agent, and adds to its line what the entry itself does not name. A line about other work
+    /// than the session's names no session.
+    pub(super) fn complete(&mut self, entry: &Entry, mut line: LogLine) -> LogLine {
+        let Entry::Agent(event) = entry else { return line };
+        match event {
+            Event::SessionStarted { session, work, .. } => {
+                (self.session, self.task) = (Some(*session), Some(work.id));
+            }
+            Event::Added { spec, .. } | Event::Edited { spec, .. } if self.session.is_none() => {
+                self.account = Some(spec.account.clone());
+            }
+            _ => {}
+        }
+        let (session, task) = (self.session.map(|session| session.0), self.task.map(|task| task.0));
+        let is_of_session =
+            line.session.is_none_or(|of| Some(of) == session) && line.task.is_none_or(|of| Some(of) == task);
+        if is_of_session {
+            line.session = line.session.or(session);
+            line.task = line.task.or(task);
+        }
+        line.account = line.account.or_else(|| self.account.as_ref().map(ToString::to_string));
+        line
     }
 }
 

@@ -78,26 +78,6 @@ impl Journal {
         .await
     }
 
-    /// Passes the entries of all streams with numbers below `before` to `take`, newest first, until it has enough or the
-    /// database has no more, and returns the accumulated `gathered`. Archives are not read.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub async fn look_back_over_all<G: Send + 'static>(
-        &self,
-        before: u64,
-        gathered: G,
-        mut take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
-    ) -> Result<G, ReadError> {
-        let reader = self.reader().clone();
-        blocking(move || {
-            let mut gathered = gathered;
-            guarded(|| reader.back_over_all(before, &mut |recorded| take(&mut gathered, recorded)))?;
-            Ok::<_, ReadError>(gathered)
-        })
-        .await
-    }
-
     /// Returns the last `limit` entries of a stream, oldest first, like [`Journal::look_back`].
     ///
     /// # Errors

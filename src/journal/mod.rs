@@ -56,6 +56,7 @@ mod layout;
 mod lines;
 mod log_line;
 mod look_back;
+mod look_back_from;
 mod memory;
 mod notes;
 mod pages;
@@ -101,8 +102,9 @@ pub use follow::{Filter, Followed, Follower, Page};
 pub use handle::{Journal, PostSink};
 pub use history::History;
 pub use import::{Imported, import};
-pub use log_line::line_of;
+pub use log_line::{LogContext, line_of};
 pub use look_back::Looked;
+pub use look_back_from::{Piece, Reach};
 pub use memory::{Memory, Onlooker, Step};
 pub use notes::{Span, listed};
 pub use recent::stand_twice;
@@ -191,6 +193,8 @@ pub struct Batch {
     pub snapshots: Vec<Snapshot>,
     /// Values that networks need after a restart.
     pub memos: Vec<Memo>,
+    /// The session of the agent of these entries before the first of them, for the log alone.
+    pub about: Option<LogContext>,
 }
 
 /// Entries to append to one stream.

@@ -15,6 +15,7 @@ use super::layout::{
     CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_key, outbox_prefix, stream_text,
 };
 use super::look_back::Reached;
+use super::look_back_from::{Back, Left};
 use super::{ReadError, Recorded, Stream, archive, encoding, notes};
 
 /// Reader of the database's trees and of the archives.
@@ -197,24 +198,54 @@ impl Reader {
         Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
-    /// Passes the database's entries of all streams to `take`, newest first, until it has enough. Unreadable ones are
-    /// left out.
-    pub(super) fn back_over_all(
-        &self,
-        before: u64,
-        take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
-    ) -> Result<(), ReadError> {
-        for seq in (1..=self.durable().min(before.saturating_sub(1))).rev() {
-            let is_over = match readable(self.event(seq))? {
-                Some(Some(recorded)) => take(recorded).is_break(),
-                Some(None) => self.was_moved(seq)?,
-                None => false,
-            };
-            if is_over {
-                break;
+    /// Passes the database's entries before a place to a query, newest first.
+    pub(super) fn back_from(&self, back: &mut Back<'_>) -> Result<Left, ReadError> {
+        let (first, durable) = (self.first_seq()?, self.durable());
+        let Some(first) = first else { return Ok(Left::Read(back.before.min(durable + 1))) };
+        let end = back.before.min(durable + 1);
+        let Some(stream) = back.stream else {
+            for seq in (first..end).rev() {
+                if let Some(left) = self.pass(seq, back)? {
+                    return Ok(left);
+                }
+            }
+            return Ok(Left::Read(end.min(first)));
+        };
+        let text = stream_text(stream);
+        let upto = self.rev_before(&text, self.head(stream)?.rev, end)?;
+        let index = self.trees.get(Tree::Index);
+        for item in index.range(index_key(&text, 0)..index_key(&text, upto)).rev() {
+            let Some(seq) = number(&item?.1) else { continue };
+            if let Some(left) = self.pass(seq, back)? {
+                return Ok(left);
             }
         }
-        Ok(())
+        Ok(Left::Read(end.min(first)))
+    }
+
+    /// Passes one event to a query. Returns the place where the database's part ends, if it does.
+    fn pass(&self, seq: u64, back: &mut Back<'_>) -> Result<Option<Left>, ReadError> {
+        let recorded = match readable(self.event(seq))? {
+            Some(None) if self.was_moved(seq)? => return Ok(Some(Left::Read(seq + 1))),
+            Some(None) | None => None,
+            Some(recorded) => recorded,
+        };
+        Ok(back.at(seq, recorded).is_break().then_some(Left::Enough(seq)))
+    }
+
+    /// Returns the lowest revision of a stream, at most `last` + 1, whose entry has no number below `before`.
+    fn rev_before(&self, text: &str, last: u64, before: u64) -> Result<u64, ReadError> {
+        let index = self.trees.get(Tree::Index);
+        let (mut low, mut high) = (0, last + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let next = index.range(index_key(text, middle)..index_key(text, high)).next().transpose()?;
+            match next.and_then(|(key, seq)| Some((rev_of(&key)?, number(&seq)?))) {
+                Some((rev, seq)) if seq < before => low = rev + 1,
+                Some(_) | None => high = middle,
+            }
+        }
+        Ok(low)
     }
 
     /// Returns the last `limit` entries before revision `before`, oldest first. Unreadable ones are left out.

@@ -155,12 +155,15 @@ impl Writer {
         while let Some(first) = carried.take().or_else(|| jobs.blocking_recv()) {
             let (group, next) = gather(self.waiting.take(), first, &mut jobs);
             carried = next;
+            self.shown.numbers.writer.begin();
             if !group.is_empty() {
                 self.commit(group);
+                self.rest();
                 continue;
             }
-            let Some(job) = carried.take() else { continue };
-            if let Some(closed) = self.control(job) {
+            let closed = carried.take().map(|job| self.control(job));
+            self.rest();
+            if let Some(closed) = closed.flatten() {
                 jobs.close();
                 while let Ok(job) = jobs.try_recv() {
                     refuse(job, &CommitError::Closed);
@@ -173,6 +176,13 @@ impl Writer {
             }
         }
         self.last_words();
+    }
+
+    /// Notes that the writer waits for work again. One that has failed is stuck for good.
+    fn rest(&self) {
+        if self.shown.failed.borrow().is_none() {
+            self.shown.numbers.writer.end();
+        }
     }
 
     /// Stores the deferred records before the writer ends, as no commit follows.

@@ -26,7 +26,7 @@ pub(super) struct Opened {
 /// Opens the listener of `[http]`; `None` if it is not configured.
 pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Opened>, HttpError> {
     let Some(settings) = &config.http else { return Ok(None) };
-    let bound = http::bind(settings).await?;
+    let bound = http::bind(settings, &config.data_dir).await?;
     let url = bound.url().to_owned();
     let logins = Logins::open(journal.clone(), &url).await;
     Ok(Some(Opened { bound, url, logins }))

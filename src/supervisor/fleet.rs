@@ -24,6 +24,7 @@ use crate::core::notice::{Notice, Refusal};
 use crate::core::post::{Post, Target};
 use crate::core::spec::AgentSpec;
 use crate::core::tie::Tie;
+use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
 
@@ -76,6 +77,12 @@ impl Fleet {
     #[must_use]
     pub fn links(&self) -> Vec<LinkReport> {
         self.shared.links.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Returns whether a chat network is joined, and since when that is so.
+    #[must_use]
+    pub fn joined(&self) -> (bool, Timestamp) {
+        *self.shared.joined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the journal, for reading histories.

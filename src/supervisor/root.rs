@@ -155,6 +155,7 @@ impl Root {
                 () = self.shared.turns.ring(due) => Some(None),
             };
             let Some(told) = told else { return };
+            self.shared.journal.numbers().root.begin();
             let handled = AssertUnwindSafe(self.woken(told)).catch_unwind().await;
             match handled {
                 Ok(Ok(())) => {}
@@ -168,6 +169,7 @@ impl Root {
                 // Its state is written only after a commit, so it equals what is on disk.
                 Err(_) => error!("the root supervisor panicked over what it was told, and goes on"),
             }
+            self.shared.journal.numbers().root.end();
         }
     }
 
@@ -360,7 +362,7 @@ impl Root {
             return Ok(());
         }
         let receipt =
-            self.shared.journal.commit(Batch { at, writes, posts, snapshots: Vec::new(), memos }).await?;
+            self.shared.journal.commit(Batch { at, writes, posts, memos, ..Batch::default() }).await?;
         self.rev += added;
         let closed = events.iter().filter_map(gates::closes);
         let closed: Vec<AccountName> =

@@ -28,6 +28,7 @@ use crate::core::ledger::Ledger;
 use crate::core::link::{LinkReport, LinkState};
 use crate::core::policy::Policy;
 use crate::core::promotion::Hold;
+use crate::core::time::Timestamp;
 use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::redact::Redactor;
@@ -100,6 +101,8 @@ pub(super) struct Shared {
     /// The task board as it is on disk.
     pub(super) board: RwLock<Arc<Board>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
+    /// Whether a chat network is joined, and since when that is so.
+    pub(super) joined: Mutex<(bool, Timestamp)>,
     /// Lock held while the agents of a configuration file are applied, so that this happens one at a time.
     pub(super) configuring: tokio::sync::Mutex<()>,
     /// Lock held by the one caller that waits for views; the others wait for it, first come, first served.
@@ -281,6 +284,12 @@ impl Shared {
             reconnects.add(&report.network, u64::from(again));
         }
         links.insert(report.network.clone(), report);
+        let is_joined = links.values().any(|link| is_up(link) && self.posting.has(&link.network));
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        if joined.0 != is_joined {
+            *joined = (is_joined, clock::now());
+        }
+        drop(joined);
         drop(links);
         self.changed.send_replace(());
     }

@@ -22,6 +22,7 @@ use super::timers::Timers;
 use super::turns::Turns;
 use super::{FaultInjection, Fleet};
 use crate::access::Ties;
+use crate::clock;
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
@@ -185,6 +186,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         ledger: RwLock::new(recalled.fleet.ledger.clone()),
         board: RwLock::new(Arc::clone(&recalled.fleet.board)),
         links: RwLock::default(),
+        joined: Mutex::new((false, clock::now())),
         configuring: tokio::sync::Mutex::default(),
         catching_up: tokio::sync::Mutex::default(),
         lives: RwLock::default(),

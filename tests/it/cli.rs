@@ -128,6 +128,23 @@ fn check_reports_every_mistake_and_exits_78() {
 }
 
 #[test]
+fn check_repeats_no_password_of_an_address() {
+    let folder = Folder::new();
+    let wrong =
+        "[discord]\ntoken = { env = \"HOME\" }\nguild = \"1\"\napi_url = \"https://ann:hunter22@proxy\"\n";
+    let good = "[telemetry]\notlp = \"http://ann:hunter23@127.0.0.1:4318\"\n";
+    let agent = "[[agent]]\nname = \"a\"\nruntime = \"command\"\nworkspace = \"/\"\npermissions = \"read-only\"\ncommand = [\"hunter23\"]\n";
+    fs::write(folder.path("bot.toml"), format!("{GOOD}{good}{wrong}")).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert!(run.said.contains("\"https://ann:[redacted]@proxy\" is neither"), "{run:?}");
+    assert!(!run.said.contains("hunter2"), "{run:?}");
+    fs::write(folder.path("bot.toml"), format!("{GOOD}{good}{agent}")).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert!(run.said.contains("a: [redacted] is not on the PATH"), "{run:?}");
+    assert!(!run.said.contains("hunter2"), "{run:?}");
+}
+
+#[test]
 fn check_looks_at_programs_folders_and_servers() {
     let folder = Folder::new();
     // A port that was free a moment ago, without a listener.

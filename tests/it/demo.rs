@@ -219,7 +219,7 @@ async fn a_person_joins_with_the_printed_password_and_steers_an_agent() {
 async fn the_printed_link_opens_the_page_once() {
     let mut demo = Demo::start(&["--no-tour"]).await;
     let link = demo.first.iter().find(|line| line.contains("/login/")).expect("a link").trim();
-    assert!(link.starts_with("http://herder.localhost:"), "no server of an agent gets its cookie: {link}");
+    assert!(crate::http::own_name(link).is_some(), "no server of an agent gets its cookie: {link}");
     let link = crate::http::reachable(link);
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
     let client = client.build().expect("a client");

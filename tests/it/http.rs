@@ -6,6 +6,8 @@ mod events;
 mod follow;
 mod guard;
 mod hammer;
+mod health;
+mod history;
 mod killed;
 mod looks;
 mod metrics;
@@ -124,7 +126,16 @@ impl House {
 
 /// The page's address for a client that is no browser: only those know that names below `localhost` are this machine.
 pub(crate) fn reachable(url: &str) -> String {
-    url.replacen("herder.localhost", "127.0.0.1", 1)
+    let name = own_name(url).unwrap_or_default();
+    url.replacen(&name, "127.0.0.1", usize::from(!name.is_empty()))
+}
+
+/// The name of this machine's in a link: `herder-`, 16 digits, `.localhost`.
+pub(crate) fn own_name(url: &str) -> Option<String> {
+    let name = url.strip_prefix("http://")?.split(':').next()?;
+    let drawn = name.strip_prefix("herder-")?.strip_suffix(".localhost")?;
+    let is_hex = drawn.len() == 16 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| name.to_owned())
 }
 
 async fn json(request: RequestBuilder) -> (u16, serde_json::Value) {

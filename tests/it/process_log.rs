@@ -128,6 +128,12 @@ fn a_crash_loop_and_who_ended_it_are_read_in_the_log() {
     lines.extend(read_until(&mut log, "resumed"));
     let told: Vec<String> = lines.iter().filter_map(|line| told(line)).collect();
     insta::assert_snapshot!(told.join("\n"));
+    // A line is found by the agent's account, and one of a session by its task.
+    let fields = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    for line in fields.filter(|line| line["target"] == "herder::journal" && !line["agent"].is_null()) {
+        assert!(line["account"].is_string(), "{line}");
+        assert_eq!(line["session"].is_u64(), line["session"].is_u64() && line["task"].is_u64(), "{line}");
+    }
     stop(child);
 }
 

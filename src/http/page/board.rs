@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::View;
 use super::needs::{ago, fields};
+use super::pauses;
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::card::Priority;
@@ -95,7 +96,7 @@ pub(super) fn board(view: &View<'_>, agents: &[Seen]) -> Markup {
                 section.column aria-label=(view.text(title)) {
                     h2 { (view.text(title)) " " span.number { (those.len()) } }
                     @if those.is_empty() { p.quiet { (view.text("page-column-empty")) } }
-                    @for one in those.iter().take(CARDS_MAX) { (card(view, one)) }
+                    @for one in those.iter().take(CARDS_MAX) { (card(view, one, agents)) }
                     @if those.len() > CARDS_MAX {
                         p.quiet { (view.voice.text("cmd-more", &[("count", (those.len() - CARDS_MAX).into())])) }
                     }
@@ -105,8 +106,12 @@ pub(super) fn board(view: &View<'_>, agents: &[Seen]) -> Markup {
     }
 }
 
-fn card(view: &View<'_>, listed: &Listed<'_>) -> Markup {
+fn card(view: &View<'_>, listed: &Listed<'_>, agents: &[Seen]) -> Markup {
     let (voice, work) = (view.voice, listed.work());
+    let holder = listed.agent().filter(|_| listed.over().is_none());
+    let cause = holder
+        .and_then(|name| agents.iter().find(|seen| seen.name == *name))
+        .and_then(|seen| pauses::now(seen, voice.now));
     let spent = work.card().spent;
     html! {
         article.card aria-label=(task(work.id)) {
@@ -123,6 +128,7 @@ fn card(view: &View<'_>, listed: &Listed<'_>) -> Markup {
                 @if let Some(agent) = listed.agent() { a href={ "/agents/" (agent) } { (agent) } " · " }
                 (listed.state(voice)) " · " (ago(view, listed.over().map_or(work.at, |over| over.at)))
                 @if !spent.is_none() { " · " (voice.locale.money(spent.dollars())) }
+                @if let Some(cause) = cause { " · " span.cause { (view.text(cause.word_id())) } }
             }
             (moves(view, listed, "/board"))
         }

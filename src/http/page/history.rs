@@ -18,14 +18,14 @@ use crate::core::time::Timestamp;
 use crate::http::screen::{Kind, Look};
 use crate::http::who::cookie;
 use crate::http::{App, Shared};
-use crate::journal::{Entry, ReadError, Recorded, Stream};
+use crate::journal::{Entry, Piece, Reach, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
 
 /// Entries of a page.
 const SHOWN: usize = 100;
 
-/// Entries that are looked at for one page: a search that finds nothing does not read for minutes.
-const SCAN_MAX: usize = 50_000;
+/// Limits of one page: a search that finds nothing does not read for minutes, and goes on with the next page.
+const REACH: Reach = Reach { entries: 20_000, files: 4 };
 
 /// The longest search, in characters.
 const TEXT_MAX: usize = 100;
@@ -52,30 +52,14 @@ struct Found {
     line: String,
 }
 
-/// Entries that were found, and whether there may be more.
+/// Entries that were found.
 #[derive(Debug, Default)]
 struct Entries {
     found: Vec<Found>,
-    looked: usize,
-    /// The last entry that was looked at: the next page goes on behind it, whether it was shown or not.
-    last: u64,
-    more: bool,
-}
-
-impl Entries {
-    /// Whether the entry with this number is one of this page's; a break if the page is full.
-    fn reach(&mut self, seq: u64, before: u64) -> ControlFlow<(), bool> {
-        if seq >= before {
-            return ControlFlow::Continue(false);
-        }
-        if self.looked >= SCAN_MAX || self.found.len() >= SHOWN {
-            self.more = true;
-            return ControlFlow::Break(());
-        }
-        self.looked += 1;
-        self.last = seq;
-        ControlFlow::Continue(true)
-    }
+    /// Time of the oldest entry that was looked at, whether it was shown or not.
+    back_to: Option<Timestamp>,
+    /// True if all entries since the wanted day were looked at.
+    is_all: bool,
 }
 
 /// The beginning of a day, in the zone of this machine.
@@ -120,7 +104,7 @@ pub(in super::super) async fn history(
     )
 }
 
-async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<Entries, ReadError> {
+async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<Piece<Entries>, ReadError> {
     let agent = AgentName::new(&wanted.agent).ok();
     let wants_audit = wanted.kind == "audit";
     let (from, to) = (day(&wanted.from, false), day(&wanted.to, true));
@@ -130,11 +114,12 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
     let of = agent.clone();
     // Rendered where it is read: what is searched is what is shown, and only that is kept.
     let take = move |page: &mut Entries, mut recorded: Recorded| {
-        let is_before_all = from.is_some_and(|from| recorded.at < from);
-        if is_before_all {
+        if from.is_some_and(|from| recorded.at < from) {
+            page.is_all = true;
             return ControlFlow::Break(());
         }
-        if !page.reach(recorded.seq, before)? || to.is_some_and(|to| recorded.at >= to) {
+        page.back_to = Some(recorded.at);
+        if to.is_some_and(|to| recorded.at >= to) {
             return ControlFlow::Continue(());
         }
         let voice = Voice { locale: &locale, now, redactor: &redactor };
@@ -164,15 +149,13 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
         if text.is_empty() || has(&line) || agent.as_ref().is_some_and(|agent| has(agent.as_str())) {
             page.found.push(Found { at: recorded.at, agent, line });
         }
-        ControlFlow::Continue(())
+        if page.found.len() < SHOWN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let journal = &app.setup.journal;
     let stream = match (wants_audit, agent) {
-        (true, _) => Stream::Audit,
-        (false, Some(agent)) => Stream::Agent(agent),
-        (false, None) => return journal.look_back_over_all(before, Entries::default(), take).await,
+        (true, _) => Some(Stream::Audit),
+        (false, agent) => agent.map(Stream::Agent),
     };
-    Ok(journal.look_back(stream, Entries::default(), take).await?.gathered)
+    app.setup.journal.look_back_from((stream, before), REACH, Entries::default(), take).await
 }
 
 fn finder(view: &View<'_>, wanted: &Wanted) -> Markup {
@@ -197,9 +180,32 @@ fn finder(view: &View<'_>, wanted: &Wanted) -> Markup {
     }
 }
 
-fn body(view: &View<'_>, wanted: &Wanted, page: Option<&Entries>) -> Markup {
-    let next = |page: &Entries| {
-        let before = page.more.then(|| page.last.to_string())?;
+fn body(view: &View<'_>, wanted: &Wanted, piece: Option<&Piece<Entries>>) -> Markup {
+    html! {
+        (finder(view, wanted))
+        @match piece {
+            None => { p.quiet { (view.text("cmd-history-failed")) } }
+            Some(piece) => {
+                @if piece.gathered.found.is_empty() { p.quiet { (view.text("page-history-nothing")) } }
+                ul.events {
+                    @for found in &piece.gathered.found {
+                        li {
+                            time { (view.voice.locale.time(found.at)) } " "
+                            @if let Some(agent) = &found.agent { a href={ "/agents/" (agent) } { (agent) } " " }
+                            (found.line)
+                        }
+                    }
+                }
+                (end(view, wanted, piece))
+            }
+        }
+    }
+}
+
+/// The end of the page, and the way to older entries.
+fn end(view: &View<'_>, wanted: &Wanted, piece: &Piece<Entries>) -> Markup {
+    let next = piece.next.filter(|_| !piece.gathered.is_all).and_then(|before| {
+        let before = before.to_string();
         let pairs = [
             ("agent", &wanted.agent),
             ("kind", &wanted.kind),
@@ -209,57 +215,20 @@ fn body(view: &View<'_>, wanted: &Wanted, page: Option<&Entries>) -> Markup {
             ("before", &before),
         ];
         serde_urlencoded::to_string(pairs).ok()
-    };
+    });
+    let text = |id, time| view.voice.text(id, &[("time", view.voice.locale.time(time).into())]);
     html! {
-        (finder(view, wanted))
-        @match page {
-            None => { p.quiet { (view.text("cmd-history-failed")) } }
-            Some(page) => {
-                @if page.found.is_empty() { p.quiet { (view.text("page-history-nothing")) } }
-                ul.events {
-                    @for found in &page.found {
-                        li {
-                            time { (view.voice.locale.time(found.at)) } " "
-                            @if let Some(agent) = &found.agent { a href={ "/agents/" (agent) } { (agent) } " " }
-                            (found.line)
-                        }
-                    }
-                }
-                @if let Some(next) = next(page) { p { a href={ "/history?" (next) } { (view.text("page-older")) } } }
-            }
+        @if piece.unreadable > 0 {
+            p.quiet { (view.voice.text("page-history-unreadable", &[("count", piece.unreadable.into())])) }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_a_search_that_finds_little_show_each_entry_once() {
-        let all = 1..=u64::try_from(SCAN_MAX * 2 + 7).expect("a number");
-        let fits = |seq: &u64| seq.is_multiple_of(20_011) || *seq < 150;
-        let (mut shown, mut before, mut pages) = (Vec::new(), u64::MAX, 0);
-        loop {
-            let mut page = Entries::default();
-            for seq in all.clone().rev() {
-                match page.reach(seq, before) {
-                    ControlFlow::Continue(true) if fits(&seq) => {
-                        let line = seq.to_string();
-                        page.found.push(Found { at: Timestamp::default(), agent: None, line });
-                    }
-                    ControlFlow::Continue(_) => {}
-                    ControlFlow::Break(()) => break,
+        @match (next, piece.gathered.back_to) {
+            (Some(next), back_to) => {
+                p {
+                    @if let Some(time) = back_to { span.quiet { (text("page-history-back-to", time)) } " " }
+                    a href={ "/history?" (next) } { (view.text("page-older")) }
                 }
             }
-            shown.extend(page.found.into_iter().map(|found| found.line));
-            pages += 1;
-            if !page.more {
-                break;
-            }
-            before = page.last;
+            (None, _) => { p.quiet { (view.text(if piece.gathered.is_all { "page-history-from" } else { "page-history-begins" })) } }
         }
-        let wanted: Vec<String> = all.rev().filter(fits).map(|seq| seq.to_string()).collect();
-        assert_eq!((shown, pages), (wanted, 3));
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::pauses::Pauses;
 use crate::clock;
 use crate::commands::{hide_whisper, is_told};
 use crate::core::agent::Agent;
@@ -13,7 +14,7 @@ use crate::core::id::{AgentName, SessionId};
 use crate::core::outcome::{Category, Usage};
 use crate::core::time::Timestamp;
 use crate::http::App;
-use crate::journal::{Entry, Recorded, Stream};
+use crate::journal::{Entry, Reach, Recorded, Stream};
 use crate::supervisor::View as Seen;
 
 /// Length of a timeline.
@@ -28,9 +29,12 @@ const MARKS_MAX: usize = 500;
 /// Events that are looked at when a page is opened first: a busy agent's day.
 const SCAN_MAX: usize = 5_000;
 
-/// Last turns that stand beside what needs a person, and events that are looked at for them.
+/// Limits of that: an agent that rests for longer than the database remembers is read back out of one archive.
+const REACH: Reach = Reach { entries: SCAN_MAX, files: 1 };
+
+/// Last turns that stand beside what needs a person, and limits of reading back for them.
 const WORDS_MAX: usize = 3;
-const WORDS_SCAN_MAX: usize = 200;
+const WORDS_REACH: Reach = Reach { entries: 200, files: 0 };
 
 /// Last turns of agents that need a person, read back once for each state of an agent.
 #[derive(Debug, Default)]
@@ -57,16 +61,14 @@ impl LastWords {
 }
 
 async fn last_words(app: &App, agent: &AgentName) -> Vec<Recorded> {
-    let mut looked_at = 0;
-    let take = move |found: &mut Vec<Recorded>, recorded: Recorded| {
-        looked_at += 1;
+    let take = |found: &mut Vec<Recorded>, recorded: Recorded| {
         if matches!(recorded.entry, Entry::Agent(Event::TurnEnded { .. } | Event::SessionEnded { .. })) {
             found.push(recorded);
         }
-        let is_enough = found.len() >= WORDS_MAX || looked_at >= WORDS_SCAN_MAX;
-        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if found.len() < WORDS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    match app.setup.journal.look_back(Stream::Agent(agent.clone()), Vec::new(), take).await {
+    let from = (Some(Stream::Agent(agent.clone())), u64::MAX);
+    match app.setup.journal.look_back_from(from, WORDS_REACH, Vec::new(), take).await {
         Ok(looked) => looked.gathered.into_iter().rev().collect(),
         Err(reason) => {
             tracing::error!(%reason, %agent, "history could not be read");
@@ -104,6 +106,7 @@ pub(in super::super) struct Story {
     pub(super) said: VecDeque<Recorded>,
     pub(super) sessions: VecDeque<PastSession>,
     pub(super) marks: VecDeque<(Timestamp, Mark)>,
+    pub(super) pauses: Pauses,
 }
 
 impl Story {
@@ -113,13 +116,14 @@ impl Story {
         let take = move |found: &mut Vec<Recorded>, recorded: Recorded| {
             // An agent that rests has few events in a day; its last ones are shown all the same.
             let enough = recorded.at < oldest && found.len() >= TOLD_MAX * 4;
-            if recorded.rev <= upto || enough || found.len() >= SCAN_MAX {
+            if recorded.rev <= upto || enough {
                 return ControlFlow::Break(());
             }
             found.push(recorded);
             ControlFlow::Continue(())
         };
-        match app.setup.journal.look_back(Stream::Agent(agent.clone()), Vec::new(), take).await {
+        let from = (Some(Stream::Agent(agent.clone())), u64::MAX);
+        match app.setup.journal.look_back_from(from, REACH, Vec::new(), take).await {
             Ok(looked) => looked.gathered.into_iter().rev().for_each(|recorded| self.take(recorded)),
             Err(reason) => tracing::error!(%reason, %agent, "history could not be read"),
         }
@@ -129,6 +133,7 @@ impl Story {
         self.upto = recorded.rev;
         let Entry::Agent(event) = &recorded.entry else { return };
         let at = recorded.at;
+        self.pauses.take(event, at);
         match event {
             Event::SessionEnded { session, outcome, .. } => {
                 let (begun, ended) = (at.before(outcome.duration), at);

@@ -1,4 +1,5 @@
-//! An agent's last day as a picture: a bar for each session, coloured by how it ended, marks for restarts and whispers.
+//! An agent's last day as a picture: a bar for each session, coloured by how it ended, pauses by their cause above them,
+//! marks for restarts and whispers below.
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use maud::{Markup, html};
 
 use super::View;
 use super::needs::ago;
+use super::pauses::{self, Pause};
 use super::story::{Mark, PastSession, SPAN, Story};
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
@@ -62,6 +64,8 @@ pub(super) fn timeline(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
     let (voice, now) = (view.voice, view.voice.now);
     let yesterday = now.before(SPAN);
     let begun = story.sessions.iter().map(|one| one.begun).filter(|begun| *begun > yesterday);
+    let pauses: Vec<&Pause> = story.pauses.since(yesterday).collect();
+    let begun = begun.chain(pauses.iter().map(|pause| pause.begun.max(yesterday)));
     let oldest = begun.min().or_else(|| story.sessions.back().map(|_| yesterday)).unwrap_or(now);
     let axis = Axis::of(oldest, now);
     let sessions: Vec<&PastSession> = story.sessions.iter().filter(|one| one.ended > yesterday).collect();
@@ -83,12 +87,15 @@ pub(super) fn timeline(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
     html! {
         section #timeline hx-swap-oob="true" {
             h2 { (view.text("page-sessions")) }
-            @if story.sessions.is_empty() && running.is_none() {
+            @if story.sessions.is_empty() && running.is_none() && pauses.is_empty() {
                 p.quiet { (view.text("page-no-sessions")) }
             } @else {
                 svg.timeline role="img" aria-label=(said) viewBox="0 0 960 54" preserveAspectRatio="none" {
                     @for quarter in 1_u32..4 { path.grid d={ "M" (quarter * 240) " 0v40" } {} }
                     path.axis d="M0 40h960" {}
+                    @for pause in &pauses {
+                        (pauses::bar(view, pause, (axis.place(pause.begun), axis.place(pause.ended.unwrap_or(now)))))
+                    }
                     @for one in &sessions { (bar(view, one, axis)) }
                     @if let Some(begun) = running {
                         @let from = axis.place(begun);
@@ -105,6 +112,7 @@ pub(super) fn timeline(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
                     }
                 }
                 p.legend { (said) }
+                (pauses::legend(view, &pauses))
             }
             @if !story.sessions.is_empty() { (list(view, seen, story)) }
         }

@@ -16,6 +16,7 @@ use crate::core::post::Target;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
+use crate::journal::LogContext;
 use crate::supervisor::root::account_of;
 use crate::supervisor::{accounts, owing, posting};
 
@@ -140,6 +141,7 @@ impl Supervisor<'_> {
             if super::watching::numbered(&event) == self.fresh {
                 self.fresh = None;
             }
+            pending.about.get_or_insert_with(|| LogContext::of(&self.agent));
             let before = self.agent.current.clone();
             core::apply(Arc::make_mut(&mut self.agent), &event, now);
             let context = Context {

@@ -10,7 +10,7 @@ use crate::core::id::AskId;
 use crate::core::notice::Refusal;
 use crate::core::post::Post;
 use crate::core::time::Timestamp;
-use crate::journal::{AuditEntry, Memo};
+use crate::journal::{AuditEntry, LogContext, Memo};
 use crate::supervisor::adopting::Decided;
 
 /// The result of an agent's report on its task: accepted or refused.
@@ -25,6 +25,8 @@ pub(super) struct Pending {
     /// replay see the same.
     pub(super) at: Option<Timestamp>,
     pub(super) events: Vec<Event>,
+    /// The agent's session before the first of these events, for the log.
+    pub(super) about: Option<LogContext>,
     pub(super) audits: Vec<AuditEntry>,
     pub(super) posts: Vec<Post>,
     pub(super) memos: Vec<Memo>,

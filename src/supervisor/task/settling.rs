@@ -8,13 +8,11 @@ use super::pending::Pending;
 use super::supervisor::{Risen, Supervisor};
 use crate::clock;
 use crate::core::effect::Effect;
-use crate::core::event::Event;
 use crate::core::id::SessionId;
 use crate::core::input::Input;
 use crate::core::outcome::Category;
-use crate::core::post::Post;
 use crate::core::time::Timestamp;
-use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
+use crate::journal::{Batch, CommitError, Entry, Stream, Write};
 use crate::runtime::Order;
 use crate::supervisor::adopting::{Decided, note_answers};
 use crate::supervisor::board::Stand;
@@ -38,7 +36,7 @@ impl Supervisor<'_> {
         pending.memos.extend(pending.decided.as_ref().map(Decided::memo));
         let owes = !(pending.posts.is_empty() && pending.memos.is_empty());
         if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
-            self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
+            self.commit(at, &mut pending).await?;
             if let Some(decided) = pending.decided {
                 self.shared.place.heard(&decided.of, decided.up_to);
             }
@@ -128,15 +126,11 @@ impl Supervisor<'_> {
         told
     }
 
-    /// Commits decisions to the journal in one transaction.
-    pub(super) async fn commit(
-        &mut self,
-        at: Timestamp,
-        events: Vec<Event>,
-        audits: Vec<AuditEntry>,
-        posts: Vec<Post>,
-        memos: Vec<Memo>,
-    ) -> Result<(), CommitError> {
+    /// Commits decisions to the journal in one transaction; their effects and replies stay.
+    pub(super) async fn commit(&mut self, at: Timestamp, pending: &mut Pending) -> Result<(), CommitError> {
+        let (events, audits) = (std::mem::take(&mut pending.events), std::mem::take(&mut pending.audits));
+        let (posts, memos) = (std::mem::take(&mut pending.posts), std::mem::take(&mut pending.memos));
+        let about = pending.about.take();
         let mut writes = Vec::with_capacity(2);
         let added = events.len() as u64;
         if !events.is_empty() {
@@ -150,7 +144,7 @@ impl Supervisor<'_> {
             let entries = audits.into_iter().map(Entry::Audit).collect();
             writes.push(Write { stream: Stream::Audit, expected_rev: None, entries });
         }
-        let batch = Batch { at, writes, posts, snapshots: Vec::new(), memos };
+        let batch = Batch { at, writes, posts, memos, about, ..Batch::default() };
         let receipt = self.shared.journal.commit(batch).await?;
         self.rev += added;
         if receipt.snapshot_due {

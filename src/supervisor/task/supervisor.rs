@@ -252,7 +252,7 @@ impl Supervisor<'_> {
     async fn last_commit(&mut self, pending: &mut Pending) -> End {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
-        match self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await {
+        match self.commit(at, &mut pending).await {
             Ok(()) => End::Drained,
             Err(reason) => End::Storage(reason),
         }

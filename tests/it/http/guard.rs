@@ -23,6 +23,30 @@ async fn a_name_of_somebody_else_is_refused_on_every_route() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_other_name_below_localhost_than_the_drawn_one_is_herders() {
+    let house = House::open("cat").await;
+    let url = house.scene.stage.herder.page_url().expect("there is a page").to_owned();
+    let own = super::own_name(&url).expect("links on this machine have a name of their own");
+    let drawn = own.strip_suffix(".localhost").expect("below localhost");
+    for (host, wanted) in [
+        (own.as_str(), 200),
+        ("localhost", 200),
+        ("127.0.0.1", 200),
+        ("herder.localhost", 421),
+        ("herder-0123456789abcdef.localhost", 421),
+        (drawn, 421),
+        (&format!("x.{own}"), 421),
+    ] {
+        assert_eq!(text(house.get("/livez").header("host", host)).await.0, wanted, "{host}");
+    }
+    // Links hold over a restart.
+    let house = house.restarted("cat").await;
+    let again = house.scene.stage.herder.page_url().expect("there is a page");
+    assert_eq!(super::own_name(again), Some(own));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_sites_page_can_change_nothing() {
     let house = House::open("cat").await;
     let body = json!({ "command": "pause", "agent": "spark" });

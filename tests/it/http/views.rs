@@ -347,3 +347,46 @@ async fn agents_of_a_closed_account_are_one_card_and_all_are_counted() {
     assert!(metrics.contains("herder_agents_needing_person 3"), "{metrics}");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pauses_are_told_apart_on_an_agents_timeline_and_on_the_board() {
+    let mut house = super::looks::house(&["#ember", "#herder"], |dir| {
+        vec![super::looks::questioning("ember", dir), shell("spark", dir, "cat")]
+    })
+    .await;
+    let browser = house.log_in().await;
+    let fleet = house.scene.stage.herder.fleet().clone();
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    house.give("spark", "sweep the floor").await;
+    house.give("ember", "choose a database").await;
+    let ember = herder::core::id::AgentName::new("ember").expect("a name");
+    fleet.wait_for(&ember, |view| !view.agent.asks.is_empty()).await.expect("ember");
+    let (person, question) = ("paused by a person", "waits for a person&#39;s answer");
+    for (agent, wanted, other, class) in
+        [("spark", person, question, "pause cut"), ("ember", question, person, "pause asks")]
+    {
+        let (_, page) = house.see(&browser, &format!("/agents/{agent}")).await;
+        let timeline = page.split("id=\"timeline\"").nth(1).expect("a timeline");
+        let timeline = timeline.split("</section>").next().expect("its end").replace("'", "&#39;");
+        assert!(timeline.contains(&format!("class=\"{class}\"")), "{agent}: {timeline}");
+        assert!(timeline.contains(wanted) && !timeline.contains(other), "{agent}: {timeline}");
+    }
+    let (_, board) = house.see(&browser, "/board").await;
+    let card = |text: &str| {
+        let cards = board.split("<article").find(|card| card.contains(text)).expect("a card");
+        cards.split("</article>").next().expect("its end").replace("'", "&#39;")
+    };
+    assert!(card("sweep the floor").contains(person), "{board}");
+    assert!(card("choose a database").contains(question), "{board}");
+    // A pause that is over stays on the timeline, and leaves the board.
+    let resume = json!({ "command": "resume", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &resume)).await.0, 200);
+    let spark = herder::core::id::AgentName::new("spark").expect("a name");
+    fleet.wait_for(&spark, |view| view.agent.totals.successes == 1).await.expect("spark");
+    let (_, page) = house.see(&browser, "/agents/spark").await;
+    assert!(page.contains(person), "{page}");
+    let (_, board) = house.see(&browser, "/board").await;
+    assert!(!board.contains(person), "{board}");
+    house.close().await;
+}

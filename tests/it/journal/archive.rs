@@ -11,7 +11,7 @@ use herder::core::agent::Agent;
 use herder::core::id::{NetworkName, PostId};
 use herder::core::time::Timestamp;
 use herder::journal::{
-    Batch, Confirmed, Filter, FleetState, Followed, ImportError, Imported, Journal, Memo, OpenError,
+    Batch, Confirmed, Filter, FleetState, Followed, ImportError, Imported, Journal, Memo, OpenError, Reach,
     Recorded, Settings, Stream, export, import,
 };
 
@@ -139,6 +139,60 @@ async fn looking_back_gives_the_same_as_the_history_and_stops_when_it_is_told_to
             assert_eq!(journal.latest(stream.clone(), limit).await.expect("reads"), last, "{stream} {limit}");
         }
     }
+}
+
+#[tokio::test]
+async fn pieces_read_backwards_have_every_entry_once_and_end_where_they_say() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+    for _ in 0..3 {
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    assert_eq!(archives(dir.path()), 3);
+    let of_stream = |stream: Stream| journal.history(&stream, usize::MAX, None).expect("reads");
+    let mut all: Vec<Recorded> =
+        [Stream::Audit, Stream::Fleet, of("spark"), of("ember")].into_iter().flat_map(of_stream).collect();
+    all.sort_by_key(|recorded| recorded.seq);
+    for stream in [None, Some(Stream::Audit), Some(Stream::Fleet), Some(of("spark")), Some(of("nobody"))] {
+        let wanted: Vec<&Recorded> =
+            all.iter().rev().filter(|it| stream.as_ref().is_none_or(|stream| it.stream == *stream)).collect();
+        for (entries, files) in [(1, 1), (7, 1), (1_000, 1), (50, 2), (1_000, 10)] {
+            let reach = Reach { entries, files };
+            let (mut before, mut found, mut pieces) = (u64::MAX, Vec::new(), 0);
+            loop {
+                let take = |found: &mut Vec<Recorded>, recorded| {
+                    found.push(recorded);
+                    ControlFlow::Continue(())
+                };
+                let from = (stream.clone(), before);
+                let piece = journal.look_back_from(from, reach, Vec::new(), take).await.expect("reads");
+                assert!(piece.gathered.len() <= entries, "{stream:?} {reach:?}");
+                assert_eq!(piece.unreadable, 0);
+                pieces += 1;
+                found.extend(piece.gathered);
+                match piece.next {
+                    Some(next) => assert!(next < before, "{stream:?} {reach:?}: {next} after {before}"),
+                    None => break,
+                }
+                before = piece.next.unwrap_or_default();
+            }
+            assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{stream:?} {reach:?}");
+            // Each piece has as much as it may have; one more may find that there is nothing left.
+            assert!(
+                pieces <= wanted.len() / entries + 3 / files + 2,
+                "{stream:?} {reach:?}: {pieces} pieces"
+            );
+        }
+    }
+    // Without archives it ends where the database does.
+    let take = |count: &mut usize, _| {
+        *count += 1;
+        ControlFlow::Continue(())
+    };
+    let reach = Reach { entries: 1_000, files: 0 };
+    let piece = journal.look_back_from((None, u64::MAX), reach, 0, take).await.expect("reads");
+    assert!(piece.gathered < 50 && piece.next.is_some(), "{piece:?}");
 }
 
 #[tokio::test]

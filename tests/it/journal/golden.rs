@@ -215,7 +215,7 @@ async fn the_journal_of_this_version_is_made_when_asked_for() {
             vec![]
         };
         let posts = if n == 2 { posts().into_iter().rev().take(3).collect() } else { vec![] };
-        journal.commit(Batch { at, writes, posts, snapshots, memos: Vec::new() }).await.expect("commits");
+        journal.commit(Batch { at, writes, posts, snapshots, ..Batch::default() }).await.expect("commits");
     }
     let lines = Confirmed { network: NetworkName::from("libera"), post: PostId(2), lines: Some(1) };
     journal.confirm(vec![lines]).await.expect("confirms");

@@ -46,6 +46,7 @@ async fn until(socket: &Path, wanted: impl Fn(&BTreeMap<String, f64>) -> bool) -
 const CRASHES: &str = "herder_sessions_total{agent=\"spark\",outcome=\"crash\"}";
 const RESTARTS: &str = "herder_restarts_total{agent=\"spark\",cause=\"crash\"}";
 const PROCESSES: &str = "herder_process_trees";
+const PAUSED: &str = "herder_agents{phase=\"paused\"}";
 const PAUSES: &str = "herder_commands_total{command=\"pause\",network=\"local\",result=\"done\"}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,8 +65,13 @@ async fn counters_of_what_is_recorded_go_on_over_a_kill() {
     let mut herder = Running::start(dir.path(), &config, &[]);
     until(&http, |found| found.get(CRASHES).is_some_and(|count| *count >= 3.0)).await;
     asked_until(&local, ("pause", &["spark"]), |answer| answer.ok).await;
-    // A pause lets the session at work end.
-    until(&http, |found| found.get(PAUSES) == Some(&1.0) && found.get(PROCESSES) == Some(&0.0)).await;
+    // A pause lets the session at work end; it is counted once its end is recorded.
+    until(&http, |found| {
+        [(PAUSES, 1.0), (PROCESSES, 0.0), (PAUSED, 1.0)]
+            .iter()
+            .all(|(name, count)| found.get(*name) == Some(count))
+    })
+    .await;
     let mut before = samples(&http).await;
     for kills in 1..=3 {
         signal(&herder, Signal::KILL);
