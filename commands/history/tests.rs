@@ -309,6 +309,8 @@ fn every_event_has_its_words() {
         session 4 started: #7 fix the tests (alice)
         workspace looked at: branch main, 3 changed files, a rebase under way
         process 4711 started
+        process 4711 stays for the next session
+        the process that stayed is let go
         session 4 ready
         conversation named: so it is
         turn: so it is

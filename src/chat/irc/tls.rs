@@ -264,7 +264,7 @@ mod tests {
         for (made, by_rustls, why) in [
             (&other, "CaUsedAsEndEntity", Distrust::Issuer),
             (&plain, "UnknownIssuer", Distrust::Issuer),
-            (&old, "UnknownIssuer", Distrust::Issuer),
+            (&old, "Expired", Distrust::Expired),
         ] {
             let (error, found) = judged(made, &authority);
             assert!(error.contains(by_rustls), "{error}");

@@ -41,6 +41,7 @@ impl Cause {
             | Category::TaskTimeout
             | Category::SandboxDenial
             | Category::Hung
+            | Category::OutOfMemory
             | Category::Crash
             | Category::DoNotRestart
             | Category::Interrupted => Self::Failure,

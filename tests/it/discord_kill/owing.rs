@@ -119,7 +119,7 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
     assert!(reap(herder).await.success(), "{}", field.log());
 }
 
-/// What only one person sees is in no channel: the token alone can show that it is there.
+/// An answer that only one person sees is in no channel: the token alone can show that it is there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_one_person_was_told_alone_is_not_told_them_again_by_the_next_herder() {
     let field = Field::new().await;

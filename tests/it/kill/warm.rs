@@ -123,7 +123,7 @@ impl Field {
         *pids.last().expect("it has noted its number")
     }
 
-    /// What the agent has noted of its last prompt, without the number of its process.
+    /// Returns what the agent has noted of its last prompt, without the number of its process.
     fn noted(&self) -> String {
         let notes = super::lines(&self.dir.path().join("prompts"));
         notes.last().and_then(|note| note.split_once(' ')).expect("it has worked").1.to_owned()
