@@ -1,9 +1,9 @@
-//! The time since which a task has been at one piece of work, for the health probes: two atomic stores for each piece.
+//! The time since which a task has been at one piece of work, for the health probes: atomic stores alone.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::now;
+use super::{now, since_boot};
 use crate::core::time::Timestamp;
 
 /// The value of [`Busy::since`] while the task waits for work.
@@ -14,6 +14,8 @@ const IDLE: i64 = 0;
 pub struct Busy {
     /// Start of the present piece of work, in milliseconds.
     since: AtomicI64,
+    /// The same by the time since boot, which measures it: the wall clock can be set meanwhile.
+    boot: AtomicU64,
     /// End of the last piece that took longer than `limit`, or the start of this run.
     well: AtomicI64,
     limit: Duration,
@@ -23,19 +25,27 @@ impl Busy {
     /// A task that is stuck if a piece of work takes longer than `limit`.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
-        Self { since: AtomicI64::new(IDLE), well: AtomicI64::new(now().as_millis()), limit }
+        Self {
+            since: AtomicI64::new(IDLE),
+            boot: AtomicU64::new(0),
+            well: AtomicI64::new(now().as_millis()),
+            limit,
+        }
     }
 
     /// Notes that a piece of work begins, unless one has already begun.
     pub fn begin(&self) {
-        let _ = self.since.compare_exchange(IDLE, now().as_millis(), Ordering::Relaxed, Ordering::Relaxed);
+        if self.since.load(Ordering::Relaxed) == IDLE {
+            self.boot.store(millis(since_boot()), Ordering::Relaxed);
+            self.since.store(now().as_millis(), Ordering::Relaxed);
+        }
     }
 
     /// Notes that it is over. After a piece that failed for good, this is not called.
     pub fn end(&self) {
-        let (begun, now) = (self.since.swap(IDLE, Ordering::Relaxed), now());
-        if begun != IDLE && now.since(Timestamp::from_millis(begun)) > self.limit {
-            self.well.store(now.as_millis(), Ordering::Relaxed);
+        let took = millis(since_boot()).saturating_sub(self.boot.load(Ordering::Relaxed));
+        if self.since.swap(IDLE, Ordering::Relaxed) != IDLE && took > millis(self.limit) {
+            self.well.store(now().as_millis(), Ordering::Relaxed);
         }
     }
 
@@ -50,6 +60,10 @@ impl Busy {
     pub fn well_since(&self) -> Timestamp {
         Timestamp::from_millis(self.well.load(Ordering::Relaxed))
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -71,6 +85,12 @@ mod tests {
             busy.end();
             assert_eq!((busy.since(), busy.well_since()), (None, start), "{seconds} s");
         }
+        // A clock that is set makes no piece of work long.
+        busy.begin();
+        clock::set(3_600_000);
+        busy.end();
+        assert_eq!(busy.well_since(), start);
+        clock::set(-3_600_000);
         busy.begin();
         tokio::time::advance(Duration::from_secs(11)).await;
         busy.end();
