@@ -190,6 +190,7 @@ fn through_journal(seconds: u64) -> f64 {
                     posts: vec![post(&agent)],
                     snapshots: vec![],
                     memos: Vec::new(),
+                    about: None,
                 };
                 rev = journal.commit(batch).await.expect("commits").revs[0];
                 done.fetch_add(1, Ordering::Relaxed);
