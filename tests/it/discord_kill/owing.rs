@@ -119,6 +119,83 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
     assert!(reap(herder).await.success(), "{}", field.log());
 }
 
+/// An answer that only one person sees is in no channel: the token alone can show that it is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_person_was_told_alone_is_not_told_them_again_by_the_next_herder() {
+    let field = Field::new().await;
+    is_tied(&field).await;
+    let mut herder = field.start();
+    field.sim.channel("calm").await;
+    field.calms(1).await;
+    let looks = |state: &State| {
+        state.requests.iter().filter(|it| it.route == ORIGINAL && it.status == Some(200)).count()
+    };
+    for (command, given) in [
+        ("whisper", json!({ "agent": "spark", "text": "mind the budget" })),
+        ("link", json!({ "code": "remove" })),
+    ] {
+        let looked = field.sim.look(looks);
+        herder = is_killed_over(herder, &field, Effect::After, "general", (command, given)).await;
+        field.sim.until_within(PATIENCE, "a look at the answer", |state| looks(state) > looked).await;
+    }
+    is_told_nothing_more(&field).await;
+    let alone = field.sim.look(|state| {
+        let answers = state.messages.values().filter(|post| post.ephemeral_to == Some(field.alice.id));
+        answers.count()
+    });
+    assert_eq!(alone, 2, "{}", field.log());
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success(), "{}", field.log());
+}
+
+/// The same for an answer that was announced, and takes the place of its announcement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_for_one_person_that_was_announced_comes_once() {
+    for effect in [Effect::Before, Effect::After] {
+        let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
+        let field = Field::on(sim).await;
+        let herder = field.start();
+        field.sim.ready().await;
+        field.sim.command("whisper").await;
+        let gate = Gate::default();
+        let held = field.sim.inject(Fault::dropped(effect).on(EDIT).until(&gate).always());
+        let edits = |state: &State| state.requests.iter().filter(|it| it.route == EDIT).count();
+        let asked =
+            field.alice.slash("general", "whisper", json!({ "agent": "spark", "text": "mind the budget" }));
+        assert!(asked.acknowledged().await.ephemeral);
+        field.sim.until_within(PATIENCE, "an answer on its way", |state| edits(state) > 0).await;
+        signal(&herder, Signal::KILL);
+        reap(herder).await;
+        held.lift();
+        gate.opens();
+        field.sim.gateway().silent().await;
+        let herder = field.start();
+        let told = asked.answer().await;
+        assert!(told.content.contains("nobody else"), "{effect:?}: {}", told.content);
+        is_told_nothing_more(&field).await;
+        signal(&herder, Signal::TERM);
+        assert!(reap(herder).await.success(), "{}", field.log());
+    }
+}
+
+/// Checks that alice has got nothing in private but the answer to a line of hers, which comes after all that was
+/// pending for her.
+async fn is_told_nothing_more(field: &Field) {
+    field.sim.ready().await;
+    field.alice.whispers("help");
+    let told = |state: &State| {
+        let to_alice = |id| state.channels.get(&id).is_some_and(|it| it.recipient == Some(field.alice.id));
+        let posts =
+            state.messages.values().filter(|post| post.author == state.bot.id && to_alice(post.channel));
+        posts.map(|post| post.content.clone()).collect::<Vec<_>>()
+    };
+    let helped = |state: &State| told(state).iter().any(|post| post.contains("stop-all"));
+    field.sim.until_within(PATIENCE, "the answer to a line in private", helped).await;
+    let told = field.sim.look(told);
+    let again = told.iter().find(|post| ["nobody else", "tie undone"].iter().any(|text| post.contains(text)));
+    assert_eq!(again, None, "{told:#?}");
+}
+
 const EDIT: &str = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original";
 const STATUS_EDIT: &str = "PATCH /channels/{channel_id}/messages/{message_id}";
 
