@@ -86,5 +86,6 @@ mod tidy;
 mod tools;
 mod traces;
 mod turns;
+mod upgraded;
 mod upkeep;
 mod webhooks;

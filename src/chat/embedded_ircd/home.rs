@@ -360,6 +360,11 @@ mod tests {
         assert_ne!(shown, drawn(&two, 0));
         assert_ne!(shown, drawn(&one, 1));
         assert!(one.how_to_join().contains(&shown));
+        // Every user of the machine sees the words of a command in a shell; these are typed into the client.
+        for line in one.how_to_join().lines().filter(|line| line.contains(&shown)) {
+            let typed = ["  in irssi: /connect ", "  in weechat: /server add "];
+            assert!(typed.iter().any(|typed| line.starts_with(typed)), "{line}");
+        }
         assert_ne!(one.network.port, two.network.port);
     }
 }

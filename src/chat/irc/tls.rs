@@ -206,3 +206,70 @@ impl ServerCertVerifier for Pinned {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    const NAME: &str = "irc.example.org";
+
+    fn certificate(change: impl FnOnce(&mut CertificateParams)) -> CertificateDer<'static> {
+        let mut parameters = CertificateParams::new(vec![NAME.to_owned()]).expect("a name of a host");
+        change(&mut parameters);
+        let key = KeyPair::generate().expect("a key");
+        parameters.self_signed(&key).expect("a certificate").der().clone()
+    }
+
+    /// Returns why the certificate is rejected by a verifier with an authority of its own, as the system's are, and what
+    /// is noted about it.
+    fn judged(
+        certificate: &CertificateDer<'_>,
+        known: &CertificateDer<'static>,
+    ) -> (String, Option<(Distrust, String)>) {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        roots.add(known.clone()).expect("an authority");
+        let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let trust =
+            Trust::File { certificates: Vec::new(), authorities: authorities.build().expect("a verifier") };
+        let distrusted = Distrusted::default();
+        let pinned = Pinned { provider, trust, distrusted: Arc::clone(&distrusted) };
+        let name = ServerName::try_from(NAME).expect("a name of a host");
+        let error = pinned.verify_server_cert(
+            certificate,
+            &[],
+            &name,
+            &[],
+            UnixTime::since_unix_epoch(Duration::from_secs(1_800_000_000)),
+        );
+        let found = distrusted.lock().expect("nothing panicked").clone();
+        (format!("{:?}", error.expect_err("it is not trusted")), found)
+    }
+
+    /// `openssl req -x509` makes a certificate that is its own authority, which rustls rejects with an error that it has
+    /// no name for.
+    #[test]
+    fn a_rejected_certificate_is_named_with_its_fingerprint() {
+        let authority = certificate(|made| {
+            made.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            made.distinguished_name.push(DnType::CommonName, "the system's");
+        });
+        let other = certificate(|made| made.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
+        let plain = certificate(|_| {});
+        let old = certificate(|made| made.not_after = date_time_ymd(2020, 1, 1));
+        for (made, by_rustls, why) in [
+            (&other, "CaUsedAsEndEntity", Distrust::Issuer),
+            (&plain, "UnknownIssuer", Distrust::Issuer),
+            (&old, "Expired", Distrust::Expired),
+        ] {
+            let (error, found) = judged(made, &authority);
+            assert!(error.contains(by_rustls), "{error}");
+            let digits = hex(fingerprint(made).as_ref());
+            assert_eq!(found, Some((why, digits)), "{error}");
+        }
+    }
+}
