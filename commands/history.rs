@@ -226,6 +226,10 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::WorkspaceSeen { workspace, .. } => {
             say(voice, "workspace", locale.workspace(workspace), None, "")
         }
+        Event::ProcessWarm { process: Some(process), .. } => {
+            say(voice, "process-warm", process.pid.to_string(), None, "")
+        }
+        Event::ProcessWarm { process: None, .. } => say(voice, "process-cool", none(), None, ""),
         Event::ProcessStarted { pid, .. } => say(voice, "process-started", pid.to_string(), None, ""),
         Event::Ready { session, .. } => say(voice, "ready", session.to_string(), None, ""),
         Event::ConversationNamed { conversation, .. } => {

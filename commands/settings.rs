@@ -13,7 +13,7 @@ use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 use crate::runtime::isolation::{PUSH, is_credential};
 
 /// The keys of settings that `agent edit` accepts, as in `bot.toml`.
-pub(super) const KEYS: [&str; 27] = [
+pub(super) const KEYS: [&str; 28] = [
     "runtime",
     "workspace",
     "command",
@@ -34,6 +34,7 @@ pub(super) const KEYS: [&str; 27] = [
     "tokens_per_hour",
     "tokens_per_day",
     "max_task_duration",
+    "keep_warm",
     "relay",
     "env.NAME",
     "inherit_env",
@@ -168,6 +169,7 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
             let longest = duration(value).ok_or(Why::Form("max_task_duration=30m"))?;
             spec.max_task_duration = (!longest.is_zero()).then_some(longest);
         }
+        "keep_warm" => spec.keep_warm = duration(value).ok_or(Why::Form("keep_warm=5m"))?,
         "relay" => spec.relay = one_of(value, "all, final, none")?,
         "inherit_env" => spec.inherit_env = variables(value)?,
         "own_home" => spec.own_home = truth(value)?,
@@ -207,6 +209,7 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
         "tokens_per_hour" => json!(spec.caps.tokens_per_hour),
         "tokens_per_day" => json!(spec.caps.tokens_per_day),
         "max_task_duration" => json!(spec.max_task_duration.map(seconds)),
+        "keep_warm" => json!(seconds(spec.keep_warm)),
         "relay" => json!(spec.relay),
         "env.NAME" => json!(spec.env.keys().chain(spec.env_files.keys()).collect::<Vec<_>>()),
         "inherit_env" => json!(spec.inherit_env),
@@ -394,7 +397,7 @@ mod tests {
         let (spec, problems) = try_set(
             "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin output=codex model=opus account=team \
              permissions=read-only autonomy=strict instructions=\"do it, don't ask\" loop=yes rest=1m30s \
-             max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME \
+             max-turns=7 max_budget_usd=$2.5 max_task_duration=1h keep_warm=5m relay=all env.RUST_LOG=warn inherit_env=PATH,HOME \
              own_home=on credentials=git,.codex/auth.json sandbox='bwrap --bind {workspace} \"{workspace}\"' tags=rust,gpu",
         );
         assert_eq!(problems, []);
@@ -439,6 +442,7 @@ mod tests {
         ("tokens_per_hour", "4000"),
         ("tokens_per_day", "5000"),
         ("max_task_duration", "3600s"),
+        ("keep_warm", "300s"),
         ("relay", "all"),
         ("env.NAME", "warn"),
         ("inherit_env", "PATH,HOME"),

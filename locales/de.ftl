@@ -1032,6 +1032,8 @@ cmd-event = { $what ->
     [session-started] Sitzung { $subject } begonnen
     [workspace] Arbeitsordner angesehen: { $subject }
     [process-started] Prozess { $subject } gestartet
+    [process-warm] Prozess { $subject } bleibt für die nächste Sitzung
+    [process-cool] der Prozess, der geblieben war, wird beendet
     [ready] Sitzung { $subject } bereit
     [conversation] Gespräch benannt
     [conversation-lost] Gespräch ist nicht mehr fortzusetzen

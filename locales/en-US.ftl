@@ -1105,6 +1105,8 @@ cmd-event = { $what ->
     [session-started] session { $subject } started
     [workspace] workspace looked at: { $subject }
     [process-started] process { $subject } started
+    [process-warm] process { $subject } stays for the next session
+    [process-cool] the process that stayed is let go
     [ready] session { $subject } ready
     [conversation] conversation named
     [conversation-lost] conversation cannot be resumed any more

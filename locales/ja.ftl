@@ -924,6 +924,8 @@ cmd-event = { $what ->
     [session-started] セッション { $subject } 開始
     [workspace] 作業フォルダーを確認: { $subject }
     [process-started] プロセス { $subject } 起動
+    [process-warm] プロセス { $subject } は次のセッションまで残ります
+    [process-cool] 残っていたプロセスを終了します
     [ready] セッション { $subject } 準備完了
     [conversation] 会話に名前
     [conversation-lost] 会話はもう再開できません

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
+use crate::core::agent::ProcessRecord;
 use crate::core::ask::{About, Ask, AskAnswer, AskKey, DecidedBy, Rule};
 use crate::core::board::BoardEvent;
 use crate::core::dealings::Onward;
@@ -106,6 +107,12 @@ fn agent_events() -> Vec<Event> {
             },
         },
         Event::ProcessStarted { session, pid: 4711, started: 1 },
+        Event::ProcessWarm {
+            session,
+            process: Some(ProcessRecord { pid: 4711, started: 1 }),
+            until: Timestamp::default(),
+        },
+        Event::ProcessWarm { session, process: None, until: Timestamp::default() },
         Event::Ready { session, late: Vec::new() },
         Event::ConversationNamed { session, conversation: text() },
         Event::TurnEnded { session, text: text(), tools: Vec::new() },
@@ -302,6 +309,8 @@ fn every_event_has_its_words() {
         session 4 started: #7 fix the tests (alice)
         workspace looked at: branch main, 3 changed files, a rebase under way
         process 4711 started
+        process 4711 stays for the next session
+        the process that stayed is let go
         session 4 ready
         conversation named: so it is
         turn: so it is

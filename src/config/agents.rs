@@ -137,6 +137,12 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         section
             .warn("max_turns", "the Agent Client Protocol has no limit on turns; max_task_duration counts");
     }
+    if runtime.is_some_and(|runtime| runtime != Runtime::Acp) && !spec.keep_warm.is_zero() {
+        section.problem(
+            "keep_warm",
+            "only the process of an ACP agent can stay for the next session; take it out or write runtime = \"acp\"",
+        );
+    }
     choices(section, &mut spec);
     command(section, &mut spec, runtime);
     variables(section, &mut spec);
@@ -225,6 +231,7 @@ fn limits(section: &Section<'_>, spec: &mut AgentSpec) {
     spec.max_budget_usd = section.amount("max_budget_usd").unwrap_or(spec.max_budget_usd);
     spec.caps = spending::of_agent(section);
     spec.max_task_duration = section.duration("max_task_duration", Duration::from_secs(1));
+    spec.keep_warm = section.duration("keep_warm", Duration::ZERO).unwrap_or(spec.keep_warm);
     spec.looping = section.flag("loop").unwrap_or(spec.looping);
     spec.rest = section.duration("rest", Duration::ZERO).unwrap_or(spec.rest);
 }

@@ -106,7 +106,18 @@ pub struct ProcessRecord {
     pub started: u64,
 }
 
-/// Counters and usage of an agent since it was (last) added.
+/// A process that stays after its session, for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warm {
+    /// The process.
+    pub process: ProcessRecord,
+    /// The session that it last worked for.
+    pub session: SessionId,
+    /// Time at which it is ended, unless a session takes it up before.
+    pub until: Timestamp,
+}
+
+/// Sums since the agent was added.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Number of sessions started.
@@ -211,6 +222,9 @@ pub struct Agent {
     /// Process of the last session, if it could not be ended with the session.
     #[serde(default)]
     pub survivor: Option<ProcessRecord>,
+    /// The process that stays for the next session, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Box<Warm>>,
     /// Id of the conversation that the next session can resume.
     pub conversation: Option<String>,
     /// The last exchanges of prompt and answer, told to a conversation that starts from scratch.
@@ -315,6 +329,7 @@ impl Default for Agent {
             stopped_by: None,
             process: None,
             survivor: None,
+            warm: None,
             conversation: None,
             exchanges: VecDeque::new(),
             failures: 0,
@@ -393,7 +408,16 @@ impl Agent {
     pub fn deadline(&self) -> Option<Timestamp> {
         let asks = self.asks.iter().map(|ask| ask.remind_at.map_or(ask.until, |at| at.min(ask.until)));
         let split = self.splitting.as_ref().map(|split| split.until);
-        asks.chain(self.countdown()).chain(split).chain(self.watch.remind_at()).min()
+        let warm = self.warm.as_ref().filter(|_| self.session().is_none()).map(|warm| warm.until);
+        asks.chain(self.countdown()).chain(split).chain(self.watch.remind_at()).chain(warm).min()
+    }
+
+    /// Returns true if a process is kept for the next session: only between two sessions of one conversation, and in no
+    /// phase that only a person ends.
+    #[must_use]
+    pub fn keeps_warm(&self) -> bool {
+        let rests = matches!(self.phase, Phase::Idle | Phase::Waiting { .. });
+        rests && self.warm.is_some() && self.conversation.is_some()
     }
 
     /// Returns the end of the countdown to the next session, if one runs.

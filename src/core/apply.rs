@@ -10,7 +10,7 @@ mod watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished};
+use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished, Warm};
 use super::ask::AskEnd;
 use super::card::Attempt;
 use super::context::{DONE_KEPT, brief};
@@ -90,7 +90,13 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::ProcessStarted { session, pid, started } => {
             if agent.session() == Some(*session) {
                 agent.process = Some(ProcessRecord { pid: *pid, started: *started });
+                // A process that had stayed is this one, or is gone.
+                agent.warm = None;
             }
+        }
+        Event::ProcessWarm { session, process, until } => {
+            let until = *until;
+            agent.warm = process.map(|process| Box::new(Warm { process, session: *session, until }));
         }
         Event::Ready { session, .. } => ready(agent, *session, at),
         Event::WorkspaceSeen { workspace, .. } => agent.workspace = Some(workspace.clone()),
@@ -104,6 +110,8 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::SessionEnded { session, outcome, survivors } => {
             if agent.session() == Some(*session) {
                 agent.survivor = agent.process.filter(|process| survivors.contains(&process.pid));
+                // A process that stayed before was not taken up, and is gone.
+                agent.warm.take_if(|warm| warm.session != *session);
             }
             session_ended(agent, *session, outcome, at);
         }
@@ -176,6 +184,7 @@ fn enter(agent: &mut Agent, phase: Phase, at: Timestamp) {
 
 /// Enters a phase that only a person ends. A pending pause is thereby fulfilled, and evaluation starts afresh.
 fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
+    agent.warm = None;
     agent.watch.start_afresh();
     agent.pause_pending = None;
     agent.pause_of_all = false;
@@ -221,6 +230,12 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
         if (agent.session().is_some() || failed) && agent.began_on.is_none() {
             agent.began_on = Some(agent.account());
         }
+    }
+    let runs_on = |old: &AgentSpec| {
+        spec.runs_as(old) && (spec.keep_warm, &spec.account) == (old.keep_warm, &old.account)
+    };
+    if !agent.spec.as_ref().is_some_and(runs_on) {
+        agent.warm = None;
     }
     agent.spec = Some(spec.clone());
 }
@@ -531,6 +546,7 @@ fn reset(agent: &mut Agent) {
 }
 
 fn supervisor_panicked(agent: &mut Agent, message: &str, at: Timestamp) {
+    agent.warm = None;
     counters::count_crash(agent, at);
     agent.last_outcome = Some(Outcome::new(Category::Interrupted, message));
 }

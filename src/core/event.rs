@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::ProcessRecord;
 use super::ask::{Ask, AskAnswer, AskKey, DecidedBy, Rule};
 use super::dealings::Onward;
 use super::detail::Detail;
@@ -331,6 +332,16 @@ pub enum Event {
         /// Start time of the process, in clock ticks since boot; it tells the process from a later one with the same
         /// id.
         started: u64,
+    },
+    /// The session's process stays for the next session, or does not stay any longer.
+    ProcessWarm {
+        /// The session that it last worked for.
+        session: SessionId,
+        /// The process; `None` if it does not stay any longer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<ProcessRecord>,
+        /// Time at which it is ended, unless a session takes it up before.
+        until: Timestamp,
     },
     /// The process is ready and has its work.
     Ready {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::agent::ProcessRecord;
 use super::ask::{AskAnswer, AskKey, Inquiry, Part};
 use super::card::Card;
 use super::dealings::{Cut, Onward};
@@ -81,6 +82,13 @@ pub enum Input {
         session: SessionId,
         /// The driver's report.
         signal: Signal,
+    },
+    /// The process of the session stays after the session, whose end is the next input.
+    Kept {
+        /// The session.
+        session: SessionId,
+        /// The process.
+        process: ProcessRecord,
     },
     /// A session ended while herder shuts down or before it is up: the outcome is recorded, and no session starts
     /// before [`Input::Started`].

@@ -172,6 +172,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
         | Event::ProcessStarted { .. }
+        | Event::ProcessWarm { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
         | Event::ConversationLost { .. }

@@ -78,6 +78,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         }
         Event::SessionEnded { outcome, .. } => ended(agent, outcome),
         Event::ProcessStarted { .. }
+        | Event::ProcessWarm { .. }
         | Event::Paused { .. }
         | Event::Added { .. }
         | Event::TaskTaken { .. }

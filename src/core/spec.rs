@@ -192,6 +192,9 @@ pub struct AgentSpec {
     /// Maximum duration of a session; `None`: the `max_task_duration` of the policy for all agents.
     #[serde(default)]
     pub max_task_duration: Option<Duration>,
+    /// Time for which the process of an ACP agent stays after a session, for the next one; zero if it does not stay.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub keep_warm: Duration,
     /// Part of the agent's output that is posted to its channel.
     #[serde(default)]
     pub relay: Relay,
@@ -277,6 +280,7 @@ impl AgentSpec {
             max_budget_usd: _,
             caps: _,
             max_task_duration: _,
+            keep_warm: _,
             relay: _,
             env,
             env_files,
@@ -317,6 +321,7 @@ impl AgentSpec {
             max_budget_usd: 0.0,
             caps: Caps::default(),
             max_task_duration: None,
+            keep_warm: Duration::ZERO,
             relay: Relay::default(),
             env: BTreeMap::new(),
             env_files: BTreeMap::new(),

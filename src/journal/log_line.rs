@@ -238,6 +238,7 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
         | Event::ProcessStarted { .. }
+        | Event::ProcessWarm { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
         | Event::TurnEnded { .. }

@@ -372,7 +372,7 @@ impl Inner {
 
     /// Starts a session. One that was started before is not started again; one beside a session that is not over ends
     /// at once.
-    fn launch(self: &Arc<Self>, state: &mut State, launch: Launch) {
+    fn launch(self: &Arc<Self>, state: &mut State, mut launch: Launch) {
         let of = SessionKey { agent: launch.agent.clone(), session: launch.session };
         if state.sessions.contains_key(&of) {
             return;
@@ -393,6 +393,8 @@ impl Inner {
             state.sessions.insert(of, refused);
             return;
         }
+        // The bot could neither use a process that stays nor end it.
+        Arc::make_mut(&mut launch.spec).keep_warm = Duration::ZERO;
         let (driver, pass) = self.machine.launch(launch);
         let told = (driver.reports, driver.live.clone());
         let room = Arc::<Notify>::default();

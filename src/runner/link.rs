@@ -220,7 +220,7 @@ impl Link {
         known.sessions.insert(of.agent.clone(), linked);
         let inner = Arc::clone(&self.0);
         self.0.tasks.spawn(async move { inner.pass_on(of, orders_inbox).await });
-        Driver { orders, reports, live }
+        Driver { orders, reports, live, stay: None }
     }
 }
 

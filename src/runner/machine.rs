@@ -9,7 +9,7 @@ use tracing::warn;
 use crate::core::id::AgentName;
 use crate::redact::Redactor;
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, environment, isolation};
+use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
 
 /// The parts of a machine.
 #[derive(Debug)]
@@ -59,6 +59,20 @@ impl Machine {
         let pass = self.pass(&launch);
         let local = self.local(&launch, pass.as_ref());
         (runtime::launch(launch, local, self.trees.clone()), pass)
+    }
+
+    /// Gives a process that has stayed another session, or starts one if its driver is gone.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn go_on(&self, stay: Stay, launch: Launch) -> (Driver, Option<Pass>) {
+        let pass = self.pass(&launch);
+        let local = self.local(&launch, pass.as_ref());
+        let driver = stay.go_on(launch, local).unwrap_or_else(|given| {
+            let (launch, local) = *given;
+            runtime::launch(launch, local, self.trees.clone())
+        });
+        (driver, pass)
     }
 
     /// Returns the part of the session's parameters that belongs to this machine.

@@ -7,7 +7,7 @@ use super::wire::SessionKey;
 use super::{Machine, prefix};
 use crate::core::id::AgentName;
 use crate::runtime::grants::Pass;
-use crate::runtime::{Driver, Launch};
+use crate::runtime::{Driver, Launch, Stay};
 
 /// The place where sessions run.
 #[derive(Debug)]
@@ -26,6 +26,18 @@ impl Place {
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
         match self {
             Self::Embedded(machine) => machine.launch(launch),
+            Self::Remote(link) => (link.launch(launch), None),
+        }
+    }
+
+    /// Gives a process that has stayed another session, with its right to use herder's tools.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn go_on(&self, stay: Stay, launch: Launch) -> (Driver, Option<Pass>) {
+        match self {
+            Self::Embedded(machine) => machine.go_on(stay, launch),
+            // No process stays there.
             Self::Remote(link) => (link.launch(launch), None),
         }
     }

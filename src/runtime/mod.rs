@@ -42,6 +42,7 @@ pub mod reason;
 pub mod rpc;
 mod session;
 pub mod text;
+mod warm;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -63,6 +64,7 @@ use crate::redact::Redactor;
 
 pub use grants::Access;
 pub use process::ProcessTrees;
+pub use warm::Stay;
 
 /// The parameters with which a driver starts a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -230,6 +232,8 @@ pub struct Driver {
     pub reports: mpsc::Receiver<Report>,
     /// State of the session for `status`, updated by the driver.
     pub live: watch::Receiver<Live>,
+    /// Gives the process another session, if it stays for one; `None` if it cannot.
+    pub stay: Option<Stay>,
 }
 
 /// Starts a session on this machine. The driver always ends with exactly one [`Signal::Ended`], also if nothing could be started.
@@ -237,17 +241,11 @@ pub struct Driver {
 /// Must be called inside a tokio runtime.
 #[must_use]
 pub fn launch(launch: Launch, local: Local, trees: ProcessTrees) -> Driver {
-    let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
-    let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
-    let (live_sender, live) = watch::channel(Live::default());
+    let (ends, driver) = warm::connected();
     #[expect(
         clippy::disallowed_methods,
         reason = "it ends with its last report, and its owner reads those to the end"
     )]
-    tokio::spawn(session::guarded(
-        (launch, local),
-        trees,
-        session::Ends { orders: orders_inbox, reports: reports_outbox, live: live_sender },
-    ));
-    Driver { orders, reports, live }
+    tokio::spawn(session::guarded((launch, local), trees, ends));
+    driver
 }

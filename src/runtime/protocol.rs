@@ -159,6 +159,27 @@ pub struct Invocation {
     pub waits: bool,
 }
 
+/// Digest of an [`Invocation`]: it tells two of them apart, and no secret of theirs.
+pub type Digest = [u8; 32];
+
+impl Invocation {
+    /// Returns the digest of the program, its arguments and its environment.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let variables = self.environment.iter().flat_map(|(name, value)| [name, value]);
+        for (part, text) in words.map(|word| (b'w', word)).chain(variables.map(|text| (b'v', text))) {
+            whole.update(&[part]);
+            whole.update(&text.len().to_be_bytes());
+            whole.update(text.as_bytes());
+        }
+        let mut digest = Digest::default();
+        digest.copy_from_slice(whole.finish().as_ref());
+        digest
+    }
+}
+
 /// First line of input to a process that [waits](Invocation::waits). The input after it is the program's.
 pub const GO: &[u8] = b"go\n";
 
@@ -182,6 +203,20 @@ pub trait Protocol: Send {
 
     /// Records that the bytes of [`Steering::Written`] are readable by the runtime.
     fn written(&mut self, _work: WorkId) {}
+
+    /// Returns true if the session succeeded and the process can be given another one of the same conversation.
+    fn stays(&self) -> bool {
+        false
+    }
+
+    /// Handles a line that the process prints between two sessions. Returns true if it can still be given another one:
+    /// it waits for nothing.
+    fn between(&mut self, _line: &[u8]) -> bool {
+        false
+    }
+
+    /// Gives a process that has stayed the prompt of another session.
+    fn again(&mut self, _launch: &Launch, _happened: &mut Vec<Happening>) {}
 
     /// Returns the bytes that ask the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;

@@ -2,6 +2,7 @@
 
 mod ending;
 mod handling;
+mod staying;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdout};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -19,16 +20,19 @@ use super::lines::Lines;
 use super::observing::Observer;
 use super::outgoing::Outgoing;
 use super::process::stop::Gone;
-use super::process::{Owned, ProcessTrees, Tree, spawn};
-use super::protocol::{Protocol, prepare};
+use super::process::{Identity, Owned, ProcessTrees, Tree, spawn};
+use super::protocol::{Digest, Protocol, prepare};
 use super::text::Tail;
+use super::warm::Next;
 use super::{Clocks, Launch, Live, Local, Order, Report, workspace};
+use crate::clock::running::Held;
 use crate::core::ask::AskKey;
 use crate::core::detail::Own;
 use crate::core::detector::Rounds;
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
+use staying::Stayed;
 
 /// Maximum time to wait after an interrupt, before the stop ladder goes on. A runtime reports its result within 50 ms
 /// and exits in less than half a second; one that does not has lost its event loop.
@@ -52,13 +56,28 @@ pub(super) struct Ends {
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) reports: mpsc::Sender<Report>,
     pub(super) live: watch::Sender<Live>,
+    /// Receives another session for a process that stays; once it is closed, the process is ended.
+    pub(super) again: mpsc::Receiver<Next>,
+    /// Receives what is left of a process that has stayed, once it is gone.
+    pub(super) over: Option<oneshot::Sender<Vec<u32>>>,
+    /// The process, once a session is over and it stays for the next one.
+    pub(super) kept: watch::Sender<Option<Identity>>,
+    /// Keeps the clock of the session ticking; `None` while the process stays between two sessions.
+    pub(super) held: Option<Held>,
 }
 
 /// A session's parameters, and what this machine adds to them.
 type Given = (Launch, Local);
 
-/// A started process, its protocol, and the parameters of the session.
-type Started = (Owned, Box<dyn Protocol>, Given);
+/// A started process with the digest of its invocation, its protocol, and the parameters of the session.
+type Started = ((Owned, Digest), Box<dyn Protocol>, Given);
+
+/// The parameters of another start of a process by the same driver.
+struct Again {
+    given: Given,
+    ends: Ends,
+    began: Instant,
+}
 
 /// Runs a session to its end. A panic in it ends the process tree and is reported as a crash.
 pub(super) async fn guarded((launch, local): Given, trees: ProcessTrees, ends: Ends) {
@@ -78,19 +97,21 @@ pub(super) async fn guarded((launch, local): Given, trees: ProcessTrees, ends: E
 
 async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends) {
     let running = trees.running().clone();
-    let _held = running.hold();
-    let began = running.now();
-    // Boxed, like the start and the session: the task keeps no room for them while it waits.
-    match Box::pin(workspace::look(&launch, &local, &trees)).await {
-        Ok(None) => {}
-        Ok(Some(seen)) => {
-            launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
-            // Fails if the supervisor is gone.
-            let _ = ends.reports.send(Report::Signal(Signal::Workspace { seen })).await;
-        }
-        Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
-    }
+    ends.held = Some(running.hold());
+    let mut began = running.now();
     loop {
+        // Boxed, like the start and the session: the task keeps no room for them while it waits.
+        match Box::pin(workspace::look(&launch, &local, &trees)).await {
+            Ok(None) => {}
+            Ok(Some(seen)) => {
+                launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
+                // The prompt of a second try has it already.
+                launch.look = false;
+                // Fails if the supervisor is gone.
+                let _ = ends.reports.send(Report::Signal(Signal::Workspace { seen })).await;
+            }
+            Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
+        }
         let mut early = Vec::new();
         let (owned, protocol, same) =
             match Box::pin(start((launch, local), &trees, &mut ends, &mut early)).await {
@@ -110,10 +131,9 @@ async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends
         for order in early {
             session.on_order(Some(order));
         }
-        let Some(((again, same_local), same_ends)) = Box::pin(session.drive()).await else { return };
-        tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
-        (launch, local) = (again.begun_anew(), same_local);
-        ends = same_ends;
+        let Some(next) = Box::pin(session.drive()).await else { return };
+        (launch, local) = next.given;
+        (ends, began) = (next.ends, next.began);
     }
 }
 
@@ -133,7 +153,7 @@ async fn start(
     let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
         let (invocation, protocol) = prepare(&launch, &local)?;
         let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)?;
-        Ok((owned, (protocol, (launch, local))))
+        Ok((owned, (invocation.digest(), protocol, (launch, local))))
     });
     tokio::pin!(begin);
     let Ends { orders, reports, .. } = ends;
@@ -143,7 +163,7 @@ async fn start(
         tokio::select! {
             begun = &mut begin => {
                 return match begun {
-                    Ok((owned, (protocol, given))) => Ok((owned, protocol, given)),
+                    Ok((owned, (digest, protocol, given))) => Ok(((owned, digest), protocol, given)),
                     Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
                 };
             }
@@ -247,6 +267,12 @@ struct Session {
     /// The agent's last words: the text of the session if none follow, otherwise part of the log.
     last_words: Option<String>,
     malformed: u64,
+    /// Digest of the invocation that the process was started with.
+    invoked: Digest,
+    /// True once the session is over and its process stays for another one.
+    staying: bool,
+    /// True if the process has stayed for this session.
+    warm: bool,
     /// Keys of the runtime's requests that wait for an answer.
     asked: BTreeSet<AskKey>,
     /// True if the agent waits for people in a call of one of herder's tools.
@@ -262,7 +288,7 @@ impl Session {
         (launch, local): Given,
         trees: ProcessTrees,
         ends: Ends,
-        mut owned: Owned,
+        (mut owned, invoked): (Owned, Digest),
         protocol: Box<dyn Protocol>,
         began: Instant,
     ) -> Self {
@@ -305,6 +331,9 @@ impl Session {
             rounds: Rounds::default(),
             last_words: None,
             malformed: 0,
+            invoked,
+            staying: false,
+            warm: false,
             asked: BTreeSet::new(),
             waits: false,
             held: Duration::ZERO,
@@ -314,10 +343,40 @@ impl Session {
         }
     }
 
-    /// Runs the session to the end of its process. Returns the parameters if the session has to begin again without its
-    /// conversation, which turned out to be gone.
-    async fn drive(mut self: Box<Self>) -> Option<(Given, Ends)> {
-        while !self.is_over() {
+    /// Runs to the end of the process, through all sessions that it is given. Returns the parameters if a process has
+    /// to be started again: without the conversation that turned out to be gone, or for a session that the process does
+    /// not fit.
+    async fn drive(mut self: Box<Self>) -> Option<Again> {
+        loop {
+            self.drive_a_session().await;
+            if !self.staying {
+                break;
+            }
+            match Box::pin(self.stay()).await {
+                Stayed::Given => {}
+                Stayed::Other => {
+                    return Some(Again {
+                        given: (self.launch, self.local),
+                        ends: self.ends,
+                        began: self.began,
+                    });
+                }
+                Stayed::Over => return None,
+            }
+        }
+        if self.conversation_is_lost() {
+            self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
+            self.send_all().await;
+            tracing::info!(agent = %self.launch.agent, "the conversation is gone, the session begins a new one");
+            let given = (self.launch.begun_anew(), self.local);
+            return Some(Again { given, ends: self.ends, began: self.began });
+        }
+        self.finish(None).await;
+        None
+    }
+
+    async fn drive_a_session(&mut self) {
+        while !self.is_over() && !self.staying {
             match self.next().await {
                 Happened::Order(order) => self.on_order(order),
                 Happened::Reported => {}
@@ -331,13 +390,6 @@ impl Session {
                 Happened::Time => self.on_time(),
             }
         }
-        if self.conversation_is_lost() {
-            self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
-            self.send_all().await;
-            return Some(((self.launch, self.local), self.ends));
-        }
-        self.finish().await;
-        None
     }
 
     fn conversation_is_lost(&self) -> bool {

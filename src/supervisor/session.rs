@@ -11,6 +11,7 @@ use tracing::warn;
 
 use super::Shared;
 use crate::clock::running::{Held, Running};
+use crate::core::agent::ProcessRecord;
 use crate::core::ask::{AskKey, Told};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
@@ -20,8 +21,8 @@ use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
 use crate::runner::wire::SessionKey;
 use crate::runtime::grants::Pass;
-use crate::runtime::process::Tree;
-use crate::runtime::{Clocks, Driver, Launch, Live, Order, Report};
+use crate::runtime::process::{Identity, Tree};
+use crate::runtime::{Clocks, Driver, Launch, Live, Order, Report, Stay};
 
 /// Time added to twice the grace before a stopped session is overdue: the interrupt and the process scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
@@ -65,10 +66,36 @@ pub(super) struct Session {
     pass: Option<Pass>,
     /// Number of the agent's tool calls that wait for a person.
     asking: Option<watch::Receiver<usize>>,
+    /// The process that had stayed for this session, with its marker. It is the session's own, unless it did not fit.
+    warm: Option<(ProcessRecord, String)>,
     /// Numbers of the whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
     /// The latest answers that followed from reports at once, if the session runs in another process.
     pub(super) answers: Vec<(AskKey, Told)>,
+}
+
+/// A process that stays for the next session of its conversation.
+pub(super) struct Staying {
+    stay: Stay,
+    process: ProcessRecord,
+    marker: String,
+    conversation: Option<String>,
+}
+
+impl Staying {
+    /// Ends the process. Returns the ids of the processes that are left.
+    pub(super) async fn end(self, shared: &Shared) -> Vec<u32> {
+        let Self { stay, marker, .. } = self;
+        match shared.trees.running().within(patience(shared), stay.end()).await.flatten() {
+            Some(left) => left,
+            None => shared.trees.end(&Tree::marked(marker), shared.policy().stop_grace).await,
+        }
+    }
+
+    /// Returns true if the process has this conversation open.
+    pub(super) fn holds(&self, conversation: Option<&str>) -> bool {
+        self.conversation.is_some() && self.conversation.as_deref() == conversation
+    }
 }
 
 /// The context of a session beside its work.
@@ -88,13 +115,14 @@ pub(super) struct Before {
 }
 
 impl Session {
-    /// Starts the driver of a session.
+    /// Starts the driver of a session, or gives the session to a process that has stayed for it.
     pub(super) fn start(
         shared: &Arc<Shared>,
         spec: AgentSpec,
         id: SessionId,
         work: &Work,
         before: Before,
+        staying: Option<Staying>,
     ) -> Self {
         let Before { conversation, past, conversed, recap, whispers, look } = before;
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
@@ -115,11 +143,13 @@ impl Session {
             conversed,
             marker: marker.clone(),
         };
-        let (driver, pass) = match &shared.fault.simulated {
-            Some(simulated) => ((simulated.launch)(launch), None),
-            None => shared.place.launch(launch),
+        let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
+        let (driver, pass) = match (&shared.fault.simulated, staying) {
+            (Some(simulated), _) => ((simulated.launch)(launch), None),
+            (None, Some(staying)) => shared.place.go_on(staying.stay, launch),
+            (None, None) => shared.place.launch(launch),
         };
-        Self::with(shared, (agent, id, marker), (driver, pass), 0)
+        Self { warm, ..Self::with(shared, (agent, id, marker), (driver, pass), 0) }
     }
 
     /// Goes on with a session that runs in another process, after the report of this number.
@@ -150,6 +180,7 @@ impl Session {
             overdue: None,
             asking: pass.as_ref().map(Pass::asking),
             pass,
+            warm: None,
             offered: BTreeSet::new(),
             answers: Vec::new(),
         }
@@ -158,6 +189,20 @@ impl Session {
     /// Returns true if a call of one of herder's tools is open, so that whispers are delivered with its result.
     pub(super) fn call_is_open(&self) -> bool {
         self.pass.as_ref().is_some_and(Pass::call_is_open)
+    }
+
+    /// Returns its process if the session is over and the process stays for the next one.
+    pub(super) fn kept(&self) -> Option<ProcessRecord> {
+        let Identity { pid, started } = self.driver.stay.as_ref()?.kept()?;
+        Some(ProcessRecord { pid, started })
+    }
+
+    /// Returns the process with its conversation, if it stays now that the session is over.
+    pub(super) fn stays(self, conversation: Option<String>) -> Option<Staying> {
+        let (process, stay) = (self.kept()?, self.driver.stay?);
+        // Its processes are known by the marker that they were started with.
+        let marker = self.warm.filter(|(warm, _)| *warm == process).map_or(self.marker, |(_, marker)| marker);
+        Some(Staying { stay, process, marker, conversation })
     }
 
     /// Returns the number of the session.
@@ -238,8 +283,8 @@ impl Session {
             true => LAST_PATIENCE,
             false => patience(shared),
         };
-        let Self { agent, marker, driver, running, _held, .. } = self;
-        let Driver { orders, mut reports, .. } = driver;
+        let Self { agent, marker, driver, running, _held, warm, .. } = self;
+        let Driver { orders, mut reports, mut stay, .. } = driver;
         drop(orders);
         let ended = async {
             while let Some(report) = reports.recv().await {
@@ -249,7 +294,11 @@ impl Session {
                 };
                 heard(report);
                 if survivors.is_some() {
-                    return survivors;
+                    // A process that was to stay when its session ended is ended here.
+                    return match stay.take().filter(|stay| stay.kept().is_some()) {
+                        Some(stay) => stay.end().await,
+                        None => survivors,
+                    };
                 }
             }
             None
@@ -261,8 +310,12 @@ impl Session {
                 if let Some(simulated) = &shared.fault.simulated {
                     return (simulated.end_processes)(&agent);
                 }
-                let tree = Tree::marked(marker);
-                shared.trees.end(&tree, shared.policy().stop_grace).await
+                let mut left = Vec::new();
+                for marker in std::iter::once(marker).chain(warm.map(|(_, marker)| marker)) {
+                    let tree = Tree::marked(marker);
+                    left.extend(shared.trees.end(&tree, shared.policy().stop_grace).await);
+                }
+                left
             }
         }
     }

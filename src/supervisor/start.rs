@@ -355,7 +355,12 @@ async fn end_orphans(
         .filter(|(name, _)| !adopted.contains_key(*name))
         .map(|(name, (agent, _))| Bereft {
             agent: name.clone(),
-            recorded: agent.process.into_iter().chain(agent.survivor).collect(),
+            recorded: agent
+                .process
+                .into_iter()
+                .chain(agent.survivor)
+                .chain(agent.warm.as_ref().map(|warm| warm.process))
+                .collect(),
             workspace: agent.spec.as_ref().map(|spec| spec.workspace.clone()).unwrap_or_default(),
         })
         .collect();

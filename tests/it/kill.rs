@@ -8,6 +8,7 @@
 mod accounts;
 mod commanding;
 mod handover;
+mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;

@@ -88,4 +88,5 @@ mod traces;
 mod turns;
 mod upgraded;
 mod upkeep;
+mod warm_cli;
 mod webhooks;

@@ -13,6 +13,7 @@
 //! - `recovery`: tasks that their agent cannot do as they are.
 //! - `board`: tasks that come from the board or go back to it.
 //! - `asks`: questions of an agent to people, and their answers.
+//! - `warm`: processes that stay between two sessions.
 
 mod account;
 mod asks;
@@ -22,6 +23,7 @@ mod queue;
 mod recovery;
 mod session;
 mod spending;
+mod warm;
 mod watch;
 mod whisper;
 
@@ -52,6 +54,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
     match input {
         Input::Started => {
             clock_behind(&mut draft);
+            warm::gone(&mut draft);
             // The time that herder was away does not count as time for an answer: the countdown starts again with the
             // question.
             let open = draft.agent().session().is_some();
@@ -117,6 +120,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             session::signal(&mut draft, *session, signal);
             Ok(draft.done())
         }
+        Input::Kept { session, process } => {
+            warm::kept(&mut draft, *session, *process);
+            Ok(draft.done())
+        }
         Input::EndedAtShutdown { session, outcome, survivors } => {
             draft.begins = false;
             session::ended(&mut draft, *session, outcome, survivors);
@@ -164,6 +171,7 @@ fn clock_behind(draft: &mut Draft<'_>) {
 }
 
 fn tick(draft: &mut Draft<'_>) {
+    warm::overdue(draft);
     asks::expire(draft);
     asks::remind(draft);
     recovery::overdue(draft);

@@ -19,6 +19,7 @@ mod ending;
 mod known;
 mod planning;
 pub mod quirks;
+mod staying;
 mod telling;
 pub mod wire;
 
@@ -476,6 +477,23 @@ impl Protocol for Acp {
         }
         self.telling.add(work, text);
         Steering::Asked(self.cut_short().unwrap_or_default())
+    }
+
+    fn stays(&self) -> bool {
+        self.session.is_some()
+            && self.result.as_ref().is_some_and(|result| result.category == Category::Success)
+    }
+
+    fn between(&mut self, line: &[u8]) -> bool {
+        let (mut mended, mut happened) = (Vec::new(), Vec::new());
+        let read = protocol::read(line, &mut mended, wire::parse, &mut happened);
+        // A request wants an answer from a session that is over.
+        read.is_none_or(|line| line.method.text().is_none() || Id::of(&line.id).is_none())
+    }
+
+    fn again(&mut self, launch: &Launch, happened: &mut Vec<Happening>) {
+        self.takes_up(launch);
+        self.step(happened);
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {

@@ -26,6 +26,8 @@ struct Mode {
 pub(super) struct Planning {
     /// True while the agent plans: its answer is a plan to be shown to people.
     plans: bool,
+    /// The mode for planning; `None` if the work does not begin with a plan.
+    begins: Option<Mode>,
     /// The mode for the work once the plan is approved; `None` if the agent changes to it by itself.
     works: Option<Mode>,
     /// People's answer to the plan that the running turn submitted, for the prompt of the turn that follows.
@@ -33,6 +35,13 @@ pub(super) struct Planning {
 }
 
 impl Planning {
+    /// Begins other work with a plan of its own, if plans are asked for. Returns the request that sets the mode for it.
+    pub(super) fn begins_anew(&mut self) -> Option<(&'static str, Value)> {
+        let begins = self.begins.clone()?;
+        (self.plans, self.said) = (true, None);
+        Some((begins.method, begins.parameters))
+    }
+
     /// Returns true while the agent plans.
     pub(super) fn plans(&self) -> bool {
         self.plans
@@ -61,7 +70,7 @@ impl Acp {
         };
         let named = self.quirks.mode(Permissions::WorkspaceWrite).and_then(|mode| modes.by_mode(mode));
         let works = named.or_else(|| modes.current()).filter(|works| *works != plan);
-        self.planning = Planning { plans: true, works, said: None };
+        self.planning = Planning { plans: true, begins: Some(plan.clone()), works, said: None };
         self.steps.push_back((Asked::Mode, plan.method, plan.parameters));
         true
     }

@@ -93,6 +93,15 @@ pub(crate) async fn begin<T: Send + 'static>(
     begun.came_to.take().unwrap_or_else(|| Err(Own::DriverFailed.into()))
 }
 
+/// Runs `work` on one of the [`starters`], and waits for at most `patience`; `None` if that is not enough.
+pub(crate) async fn aside<T: Send + 'static>(
+    trees: &ProcessTrees,
+    patience: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    trees.running().within(patience, starters::run(work)).await?.ok()
+}
+
 /// Guard of a start: if it is dropped while the start still runs, the start is added to [`GIVEN_UP`].
 struct GivenUp {
     folder: PathBuf,

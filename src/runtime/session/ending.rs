@@ -9,8 +9,8 @@ use crate::core::outcome::Category;
 use crate::runtime::classify::refuses_history;
 use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
-use crate::runtime::process::lives;
 use crate::runtime::process::stop::Gone;
+use crate::runtime::process::{Identity, lives};
 use crate::runtime::text::kept_detail;
 
 impl Session {
@@ -101,7 +101,8 @@ impl Session {
         }
     }
 
-    pub(super) async fn finish(mut self: Box<Self>) {
+    /// Reports the end of the session. `kept` is its process, if that stays.
+    pub(super) async fn finish(&mut self, kept: Option<Identity>) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let said = !(self.told_to_leave && self.protocol.tells_by_its_exit());
         let succeeded = outcome.category == Category::Success && said;
@@ -166,6 +167,7 @@ impl Session {
         if self.malformed > 0 {
             tracing::info!(agent = %self.launch.agent, lines = self.malformed, "lines that could not be understood");
         }
+        self.ends.kept.send_replace(kept);
         self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors: gone.survivors });
         self.send_all().await;
     }

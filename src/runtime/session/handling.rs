@@ -59,6 +59,9 @@ impl Session {
         }
         self.stage = Stage::Working;
         self.given = self.now();
+        if self.warm {
+            return self.go_on();
+        }
         let feed = self.protocol.prompt(&self.launch.prompt);
         self.stdin.make_room(feed.bytes.len());
         self.stdin.push(feed.bytes, None);
@@ -337,6 +340,7 @@ impl Session {
             }
             // After an interrupt no turn is to follow.
             Stage::Interrupting { .. } if goes_on => self.end(self.clocks.grace),
+            Stage::Working if self.may_stay() => self.staying = true,
             Stage::Working => {
                 self.stdin.close();
                 self.leave();

@@ -27,6 +27,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Driver { .. }
         | Input::Reported { .. }
         | Input::WhispersTaken { .. }
+        | Input::Kept { .. }
         | Input::EndedAtShutdown { .. }
         | Input::DriverSilent { .. }
         | Input::Evaluated { .. }

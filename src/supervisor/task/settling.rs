@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::pending::Pending;
 use super::supervisor::{Risen, Supervisor};
@@ -10,6 +10,7 @@ use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
 use crate::core::id::SessionId;
+use crate::core::input::Input;
 use crate::core::outcome::Category;
 use crate::core::post::Post;
 use crate::core::time::Timestamp;
@@ -18,7 +19,7 @@ use crate::runtime::Order;
 use crate::supervisor::adopting::{Decided, note_answers};
 use crate::supervisor::board::Stand;
 use crate::supervisor::root::account_of;
-use crate::supervisor::session::{Before, Session};
+use crate::supervisor::session::{Before, Session, Staying};
 use crate::supervisor::{ToRoot, View};
 
 impl Supervisor<'_> {
@@ -43,6 +44,7 @@ impl Supervisor<'_> {
             }
             // This comes before the view without the session is published, after which its processes are counted.
             self.end_overtaken();
+            self.let_go().await;
             self.publish();
         }
         let shown = self.gates(&pending.effects);
@@ -76,6 +78,22 @@ impl Supervisor<'_> {
             retired |= self.perform(effect).await;
         }
         Ok(retired)
+    }
+
+    /// Ends the process that stays, unless it is kept for the next session.
+    async fn let_go(&mut self) {
+        let begins = self.agent.session().is_some() && self.agent.warm.is_some();
+        if let Some(staying) = self.staying.take_if(|_| !begins && !self.agent.keeps_warm()) {
+            self.end_staying(*staying).await;
+        }
+    }
+
+    async fn end_staying(&self, staying: Staying) {
+        let left = staying.end(self.shared).await;
+        if !left.is_empty() {
+            warn!(agent = %self.name, processes = ?left, "a process that stayed could not be ended");
+            self.shared.input(self.name, Input::SurvivorsFound);
+        }
     }
 
     /// Returns the time since which the agent's account has been closed, if the agent has work that is to go elsewhere
@@ -165,8 +183,14 @@ impl Supervisor<'_> {
                 // The workspace is inspected after a failure, and once after herder's own start.
                 let look =
                     recap.is_some() || std::mem::replace(&mut self.risen, Risen::Looked) != Risen::Looked;
+                let mut staying = self.staying.take();
+                if let Some(other) = staying.take_if(|staying| !staying.holds(conversation.as_deref())) {
+                    self.end_staying(*other).await;
+                }
+                let staying = staying.map(|staying| *staying);
                 let before = Before { conversation, past, conversed, recap, whispers, look };
-                *self.session = Some(Box::new(Session::start(self.shared, spec, session, &work, before)));
+                let started = Session::start(self.shared, spec, session, &work, before, staying);
+                *self.session = Some(Box::new(started));
             }
             Effect::Keep { context } => self.keep(context),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,

@@ -22,7 +22,7 @@ use crate::core::policy::Policy;
 use crate::runtime::Report;
 use crate::supervisor::adopting::Decided;
 use crate::supervisor::board::Stand;
-use crate::supervisor::session::{Heard, Session};
+use crate::supervisor::session::{Heard, Session, Staying};
 use crate::supervisor::{Shared, View};
 
 /// Maximum number of commands that are decided together: enough for a burst, few enough that the first one does not
@@ -61,6 +61,8 @@ pub(super) struct Supervisor<'a> {
     /// An unused number for the next round of a loop or the next question, drawn only when one may be needed, since
     /// people see gaps.
     pub(super) fresh: Option<WorkId>,
+    /// The process that stays for the next session, if one does.
+    pub(super) staying: &'a mut Option<Box<Staying>>,
     /// The running evaluation, with the guard that ends it. It ends with this supervisor as well, as the next one
     /// starts it again.
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
@@ -208,6 +210,9 @@ impl Supervisor<'_> {
     /// Ends the session because herder goes down. If its work succeeded meanwhile, or a stop was requested, the end is
     /// recorded. Otherwise it is not, and the next start continues as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
+        if let Some(staying) = self.staying.take() {
+            staying.end(self.shared).await;
+        }
         let Some(session) = self.session.take() else { return End::Drained };
         if self.shared.place.is_remote() {
             // It goes on: its orders are dropped after the connection was closed.
@@ -295,7 +300,12 @@ impl Supervisor<'_> {
                 let over = matches!(signal, Signal::Ended { .. });
                 let observed = matches!(signal, Signal::Observed { .. });
                 if over {
-                    *self.session = None;
+                    if let Some(process) = session.kept() {
+                        self.take(Input::Kept { session: id, process }, pending);
+                    }
+                    let conversation = self.agent.conversation.clone();
+                    let stays = self.session.take().and_then(|session| session.stays(conversation));
+                    *self.staying = stays.map(Box::new);
                 }
                 self.take(Input::Driver { session: id, signal }, pending);
                 if observed {

@@ -96,7 +96,7 @@ fn simulated() -> Simulated {
                 }
             });
             kept.lock().unwrap().push((taken, said, seen));
-            Driver { orders, reports, live }
+            Driver { orders, reports, live, stay: None }
         }),
         end_orphans: Box::new(|_| Ended::default()),
         end_processes: Box::new(|_| Vec::new()),

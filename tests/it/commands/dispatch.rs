@@ -357,7 +357,7 @@ async fn help_is_short_and_complete() {
     insta::assert_snapshot!(rig.say("olga", "#spark", "help agent add").await.join("\n"), @r##"
         !agent add <name> <claude|codex|acp|command> <workspace> [key=value …] – add an agent
         Needs the role admin.
-        Keys: runtime, workspace, command, prompt, output, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, relay, env.NAME, inherit_env, own_home, credentials, sandbox, tags. Values with spaces in quotes: `instructions="run the tests first"`.
+        Keys: runtime, workspace, command, prompt, output, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, keep_warm, relay, env.NAME, inherit_env, own_home, credentials, sandbox, tags. Values with spaces in quotes: `instructions="run the tests first"`.
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help task").await.join("\n"), @r##"
         !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] <text> – give a task to an agent, or to the next idle one that suffices

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use herder::core::agent::Agent;
+use herder::core::agent::{Agent, ProcessRecord};
 use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Inquiry, Offer, Part, Rule};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{Detail, Own};
@@ -175,6 +175,10 @@ fn session_event() -> impl Strategy<Value = Event> {
             session,
             pid,
             started
+        }),
+        (session(), prop::option::of(any::<u32>()), time()).prop_map(|(session, pid, until)| {
+            let process = pid.map(|pid| ProcessRecord { pid, started: 7 });
+            Event::ProcessWarm { session, process, until }
         }),
         (session(), prop::collection::vec(id(), 0..3))
             .prop_map(|(session, late)| Event::Ready { session, late }),
@@ -459,6 +463,10 @@ fn input() -> impl Strategy<Value = Input> {
         1 => session().prop_map(|session| Input::Adopted { session }),
         1 => Just(Input::Promoted),
         1 => Just(Input::SurvivorsFound),
+        2 => (session(), any::<u32>()).prop_map(|(session, pid)| Input::Kept {
+            session,
+            process: ProcessRecord { pid, started: 7 },
+        }),
         1 => Just(Input::Tick),
         3 => control().prop_map(|control| Input::Control { by: by(), control }),
         1 => (0..4_u32, judgement(), prop::option::of(usage())).prop_map(|(number, judgement, usage)| Input::Evaluated {

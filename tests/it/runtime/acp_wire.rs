@@ -1,6 +1,7 @@
 //! The recorded output of ACP agents, and its interpretation.
 
 mod asking;
+mod staying;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

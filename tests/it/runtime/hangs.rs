@@ -252,7 +252,7 @@ async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_whi
         grace: Duration::from_secs(10),
         beat: Duration::from_secs(5),
     };
-    let Driver { orders, mut reports, mut live } =
+    let Driver { orders, mut reports, mut live, .. } =
         launch(what, local(), ProcessTrees::new().expect("this process can adopt"));
     // With time paused nothing but the test moves it, as long as a blocking task is under way.
     let (done, wait) = std::sync::mpsc::channel::<()>();

@@ -30,7 +30,7 @@ fn hung_with(survivors: &'static [u32], begun: impl Fn(&Launch) + Send + Sync + 
             let (said, reports) = mpsc::channel(64);
             let (seen, live) = watch::channel(Live::default());
             kept.lock().unwrap().push((taken, said, seen));
-            Driver { orders, reports, live }
+            Driver { orders, reports, live, stay: None }
         }),
         end_orphans: Box::new(|_| Ended::default()),
         end_processes: Box::new(|_| survivors.to_vec()),

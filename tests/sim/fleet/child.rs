@@ -179,7 +179,7 @@ pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
         }
         child.play().await;
     });
-    Driver { orders, reports: reports_rx, live }
+    Driver { orders, reports: reports_rx, live, stay: None }
 }
 
 fn at_most_one_process_per_agent(alive: Option<SessionId>, agent: &AgentName) -> Result<(), String> {

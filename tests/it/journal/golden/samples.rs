@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use herder::core::agent::ProcessRecord;
 use herder::core::ask::{About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Offer, Part, Rule};
 use herder::core::detail::Own;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -40,7 +41,7 @@ macro_rules! variants {
 }
 
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
-    WorkspaceSeen ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
+    WorkspaceSeen ProcessStarted ProcessWarm Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
     Asked AskedAgain Answered AskReminded AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded ClockSet SupervisorPanicked);
@@ -336,6 +337,12 @@ pub(super) fn events() -> Vec<Event> {
         events.push(Event::WorkspaceSeen { session, workspace });
     }
     events.push(Event::ProcessStarted { session, pid: 4_242, started: 9_876_543 });
+    let stays = Some(ProcessRecord { pid: 4_242, started: 9_876_543 });
+    events.extend([stays, None].map(|process| Event::ProcessWarm {
+        session,
+        process,
+        until: Timestamp::from_millis(1_700_000_000_000),
+    }));
     events.extend([Vec::new(), vec![WorkId(12)]].map(|late| Event::Ready { session, late }));
     events.push(Event::ConversationNamed { session, conversation: "0199-a1".into() });
     events.extend(["", "gone"].map(|why| Event::ConversationLost { session, why: why.into() }));
