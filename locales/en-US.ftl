@@ -1488,8 +1488,8 @@ page-running = runs now
 page-restart-mark = restart
 page-whisper-mark = whisper
 page-pause-person = paused by a person
-page-pause-limit = waits for a limit
-page-pause-money = stopped by money
+page-pause-limit = waits for a usage limit
+page-pause-money = stopped: spending cap or bill
 page-pause-question = waits for a person's answer
 page-pause-failure = stopped for a failure
 page-timeline-said = { $span }: { $sessions } sessions, { $failed } failed, { $restarts } restarts, { $whispers } whispers
@@ -1548,7 +1548,7 @@ page-to = to
 page-history-nothing = Nothing was found.
 page-history-back-to = Read back to { $time }.
 page-history-begins = This is the beginning: nothing older is kept.
-page-history-from = Nothing older since that day.
+page-history-from = That is everything since that day.
 page-history-unreadable = { $count ->
     [one] One entry could not be read and is left out; herder's log has the cause.
    *[other] { $count } entries could not be read and are left out; herder's log has the cause.

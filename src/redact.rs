@@ -6,6 +6,8 @@
 //! invisible characters, and across line ends. Redaction works on a whole text before it is cut, and in linear time
 //! for any text: exact values by substring search, patterns by an engine without backtracking.
 
+pub(crate) mod addresses;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;

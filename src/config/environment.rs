@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::secrets;
 use super::section::{At, Section, TextOrFile};
-use super::{passwords, secrets};
+use crate::redact::addresses;
 
 /// Parts of the names of environment variables whose values are secrets, to be redacted in all of herder's output.
 const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
@@ -53,7 +54,7 @@ pub(super) fn variables(section: &Section<'_>) -> Variables {
                 let read = secrets::in_file(&source);
                 source.finish();
                 if let Some((path, secret)) = read {
-                    reading.secrets.borrow_mut().extend(passwords::in_text(secret.expose_secret()));
+                    reading.secrets.borrow_mut().extend(addresses::in_text(secret.expose_secret()));
                     reading.secrets.borrow_mut().push(secret);
                     // A relative path would mean another folder in the agent's working directory.
                     env_files.insert(name, std::path::absolute(&path).unwrap_or(path));
@@ -96,7 +97,7 @@ pub(super) fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsStr
     let upper = name.to_ascii_uppercase();
     let value = value.and_then(|value| value.into_string().ok()).filter(|value| value.len() >= SECRET_MIN);
     // A proxy or a mirror, with a login.
-    let of_addresses = value.as_deref().map(passwords::in_text).unwrap_or_default();
+    let of_addresses = value.as_deref().map(addresses::in_text).unwrap_or_default();
     section.reading.secrets.borrow_mut().extend(of_addresses);
     let secret = value.filter(|_| SECRET_WORDS.iter().any(|word| upper.contains(word)));
     let looks_like_one = secret.is_some();

@@ -17,7 +17,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::folders::Folder;
 use super::problems::Problem;
-use super::{passwords, secrets, units};
+use super::{secrets, units};
+use crate::redact::addresses;
 
 /// Minimum similarity (0 to 1) of a mistyped word to a known one, for a suggestion.
 const ALIKE: f64 = 0.66;
@@ -344,7 +345,7 @@ impl<'a> Section<'a> {
         if let Some(secret) = &secret {
             let mut secrets = self.reading.secrets.borrow_mut();
             secrets.push(secret.clone());
-            secrets.extend(passwords::in_text(secret.expose_secret()));
+            secrets.extend(addresses::in_text(secret.expose_secret()));
         }
         secret
     }

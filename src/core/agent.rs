@@ -490,12 +490,17 @@ impl Agent {
     }
 
     /// Returns the memory that the agent's next session needs, in bytes: the peak of its last one if that was measured,
-    /// else its limit.
+    /// else its limit; none if its process has stayed, and has its memory already.
     #[must_use]
     pub fn needs(&self) -> u64 {
         let peak = self.last_outcome.as_ref().map_or(0, |outcome| outcome.peak);
         let limit = self.spec.as_ref().map_or(0, |spec| spec.share.memory);
-        if peak > 0 { peak } else { limit }
+        match (peak, limit) {
+            _ if self.warm.is_some() => 0,
+            (0, limit) => limit,
+            (peak, 0) => peak,
+            (peak, limit) => peak.min(limit),
+        }
     }
 
     /// True if the call for a person that was posted at `at` is still open: the agent has been halted since before

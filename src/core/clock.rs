@@ -58,6 +58,9 @@ impl Agent {
         if let Some(split) = &mut self.splitting {
             moves(&mut split.until);
         }
+        if let Some(warm) = &mut self.warm {
+            moves(&mut warm.until);
+        }
         for ask in &mut self.asks {
             moves(&mut ask.at);
             moves(&mut ask.until);

@@ -121,8 +121,6 @@ pub struct Room {
     pub pressure: Option<u8>,
     /// Memory that sessions may still take, in bytes.
     pub free: u64,
-    /// Memory that sessions may take if nothing else takes any, in bytes.
-    pub whole: u64,
 }
 
 /// Reason why a session does not begin: the machine is short of memory.
@@ -152,8 +150,6 @@ impl Room {
         if let Some(percent) = self.pressure.filter(|percent| max > 0 && *percent >= max) {
             return Err(Shortage::Pressure { percent });
         }
-        // A session that had taken everything would wait for ever: a system always needs a part for itself.
-        let needs = needs.min(self.whole / 8 * 7);
         let free = self.free.saturating_sub(promised);
         if needs > free { Err(Shortage::Memory { needs, free }) } else { Ok(()) }
     }
@@ -209,12 +205,9 @@ mod tests {
             (Some(99), 800, 0, 0, 0, Ok(())),
             (None, 100, 101, 20, 0, memory(101, 100)),
             (None, 100, 60, 20, 50, memory(60, 50)),
-            // One that needs more than there is begins when nearly everything is free.
-            (None, 700, 5000, 20, 0, Ok(())),
-            (None, 699, 5000, 20, 0, memory(700, 699)),
             (None, 0, 0, 20, 50, Ok(())),
         ] {
-            let room = Room { pressure, free, whole: 800 };
+            let room = Room { pressure, free };
             assert_eq!(room.lets(needs, max, promised), answer, "{room:?} {needs} {promised}");
         }
     }

@@ -209,16 +209,23 @@ impl Promotion {
         }
     }
 
-    /// Returns why the agent's session has no room; `besides`: agents that are let in together with it.
+    /// Returns why the agent's session has no room; `besides`: agents that are let in together with it. One that would be
+    /// alone has room, whatever it needs: it would wait for ever for what others than agents take.
     ///
     /// # Errors
     /// What the machine is short of.
     fn fits(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
         let Some((room, _)) = self.room else { return Ok(()) };
         let need = |agent: &AgentName| self.needs.get(agent).copied().unwrap_or_default();
-        let others = self.entered.keys().chain(besides).filter(|other| *other != agent);
-        let promised = others.map(need).fold(0, u64::saturating_add);
-        room.lets(need(agent), self.pressure, promised).map_err(|short| match short {
+        let alone = besides.is_empty() && self.active_but(agent) == 0;
+        let needs = if alone { 0 } else { need(agent) };
+        let promised = if needs == 0 {
+            0
+        } else {
+            let others = self.entered.keys().chain(besides).filter(|other| *other != agent);
+            others.map(need).fold(0, u64::saturating_add)
+        };
+        room.lets(needs, self.pressure, promised).map_err(|short| match short {
             Shortage::Pressure { percent } => Hold::Pressure { percent, max: self.pressure },
             Shortage::Memory { needs, free } => Hold::Memory { needs, free },
         })
@@ -248,7 +255,9 @@ impl Promotion {
         self.closings.values_mut().for_each(|closing| closing.gate.clock_set(by));
         let over = self.probes.values_mut().filter_map(|probe| probe.over.as_mut());
         over.for_each(|at| *at = at.moved(by));
-        self.room = None;
+        if let Some((_, at)) = &mut self.room {
+            *at = at.moved(by);
+        }
         self.entered.values_mut().for_each(|at| *at = at.moved(by));
     }
 

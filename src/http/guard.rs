@@ -89,7 +89,7 @@ pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: N
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     let path = request.uri().path();
     let mut response = if !host.is_some_and(|host| own.is(host)) {
-        let said = "herder is not called so; ask by its own address, or name this host in public_url or hosts of [http]";
+        let said = "herder is not called so; `herder page` gives a link that works, or name this host in public_url or hosts of [http]";
         refused(path, StatusCode::MISDIRECTED_REQUEST, said)
     } else if !is_safe && !is_from_here(request.headers(), &own) {
         refused(path, StatusCode::FORBIDDEN, "this came from another site's page")

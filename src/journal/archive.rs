@@ -387,12 +387,20 @@ pub(super) fn back_from(dir: &Path, mut files: usize, back: &mut Back<'_>) -> Re
 /// memory; and the number of the oldest entry that was looked at.
 fn tail_before(archive: &Archive, back: &mut Back<'_>) -> (VecDeque<(u64, String)>, u64) {
     let (mut entries, mut oldest, mut size) = (VecDeque::new(), archive.first, 0);
-    let read = each_line(&archive.path, |seq, text| {
+    let _ = scan(&archive.path, &mut |line| {
+        let (seq, text) = match line {
+            Ok(line) => line,
+            Err(reason) => {
+                tracing::warn!(%reason, "what is left of an archive is read");
+                back.unreadable += 1;
+                return ControlFlow::Continue(());
+            }
+        };
         if seq >= back.before {
-            return Ok(ControlFlow::Break(()));
+            return ControlFlow::Break(());
         }
         if back.stream.is_some_and(|stream| head_of(stream, text).is_none()) {
-            return Ok(ControlFlow::Continue(()));
+            return ControlFlow::Continue(());
         }
         size += text.len();
         entries.push_back((seq, text.to_owned()));
@@ -403,12 +411,8 @@ fn tail_before(archive: &Archive, back: &mut Back<'_>) -> (VecDeque<(u64, String
             size -= text.len();
             oldest = entries.front().map_or(oldest, |(seq, _)| *seq);
         }
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(())
     });
-    if let Err(reason) = read {
-        tracing::warn!(%reason, "what is left of an archive is read");
-        back.unreadable += 1;
-    }
     (entries, oldest)
 }
 

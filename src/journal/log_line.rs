@@ -103,6 +103,8 @@ pub struct LogContext {
     session: Option<SessionId>,
     task: Option<WorkId>,
     account: Option<AccountName>,
+    /// The account of the next session.
+    next_account: Option<AccountName>,
 }
 
 impl LogContext {
@@ -114,6 +116,7 @@ impl LogContext {
             session,
             task: session.and(agent.current.as_ref()).map(|work| work.id),
             account: agent.spec.as_ref().map(|_| agent.session_account()),
+            next_account: agent.spec.as_ref().map(|_| agent.account()),
         }
     }
 
@@ -124,9 +127,13 @@ impl LogContext {
         match event {
             Event::SessionStarted { session, work, .. } => {
                 (self.session, self.task) = (Some(*session), Some(work.id));
+                self.account.clone_from(&self.next_account);
             }
-            Event::Added { spec, .. } | Event::Edited { spec, .. } if self.session.is_none() => {
-                self.account = Some(spec.account.clone());
+            Event::Added { spec, .. } | Event::Edited { spec, .. } => {
+                self.next_account = Some(spec.account.clone());
+                if self.session.is_none() {
+                    self.account.clone_from(&self.next_account);
+                }
             }
             _ => {}
         }

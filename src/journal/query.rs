@@ -220,7 +220,8 @@ impl Reader {
                 return Ok(left);
             }
         }
-        Ok(Left::Read(end.min(first)))
+        // Entries that were archived meanwhile are still to come.
+        Ok(Left::Read(back.before.min(end)))
     }
 
     /// Passes one event to a query. Returns the place where the database's part ends, if it does.

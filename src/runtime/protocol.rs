@@ -23,6 +23,7 @@ use crate::core::outcome::{Exit, Outcome};
 use crate::core::spec::Runtime;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
+use crate::redact::addresses;
 
 /// The meaning of a line of a runtime's output, in terms shared by all runtimes. Any line is also a sign of life.
 #[derive(Debug, Clone, PartialEq)]
@@ -288,8 +289,11 @@ pub(super) fn read<'line, L, E>(
 pub fn prepare(launch: &Launch, local: &Local) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
     let mut environment = environment::of(launch, local);
     let read = environment::from_files(&launch.spec)?;
-    // Before anything can print it.
-    local.redactor.learn(&read.values().cloned().map(SecretString::from).collect::<Vec<_>>());
+    // Before anything can print it; settings by command have not been looked at before.
+    let texts = read.values().chain(launch.spec.env.values()).chain(&launch.spec.command);
+    let mut secrets: Vec<SecretString> = texts.flat_map(|text| addresses::in_text(text)).collect();
+    secrets.extend(read.values().cloned().map(SecretString::from));
+    local.redactor.learn(&secrets);
     environment.extend(read);
     isolation::furnish(launch, local, &mut environment)?;
     let (mut invocation, protocol): (Invocation, Box<dyn Protocol>) = match launch.spec.runtime {

@@ -93,8 +93,13 @@ impl Turns {
         now: Timestamp,
     ) -> Option<Hold> {
         let mut promotion = self.lock();
+        let before = promotion.deadline(now);
         self.look(&mut promotion, now);
-        promotion.begin(agent, account, since, keeps, now).err()
+        let held = promotion.begin(agent, account, since, keeps, now).err();
+        if promotion.deadline(now) != before {
+            self.moved.notify_one();
+        }
+        held
     }
 
     /// Looks at the machine's memory, unless that was done a moment ago.

@@ -332,9 +332,9 @@ fn in_quiet_hours_nobody_tries_an_account_again_but_whom_a_person_wants() {
     assert_eq!(hall.promoted(at(20)), "a");
 }
 
-/// A hall on a machine with 1,000 bytes of memory, of which `free` are free.
+/// Sets the bytes of memory that are free on the machine of a hall.
 fn roomy(hall: &mut Hall, free: u64, pressure: Option<u8>, now: Timestamp) {
-    hall.0.measured(Some(Room { pressure, free, whole: 1000 }), 20, now);
+    hall.0.measured(Some(Room { pressure, free }), 20, now);
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn who_needs_more_memory_than_is_free_waits_and_says_so() {
         let mut hall = Hall::of(max);
         hall.0.needs(&name('a'), 600);
         roomy(&mut hall, 500, None, NOW);
-        hall.wants('a', 0).wants('b', 1);
+        hall.works("c").wants('a', 0).wants('b', 1);
         assert!(!hall.begins('a', at(1)));
         assert_eq!(hall.hold('a', at(1)), Some(Hold::Memory { needs: 600, free: 500 }));
         assert_eq!(hall.0.deadline(at(1)), Some(NOW.after(LOOK)), "it is looked at again");
@@ -375,7 +375,7 @@ fn what_a_session_that_has_just_begun_will_take_is_not_given_twice() {
         hall.0.needs(&name(agent), 400);
     }
     roomy(&mut hall, 900, None, NOW);
-    hall.wants('a', 0).wants('b', 0).wants('c', 0);
+    hall.works("w").wants('a', 0).wants('b', 0).wants('c', 0);
     assert_eq!(hall.promoted(NOW), "ab");
     assert_eq!(hall.hold('c', NOW), Some(Hold::Memory { needs: 400, free: 100 }));
     hall.works("ab");
@@ -393,4 +393,17 @@ fn what_a_session_that_has_just_begun_will_take_is_not_given_twice() {
     assert!(!hall.begins('b', NOW));
     hall.rests("a", NOW);
     assert!(hall.begins('b', NOW));
+}
+
+#[test]
+fn an_agent_that_would_be_alone_does_not_wait_for_what_others_take() {
+    let mut hall = Hall::of(0);
+    hall.0.needs(&name('a'), 5000);
+    hall.0.needs(&name('b'), 5000);
+    roomy(&mut hall, 100, None, NOW);
+    hall.wants('a', 0).wants('b', 1);
+    assert_eq!(hall.promoted(NOW), "a", "one alone");
+    assert!(!hall.begins('b', at(1)));
+    hall.rests("a", at(2));
+    assert!(hall.begins('b', at(2)));
 }

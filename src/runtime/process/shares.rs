@@ -78,13 +78,9 @@ pub fn room(together: Together) -> Option<Room> {
     let memory = fs::read_to_string("/proc/meminfo").ok()?;
     let (whole, free) = (kilobytes(&memory, "MemTotal:")?, kilobytes(&memory, "MemAvailable:")?);
     let pressure = fs::read_to_string("/proc/pressure/memory").ok().and_then(|text| pressure(&text));
-    let Some(limit) = together.of(whole) else { return Some(Room { pressure, free, whole }) };
-    let taken = Cgroups::found().and_then(|groups| bytes(&groups.agents(), "memory.current"));
-    Some(Room {
-        pressure,
-        free: free.min(limit.saturating_sub(taken.unwrap_or_default())),
-        whole: whole.min(limit),
-    })
+    let Some(limit) = together.of(whole) else { return Some(Room { pressure, free }) };
+    let taken = Cgroups::found().and_then(|groups| in_use(&groups.agents()));
+    Some(Room { pressure, free: free.min(limit.saturating_sub(taken.unwrap_or_default())) })
 }
 
 /// Parses `/proc/pressure/memory`: the time for which some processes have waited in the last 10 s, in percent.
@@ -96,10 +92,16 @@ fn pressure(text: &str) -> Option<u8> {
 
 /// Returns the memory of a limited session as it is now; `None` if the kernel does not tell.
 pub(super) fn taken(group: &Path) -> Option<Taken> {
-    let now = bytes(group, "memory.current")?;
-    // Kernels before 5.19 do not tell it.
-    let peak = bytes(group, "memory.peak").unwrap_or(now);
-    Some(Taken { now, peak, limit: bytes(group, "memory.max").unwrap_or_default() })
+    let now = in_use(group)?;
+    Some(Taken { now, peak: now, limit: bytes(group, "memory.max").unwrap_or_default() })
+}
+
+/// Returns the memory of a cgroup that the kernel cannot take back at once: without the cache of files, in bytes.
+fn in_use(group: &Path) -> Option<u64> {
+    let stat = fs::read_to_string(group.join("memory.stat")).ok()?;
+    let cache = ["inactive_file", "active_file", "slab_reclaimable"].into_iter();
+    let cache = cache.filter_map(|name| number(&stat, name)).fold(0, u64::saturating_add);
+    Some(bytes(group, "memory.current")?.saturating_sub(cache))
 }
 
 /// Returns the number in a file of a cgroup; `None` also for the word that stands for no limit.
@@ -124,12 +126,16 @@ pub(super) fn enclose(parent: &Path, name: &str, allowance: &Allowance) -> Resul
     set(&agents, "memory.max", &together.map_or_else(|| UNLIMITED.to_owned(), |bytes| bytes.to_string()))?;
     let group = agents.join(name);
     create(&group)?;
-    for (file, value) in files(&allowance.own) {
-        match set(&group, file, &value) {
+    let limited =
+        files(&allowance.own).into_iter().try_for_each(|(file, value)| match set(&group, file, &value) {
             // Kernels without swap have no such file.
-            Err(_) if file == "memory.swap.max" && !group.join(file).exists() => {}
-            done => done?,
-        }
+            Err(_) if file == "memory.swap.max" && !group.join(file).exists() => Ok(()),
+            done => done,
+        });
+    if let Err(why) = limited {
+        // Nothing starts in a group whose limits are not all set.
+        let _ = fs::remove_dir(&group);
+        return Err(why);
     }
     Ok(group)
 }
@@ -290,8 +296,8 @@ pub(super) fn weight(pids: Vec<u32>) -> Weight {
 fn weighed(status: &str) -> Option<(u64, String)> {
     let name = status.lines().find_map(|line| line.strip_prefix("Name:"))?;
     let of = |part: &str| kilobytes(status, part).unwrap_or_default();
-    let memory = ["RssAnon:", "RssShmem:", "VmSwap:"].into_iter().map(of).sum();
-    Some((memory, name.trim().to_owned()))
+    let own = kilobytes(status, "RssAnon:")?;
+    Some((own + of("RssShmem:") + of("VmSwap:"), name.trim().to_owned()))
 }
 
 /// Returns the bytes in a line such as `MemTotal: 16 kB`.

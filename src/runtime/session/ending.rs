@@ -113,8 +113,8 @@ impl Session {
 
     /// Returns the time of the next look at the session's memory; `None` if the kernel holds its limit.
     pub(super) fn weighing_due(&self) -> Option<Instant> {
-        let looks = self.watched.is_some() && matches!(self.stage, Stage::Working) && self.weighing.is_none();
-        looks.then_some(self.next_weighing)
+        let runs = !matches!(self.stage, Stage::Ending { .. } | Stage::Draining { .. });
+        (runs && self.watched.is_some() && self.weighing.is_none()).then_some(self.next_weighing)
     }
 
     fn begin_weighing(&mut self) {
@@ -132,7 +132,7 @@ impl Session {
         self.peak = self.peak.max(now);
         let taken = Taken { now, peak: self.peak, limit };
         self.ends.live.send_modify(|live| live.memory = Some(taken));
-        if now > limit && matches!(self.stage, Stage::Working) {
+        if now > limit && !matches!(self.stage, Stage::Ending { .. } | Stage::Draining { .. }) {
             self.biggest = weight.biggest;
             self.exhausted = Some(Exhausted { used: now, limit });
             self.cause = Some(Cause::Memory);
@@ -194,7 +194,7 @@ impl Session {
         };
         self.observed(over);
         outcome.exit = self.exit;
-        outcome.peak = self.peak;
+        outcome.peak = outcome.peak.max(self.peak);
         outcome.duration = self.now().saturating_duration_since(self.began);
         let gone = match &mut self.stage {
             Stage::Draining { gone, .. } => std::mem::take(gone),
@@ -227,6 +227,7 @@ impl Session {
         let Some(Exhausted { used, limit }) = self.exhausted else { return };
         outcome.category = Category::OutOfMemory;
         outcome.unknown = false;
+        outcome.peak = outcome.peak.max(used);
         let program = self.biggest.take().unwrap_or_default();
         outcome.detail = Own::OutOfMemory { used, limit, program }.into();
         outcome.resets_at = None;

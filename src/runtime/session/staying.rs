@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use super::{Ends, Session, Stage, exited, fill};
 use crate::core::detector::Rounds;
 use crate::core::input::Signal;
+use crate::core::outcome::{Category, Outcome};
 use crate::runtime::clocks::Vitals;
 use crate::runtime::lines::{Line, Lines};
 use crate::runtime::observing::Observer;
@@ -50,6 +51,7 @@ impl Session {
         self.staying = false;
         self.finish(self.tree.root).await;
         self.ends.held = None;
+        self.ends.live.send_modify(|live| live.memory = None);
         // False once the process waits for an answer, which a session that is over does not give.
         let mut free = true;
         loop {
@@ -87,13 +89,23 @@ impl Session {
         (self.ends.orders, self.ends.reports, self.ends.live) = (orders, reports, live);
         self.ends.kept.send_replace(None);
         let lives = self.child.is_some() && self.stdout.is_some() && self.stdin.is_open();
-        let mut fits = lives && free && !launch.look && self.launch.spec.runs_as(&launch.spec);
+        let limits = |launch: &Launch| (launch.spec.share, launch.together, launch.limits);
+        let same = self.launch.spec.runs_as(&launch.spec) && limits(&self.launch) == limits(&launch);
+        let mut fits = lives && free && !launch.look && same;
         if fits {
             (fits, launch, local) = self.fits(launch, local).await;
         }
         if !fits {
             // Nothing starts beside it, or beside what is left of it.
-            self.end_all().await;
+            let survivors = self.end_all().await;
+            if !survivors.is_empty() {
+                let outcome = Box::new(Outcome::new(Category::Interrupted, ""));
+                self.outgoing = Outgoing::new(local.redactor.clone());
+                self.outgoing.signal(Signal::Ended { outcome, survivors });
+                self.heard = true;
+                self.send_all().await;
+                return Stayed::Over;
+            }
             self.began = self.now();
             (self.launch, self.local) = (launch, local);
             return Stayed::Other;
@@ -133,7 +145,7 @@ impl Session {
         self.observer = Observer::new(local.redactor.clone());
         self.rounds = Rounds::default();
         (self.last_words, self.malformed, self.waits) = (None, 0, false);
-        (self.biggest, self.exhausted, self.weighing) = (None, None, None);
+        (self.biggest, self.exhausted, self.weighing, self.peak) = (None, None, None, 0);
         self.next_weighing = now;
         self.asked.clear();
         (self.held, self.held_since) = (Duration::ZERO, None);

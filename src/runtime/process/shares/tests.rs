@@ -21,9 +21,11 @@ fn lines_of_the_kernel_are_read_as_they_are_written() {
     assert_eq!(number(events, "oom_group_kill"), Some(1));
     assert_eq!(number(events, "oom_ki"), None);
     assert_eq!(kilobytes("MemTotal:       16 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(16 * 1024));
-    let status = "Name:\tcargo test\nState:\tS\nVmPeak:\t  9 kB\nVmRSS:\t  7 kB\n";
+    let status = "Name:\tcargo test\nState:\tS\nVmPeak:\t  9 kB\nVmRSS:\t  20 kB\nRssAnon:\t  4 kB\n\
+                  RssFile:\t  13 kB\nRssShmem:\t  2 kB\nVmSwap:\t  1 kB\n";
     assert_eq!(weighed(status), Some((7 * 1024, "cargo test".to_owned())));
     assert_eq!(weighed("Name:\tkthreadd\nState:\tS\n"), None);
+    assert_eq!(pressure("some avg10=12.34 avg60=1.00 avg300=0.00 total=1\nfull avg10=99.00\n"), Some(12));
     assert!(has_all("cpuset cpu io memory hugetlb pids rdma\n"));
     assert!(!has_all("cpuset io memory pids\n") && !has_all(""));
 }
