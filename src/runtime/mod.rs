@@ -44,7 +44,7 @@ mod session;
 pub mod text;
 mod workspace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,6 +95,9 @@ pub struct Launch {
     /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always_ask: Vec<AskPattern>,
+    /// Names of environment variables that no agent gets from now on, beside those that the machine withholds already.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub withheld: BTreeSet<String>,
 }
 
 /// The part of a session's parameters that belongs to the machine on which it runs. It is resolved there and never

@@ -109,6 +109,7 @@ impl Session {
             clocks: clocks(&policy, &spec),
             look,
             always_ask: policy.always_ask.clone(),
+            withheld: BTreeSet::new(),
             spec: Arc::new(spec),
             conversation,
             past,

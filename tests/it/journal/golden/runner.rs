@@ -1,5 +1,6 @@
 //! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of everything.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ fn launches() -> Vec<Launch> {
         },
         look: false,
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
     launches.push(Launch {
@@ -66,8 +68,10 @@ fn launches() -> Vec<Launch> {
         conversed: USAGE,
         look: true,
         always_ask: vec![AskPattern::new("terraform (apply|destroy)").expect("a good pattern")],
+        withheld: BTreeSet::new(),
         ..launches[0].clone()
     });
+    launches.push(Launch { withheld: BTreeSet::from(["IRC_PASSWORD".to_owned()]), ..launches[0].clone() });
     launches
 }
 
