@@ -5,6 +5,7 @@
 //! median of alternating runs. claude's lines are messages of 1 KiB, those of the others are deltas of a few words.
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::{Command, Stdio};
@@ -303,6 +304,7 @@ fn session(language: &Language) -> io::Result<Launch> {
     let long = Duration::from_secs(600);
     Ok(Launch {
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec),

@@ -12,6 +12,7 @@ use crate::runner::Setup;
 use crate::runner::process::{self, AskError, UNATTENDED};
 use crate::runner::wire::{SessionStatus, Status};
 use crate::runtime::ProcessTrees;
+use crate::runtime::process::descent::Record;
 use crate::telemetry;
 
 /// The commands of a runner.
@@ -53,6 +54,8 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     };
     let ended = runtime.block_on(async {
         let shutdown = CancellationToken::new();
+        // A process that adopts cannot see any more who would.
+        let record = tokio::task::spawn_blocking(Record::own).await.unwrap_or_default();
         let trees = ProcessTrees::new().map_err(process::StartError::System)?;
         let [mut terminate, mut interrupt, _] = super::signals().map_err(process::StartError::System)?;
         let setup = Setup {
@@ -62,7 +65,7 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             withheld: config.secret_variables.clone(),
             tools: None,
         };
-        let running = process::run(setup, (config.policy.stop_grace, UNATTENDED), shutdown.clone());
+        let running = process::run(setup, record, (config.policy.stop_grace, UNATTENDED), shutdown.clone());
         tokio::pin!(running);
         tokio::select! {
             ended = &mut running => return ended,

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use super::fit::sane_live;
-use super::hosted::{Hosted, ended};
+use super::hosted::{Hosted, ended, queue};
 use super::ledger::{Arrival, InOrder};
 use super::wire::{
     Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, SessionStatus, Standing, Status,
@@ -33,7 +33,7 @@ use crate::core::detail::Own;
 use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Signal;
 use crate::core::outcome::Category;
-use crate::runtime::process::descent::{Descent, judge};
+use crate::runtime::process::descent::{Descent, Record, judge};
 use crate::runtime::{Launch, Live, Report};
 
 /// Maximum time for a bot to say its first word.
@@ -54,6 +54,8 @@ struct Inner {
     machine: Machine,
     /// The file that keeps the journal's id for the next runner.
     remembered: Option<PathBuf>,
+    /// The record of runners that were killed, if processes of theirs may still run.
+    past: Option<Record>,
     incarnation: String,
     state: Mutex<State>,
     /// Wakes the writer.
@@ -90,15 +92,22 @@ struct State {
 
 impl Host {
     /// Returns a runner for the bot of this journal; without one, for that of the first bot that connects. Its id is
-    /// kept in `remembered`, so that a runner that follows knows its processes.
+    /// kept in `remembered`, so that a runner that follows knows its processes. `past` is the record of runners that
+    /// were killed: what they may have left is no bot.
     ///
     /// # Errors
     /// The system has no randomness.
-    pub fn new(machine: Machine, journal: Option<String>, remembered: Option<PathBuf>) -> io::Result<Self> {
+    pub fn new(
+        machine: Machine,
+        journal: Option<String>,
+        remembered: Option<PathBuf>,
+        past: Option<Record>,
+    ) -> io::Result<Self> {
         let drawn = getrandom::u64().map_err(|reason| io::Error::other(reason.to_string()))?;
         Ok(Self(Arc::new(Inner {
             machine,
             remembered,
+            past,
             incarnation: format!("{drawn:016x}"),
             state: Mutex::new(State { journal, ..State::default() }),
             changed: Notify::new(),
@@ -131,7 +140,7 @@ impl Host {
                 accepted = next => accepted,
             };
             match accepted {
-                Ok((stream, permit)) if is_a_bot(&stream) => {
+                Ok((stream, permit)) if is_a_bot(&stream, self.0.past.as_ref()) => {
                     let inner = Arc::clone(&self.0);
                     self.0.tasks.spawn(async move {
                         let _permit = permit;
@@ -183,12 +192,13 @@ impl Host {
     }
 }
 
-/// Returns true if the peer runs as this user and is no agent: no descendant of the runner.
-fn is_a_bot(stream: &UnixStream) -> bool {
+/// Returns true if the peer runs as this user and is no agent: no descendant of the runner, nor one that a runner of the
+/// record may have left when it was killed.
+fn is_a_bot(stream: &UnixStream, past: Option<&Record>) -> bool {
     let Ok(peer) = stream.peer_cred() else { return false };
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     let own = peer.uid() == rustix::process::geteuid().as_raw();
-    own && pid.is_some_and(|pid| pid == std::process::id() || matches!(judge(pid, None), Descent::Others))
+    own && pid.is_some_and(|pid| pid == std::process::id() || matches!(judge(pid, past), Descent::Others))
 }
 
 impl Inner {
@@ -245,7 +255,7 @@ impl Inner {
             loop {
                 let mut out = BytesMut::new();
                 // All that is there is sent before the next wait, so that no wake-up is lost.
-                while self.tell(hello.epoch, &mut frames, &mut out)? {
+                while self.tell((hello.epoch, &connection), &mut frames, &mut out)? {
                     writer.write_all(&out).await?;
                     out.clear();
                 }
@@ -253,7 +263,11 @@ impl Inner {
             }
         };
         let ended = tokio::select! {
-            () = connection.cancelled() => Ok(()),
+            () = connection.cancelled() => {
+                // The wake-up that this one may have taken was meant for its successor.
+                self.changed.notify_one();
+                Ok(())
+            }
             heard = hearing => heard,
             told = telling => told,
         };
@@ -399,7 +413,7 @@ impl Inner {
         let told = (driver.reports, driver.live.clone());
         let room = Arc::<Notify>::default();
         let hosted = Hosted {
-            orders: Some(driver.orders),
+            orders: Some(queue(&self.tasks, driver.orders)),
             pass,
             over: false,
             live: driver.live,
@@ -464,9 +478,18 @@ impl Inner {
         self.state().sessions.get_mut(of).map(change)
     }
 
-    /// Appends messages for the bot to `out`; returns whether there were any.
-    fn tell(&self, epoch: u64, frames: &mut Frames, out: &mut BytesMut) -> Result<bool, WireError> {
+    /// Appends messages for the bot to `out`; returns whether there were any. A connection whose place was taken gets
+    /// none, because what is told to it counts as sent.
+    fn tell(
+        &self,
+        (epoch, connection): (u64, &CancellationToken),
+        frames: &mut Frames,
+        out: &mut BytesMut,
+    ) -> Result<bool, WireError> {
         let mut state = self.state();
+        if connection.is_cancelled() {
+            return Ok(false);
+        }
         let taken = state.taken.last();
         if taken > state.took {
             state.took = taken;
@@ -500,5 +523,51 @@ pub(super) async fn next<B: serde::de::DeserializeOwned>(
         if reader.read_buf(read).await? == 0 {
             return Ok(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::Redactor;
+    use crate::runner::Setup;
+    use crate::runtime::ProcessTrees;
+
+    fn host(folder: &std::path::Path) -> Host {
+        let machine = Machine::new(Setup {
+            data_dir: folder.to_owned(),
+            trees: ProcessTrees::new().expect("this process can adopt"),
+            redactor: Redactor::default(),
+            withheld: BTreeSet::new(),
+            tools: None,
+        });
+        Host::new(machine, None, None, None).expect("there is randomness")
+    }
+
+    #[tokio::test]
+    async fn what_there_is_to_tell_is_told_to_the_newest_connection_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let host = host(folder.path());
+        let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
+        let mut hosted = Hosted::over(of.clone());
+        hosted.keep(Report::Words("one".to_owned()));
+        hosted.keep(ended(Category::Interrupted, Own::NotEnded));
+        host.0.state().sessions.insert(of, hosted);
+        let hello = ToRunner::Hello { journal: "j".to_owned(), oldest: OLDEST, newest: VERSION };
+        let hello = Envelope::new(1, 0, hello);
+        let (_, first) = host.0.welcome(&hello).expect("it is let in");
+        let (_, second) = host.0.welcome(&hello).expect("it takes the first one's place");
+        let told = |connection: &CancellationToken| {
+            let (mut frames, mut out, mut numbers) = (Frames::default(), BytesMut::new(), Vec::new());
+            host.0.tell((1, connection), &mut frames, &mut out).expect("it fits");
+            while let Some(message) = frames.read::<FromRunner>(&mut out).expect("it is whole") {
+                if let FromRunner::Report { n, .. } = message.body {
+                    numbers.push(n);
+                }
+            }
+            numbers
+        };
+        assert_eq!(told(&first), [] as [u64; 0]);
+        assert_eq!(told(&second), [1, 2]);
     }
 }

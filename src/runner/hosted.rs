@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::bytes::{Bytes, BytesMut};
+use tokio_util::task::TaskTracker;
 use tracing::warn;
 
-use super::fit::{fitting, sane, sane_live};
+use super::fit::{encoded, sane, sane_live};
 use super::host::WRITE_MAX;
 use super::ledger::Unheard;
 use super::wire::{Envelope, Frames, FromRunner, MESSAGE_MAX, SessionKey, Standing, WireError, encode};
@@ -16,16 +17,19 @@ use crate::core::id::WorkId;
 use crate::core::input::Signal;
 use crate::core::outcome::{Category, Outcome};
 use crate::runtime::grants::Pass;
-use crate::runtime::{Live, Order, Report};
+use crate::runtime::{Live, ORDERS_CAPACITY, Order, Report};
 
 /// Maximum length of an envelope around a message, in bytes.
 const ENVELOPE_MAX: usize = 1024;
+
+/// Maximum number of orders that wait for a driver. One that has taken none of so many hangs, and is stopped.
+const WAITING_MAX: usize = 4 * ORDERS_CAPACITY;
 
 /// A session, until its last report is heard.
 #[derive(Debug)]
 pub(super) struct Hosted {
     pub(super) of: SessionKey,
-    /// `None` once it was told to end by dropping the orders, or has ended.
+    /// Orders that wait for the driver. `None` once it was told to end by dropping them, or has ended.
     pub(super) orders: Option<mpsc::Sender<Order>>,
     /// Its right to use herder's tools.
     pub(super) pass: Option<Pass>,
@@ -63,25 +67,33 @@ impl Hosted {
         Standing { of: self.of.clone(), unheard: self.unheard.first(), next: self.unheard.next_number() }
     }
 
-    /// Gives an order to the driver. A message that was given before is not given again. Returns the report of a
-    /// message that could not be given.
+    /// Gives an order to the driver, or lets it wait for room there. A message that was given before is not given
+    /// again. Returns the report of a message that could not be given: too many others wait before it.
     pub(super) fn order(&mut self, order: Order) -> Option<Report> {
         let work = match &order {
             Order::Steer { work, .. } | Order::Insist { work, .. } => Some(*work),
             Order::Go | Order::Answer { .. } | Order::Hold { .. } | Order::Stop => None,
         };
-        let stops = order == Order::Stop;
         let insists = matches!(order, Order::Insist { .. });
         if let Some(work) = work.filter(|_| !insists)
             && !self.steered.insert(work)
         {
             return None;
         }
-        let given = self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok());
-        if !given && stops {
-            // A driver whose orders are gone stops as well.
-            self.orders = None;
-        }
+        let given = match &self.orders {
+            // The bot keeps a message that is not taken; nothing else is given twice, so that it has the rest of the room.
+            Some(orders) if work.is_some() && WAITING_MAX - orders.capacity() >= ORDERS_CAPACITY => false,
+            Some(orders) => match orders.try_send(order) {
+                Ok(()) => true,
+                Err(mpsc::error::TrySendError::Closed(_)) => false,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    warn!(agent = %self.of.agent, "its driver takes no orders, and is stopped");
+                    self.orders = None;
+                    false
+                }
+            },
+            None => false,
+        };
         let work = work.filter(|_| !given)?;
         self.steered.remove(&work);
         Some(Report::NotTaken { work })
@@ -105,11 +117,7 @@ impl Hosted {
 
     fn encoded(&self, n: u64, report: Report) -> Result<Bytes, serde_json::Error> {
         let body = |report| FromRunner::Report { of: self.of.clone(), n, report };
-        let whole = serde_json::to_vec(&body(report.clone()))?;
-        if whole.len() <= MESSAGE_MAX - ENVELOPE_MAX {
-            return Ok(whole.into());
-        }
-        Ok(serde_json::to_vec(&body(fitting(report)))?.into())
+        encoded(report, MESSAGE_MAX - ENVELOPE_MAX, body).map(Bytes::from)
     }
 
     /// Appends what the bot does not know yet; returns whether that is all.
@@ -142,8 +150,57 @@ impl Hosted {
     }
 }
 
+/// Returns the queue of a driver's orders, and passes them on when the driver has room. Its end is the driver's.
+pub(super) fn queue(tasks: &TaskTracker, driver: mpsc::Sender<Order>) -> mpsc::Sender<Order> {
+    let (orders, mut waiting) = mpsc::channel(WAITING_MAX);
+    tasks.spawn(async move {
+        while let Some(order) = waiting.recv().await {
+            if driver.send(order).await.is_err() {
+                return;
+            }
+        }
+    });
+    orders
+}
+
 /// Returns the end of a session in the runner's own words.
 pub(super) fn ended(category: Category, why: Own) -> Report {
     let outcome = Outcome::new(category, why);
     Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ask::{AskKey, Told};
+    use crate::core::id::{AgentName, SessionId};
+
+    #[tokio::test]
+    async fn a_driver_without_room_gets_each_order_that_is_owed_once_it_has_room() {
+        let tasks = TaskTracker::new();
+        let (driver, mut orders) = mpsc::channel(1);
+        let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
+        let mut hosted = Hosted { orders: Some(queue(&tasks, driver)), ..Hosted::over(of) };
+        let steer = |n: usize| Order::Steer { work: WorkId(n as u64), text: String::new() };
+        let not_taken: Vec<Report> = (0..100).filter_map(|n| hosted.order(steer(n))).collect();
+        assert_eq!(
+            not_taken.len(),
+            100 - ORDERS_CAPACITY,
+            "of messages the bot hears that they wait with it"
+        );
+        let answer = Order::Answer { key: AskKey(1), told: Told::Yes };
+        for _ in 0..100 {
+            assert_eq!(hosted.order(answer.clone()), None);
+        }
+        assert_eq!(hosted.order(Order::Stop), None);
+        drop(hosted);
+        let mut got = Vec::new();
+        while let Some(order) = orders.recv().await {
+            got.push(order);
+        }
+        let mut expected: Vec<Order> = (0..ORDERS_CAPACITY).map(steer).collect();
+        expected.extend(std::iter::repeat_n(answer, 100));
+        expected.push(Order::Stop);
+        assert_eq!(got, expected);
+    }
 }

@@ -101,6 +101,8 @@ struct Known {
     heard: BTreeMap<AgentName, (SessionKey, u64)>,
     /// Agents of which the runner is to be told that.
     untold: BTreeSet<AgentName>,
+    /// Environment variables that no agent gets.
+    withheld: BTreeSet<String>,
 }
 
 /// A session on the runner.
@@ -112,6 +114,9 @@ struct Linked {
     arrived: InOrder,
     reports: mpsc::Sender<Report>,
     live: watch::Sender<Live>,
+    /// True once its orders were dropped: it is stopped.
+    dropped: bool,
+    over: bool,
 }
 
 impl Link {
@@ -158,6 +163,11 @@ impl Link {
         }
     }
 
+    /// Adds environment variables that no agent gets from the next session on.
+    pub fn withhold(&self, more: &BTreeSet<String>) {
+        self.0.known().withheld.extend(more.iter().cloned());
+    }
+
     /// Ends the connection without waiting for that. Sessions on the runner go on.
     pub fn cut(&self) {
         self.0.closed.cancel();
@@ -165,9 +175,10 @@ impl Link {
 
     /// Starts a session on the runner. One whose launch is too long for a message ends at once.
     #[must_use]
-    pub fn launch(&self, launch: Launch) -> Driver {
+    pub fn launch(&self, mut launch: Launch) -> Driver {
         let of = SessionKey { agent: launch.agent.clone(), session: launch.session };
         let mut known = self.0.known();
+        launch.withheld.extend(known.withheld.iter().cloned());
         let (launched, refused) = match known.owe(self.0.bot.epoch, ToRunner::Launch(Box::new(launch))) {
             Ok(launched) => (launched, None),
             Err(reason) => (0, Some(Detail::from(reason.to_string()))),
@@ -215,7 +226,15 @@ impl Link {
         let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
         let (reports_outbox, reports) = mpsc::channel(2 * KEPT_MAX);
         let (live_sender, live) = watch::channel(Live::default());
-        let linked = Linked { of: of.clone(), launched, arrived, reports: reports_outbox, live: live_sender };
+        let linked = Linked {
+            of: of.clone(),
+            launched,
+            arrived,
+            reports: reports_outbox,
+            live: live_sender,
+            dropped: false,
+            over: false,
+        };
         known.last.insert(of.agent.clone(), of.session);
         known.sessions.insert(of.agent.clone(), linked);
         let inner = Arc::clone(&self.0);
@@ -263,15 +282,31 @@ impl Known {
             Arrival::Again => return Ok(()),
             Arrival::Gap => return Err(confused()),
         }
-        let over = matches!(report, Report::Signal(Signal::Ended { .. }));
+        linked.over = matches!(report, Report::Signal(Signal::Ended { .. }));
         // There is room for all that a runner sends before it is heard.
-        if let Err(mpsc::error::TrySendError::Full(_)) = linked.reports.try_send(report) {
-            return Err(confused());
+        match linked.reports.try_send(report) {
+            Ok(()) if linked.over => {
+                self.sessions.remove(&of.agent);
+            }
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(confused()),
+            Err(mpsc::error::TrySendError::Closed(_)) => self.unheeded(of),
         }
+        Ok(())
+    }
+
+    /// Acknowledges the reports of a session that was stopped by dropping both its orders and its reports: they have no
+    /// consequences.
+    fn unheeded(&mut self, of: &SessionKey) {
+        let Some(linked) = self.session(of) else { return };
+        if !linked.dropped || !linked.reports.is_closed() {
+            return;
+        }
+        let (last, over) = (linked.arrived.last(), linked.over);
+        self.hear(of.clone(), last);
         if over {
             self.sessions.remove(&of.agent);
         }
-        Ok(())
     }
 
     fn session(&mut self, of: &SessionKey) -> Option<&mut Linked> {
@@ -311,6 +346,10 @@ impl Inner {
             }
             let mut known = self.known();
             let there = known.session(&of).is_some();
+            if last && let Some(linked) = known.session(&of) {
+                linked.dropped = true;
+                known.unheeded(&of);
+            }
             if there && !(stopped && order == Order::Stop) {
                 stopped |= order == Order::Stop;
                 let body = ToRunner::Order { of: of.clone(), order };
@@ -463,7 +502,11 @@ impl Inner {
                 known.owed.heard(up_to);
                 self.taken.notify_waiters();
             }
-            FromRunner::Report { of, n, report } => known.deliver(&of, n, report)?,
+            FromRunner::Report { of, n, report } => {
+                known.deliver(&of, n, report)?;
+                // It may have to be acknowledged here.
+                self.changed.notify_one();
+            }
             FromRunner::Alive { of } => {
                 if let Some(linked) = known.session(&of) {
                     linked.beat();

@@ -56,6 +56,7 @@ impl Machine {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
+        self.withhold(&launch.withheld);
         let pass = self.pass(&launch);
         let local = self.local(&launch, pass.as_ref());
         (runtime::launch(launch, local, self.trees.clone()), pass)

@@ -24,6 +24,7 @@ pub mod link;
 mod machine;
 mod place;
 pub mod process;
+mod record;
 pub mod wire;
 
 pub use machine::{Machine, Setup};

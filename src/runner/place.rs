@@ -46,8 +46,8 @@ impl Place {
     pub fn withhold(&self, more: &BTreeSet<String>) {
         match self {
             Self::Embedded(machine) => machine.withhold(more),
-            // It reads the configuration itself.
-            Self::Remote(_) => {}
+            // The runner has read an earlier configuration: each launch names them.
+            Self::Remote(link) => link.withhold(more),
         }
     }
 

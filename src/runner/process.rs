@@ -16,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::host::{Host, next};
+use super::record::Life;
 use super::wire::{Envelope, Frames, FromRunner, Status, ToRunner, WireError};
 use super::{Machine, Setup, prefix};
 use crate::runtime::orphans;
+use crate::runtime::process::descent::Record;
 use crate::socket::{BindError, bind};
 
 /// Name of the socket in the data folder.
@@ -29,6 +31,9 @@ pub const LOCK: &str = "runner.lock";
 
 /// Name of the file with the id of the bot's journal, in the data folder.
 pub const JOURNAL: &str = "runner.journal";
+
+/// Name of the file with the record of a runner that has not ended in order, in the data folder.
+const RECORD: &str = "runner.record";
 
 /// Time without a bot after which all sessions are stopped, so that no money is spent unseen.
 pub const UNATTENDED: Duration = Duration::from_secs(15 * 60);
@@ -83,12 +88,14 @@ pub enum AskError {
     Wire(#[from] WireError),
 }
 
-/// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL.
+/// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL;
+/// `record` was made before this process adopts others.
 ///
 /// # Errors
 /// If it cannot be started; then nothing was.
 pub async fn run(
     setup: Setup,
+    record: Option<Record>,
     (grace, unattended): (Duration, Duration),
     shutdown: CancellationToken,
 ) -> Result<(), StartError> {
@@ -97,6 +104,8 @@ pub async fn run(
     // Held until the end.
     let _lock = lock(&folder)?;
     let file = folder.join(JOURNAL);
+    let trees = setup.trees.clone();
+    let (life, earlier) = Life::begin(folder.join(RECORD), record, &trees);
     let journal = journal(&file).map_err(|cause| StartError::Io { path: file.clone(), cause })?;
     if let Some(journal) = &journal {
         let left = orphans::end(&setup.trees, &prefix(journal), &[], grace).await;
@@ -107,7 +116,8 @@ pub async fn run(
             info!(processes = ?left.ended, "ended what an earlier runner left running");
         }
     }
-    let host = Host::new(Machine::new(setup), journal, Some(file)).map_err(StartError::System)?;
+    let past = life.past(earlier).await;
+    let host = Host::new(Machine::new(setup), journal, Some(file), past).map_err(StartError::System)?;
     let path = folder.join(SOCKET);
     let listener = bind(&path).await?;
     info!(socket = %path.display(), "the runner listens");
@@ -115,11 +125,13 @@ pub async fn run(
     // Twice the grace, as for the end of any session.
     let serving = host.serve(listener, shutdown, grace * 2 + ANSWER_WITHIN);
     let watching = over.run_until_cancelled(host.end_unattended(unattended));
+    let noting = over.run_until_cancelled(life.keep());
     let serving = async {
         serving.await;
         over.cancel();
     };
-    tokio::join!(serving, watching);
+    tokio::join!(serving, watching, noting);
+    life.end();
     if let Err(reason) = std::fs::remove_file(&path) {
         warn!(%reason, "the runner's socket could not be taken away");
     }

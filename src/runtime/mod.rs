@@ -45,7 +45,7 @@ pub mod text;
 mod warm;
 mod workspace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +104,9 @@ pub struct Launch {
     /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always_ask: Vec<AskPattern>,
+    /// Names of environment variables that no agent gets from now on, beside those that the machine withholds already.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub withheld: BTreeSet<String>,
 }
 
 /// The part of a session's parameters that belongs to the machine on which it runs. It is resolved there and never

@@ -139,6 +139,7 @@ impl Session {
             limits: policy.limits,
             look,
             always_ask: policy.always_ask.clone(),
+            withheld: BTreeSet::new(),
             spec: Arc::new(spec),
             conversation,
             past,

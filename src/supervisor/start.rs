@@ -153,12 +153,17 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         fault,
     } = settings;
     let recalled = journal.reading(recall).await??;
-    let machine = runner::Setup {
-        data_dir: journal.data_dir().to_owned(),
-        trees: trees.clone(),
-        redactor: redactor.clone(),
-        withheld,
-        tools,
+    let place = if let Some(link) = runner {
+        link.withhold(&withheld);
+        Place::Remote(link)
+    } else {
+        Place::Embedded(Machine::new(runner::Setup {
+            data_dir: journal.data_dir().to_owned(),
+            trees: trees.clone(),
+            redactor: redactor.clone(),
+            withheld,
+            tools,
+        }))
     };
     let (root_tx, root_rx) = mpsc::unbounded_channel();
     let turns = Turns::new(&policy, fault.simulates());
@@ -166,7 +171,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         journal,
         policy: RwLock::new(Arc::new(policy)),
         posting: Posting::new(networks, listeners),
-        place: runner.map_or_else(|| Place::Embedded(Machine::new(machine)), Place::Remote),
+        place,
         trees,
         redactor,
         evaluator,

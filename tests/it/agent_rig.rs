@@ -10,7 +10,7 @@
 pub(crate) mod model_api;
 mod stories;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -264,6 +264,7 @@ pub(crate) fn local() -> Local {
 pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
         agent: spec.name.clone(),
         session: SessionId(1),
         spec: Arc::new(spec),

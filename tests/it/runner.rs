@@ -7,6 +7,7 @@ mod links;
 mod process;
 mod supervised;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         limits: herder::core::machine::Enforcement::Require,
         look: false,
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
     }
 }
 

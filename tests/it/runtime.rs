@@ -15,7 +15,7 @@ mod printed;
 mod processes;
 mod replayed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +52,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     Launch {
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec),

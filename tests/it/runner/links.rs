@@ -13,7 +13,7 @@ use herder::core::outcome::Category;
 use herder::redact::Redactor;
 use herder::runner::host::Host;
 use herder::runner::link::{Bot, Link, LinkState};
-use herder::runner::wire::{HelloRefusal, Standing};
+use herder::runner::wire::{HelloRefusal, SessionKey, Standing};
 use herder::runner::{Machine, Setup};
 use herder::runtime::{Launch, Order, ProcessTrees, Report};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
@@ -47,7 +47,7 @@ impl Runner {
             tools: None,
         });
         let journal = journal.map(|journal| journal(folder.path()));
-        let host = Host::new(machine, journal, None).expect("there is randomness");
+        let host = Host::new(machine, journal, None, None).expect("there is randomness");
         let runner = Self { host, folder, shutdown: CancellationToken::new(), tasks: TaskTracker::new() };
         let listener = UnixListener::bind(runner.socket()).expect("a free path");
         let (host, shutdown) = (runner.host.clone(), runner.shutdown.clone());
@@ -226,7 +226,7 @@ async fn a_runner_that_comes_back_as_another_one_has_lost_its_sessions() {
         withheld: BTreeSet::new(),
         tools: None,
     });
-    let host = Host::new(machine, Some(journal(folder.path())), None).expect("there is randomness");
+    let host = Host::new(machine, Some(journal(folder.path())), None, None).expect("there is randomness");
     let runner = Runner { host, folder, shutdown: CancellationToken::new(), tasks: TaskTracker::new() };
     let listener = UnixListener::bind(&socket).expect("a free path");
     let (serving, shutdown) = (runner.host.clone(), runner.shutdown.clone());
@@ -292,6 +292,51 @@ END"#;
     let mut hearing = Hearing::new(link.clone(), link.launch(runner.launch(&script)), 0);
     hearing.until_it_ends().await;
     hearing.assert_counted(0, 0);
+    link.close().await;
+    runner.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_is_stopped_at_adoption_is_heard_to_its_end() {
+    let runner = Runner::start();
+    let first = runner.link(1);
+    let script = "cat >/dev/null; echo line 1; sleep 300";
+    let mut hearing = Hearing::new(first.clone(), first.launch(runner.launch(script)), 0);
+    hearing.until("line 1").await;
+    first.close().await;
+    drop(hearing);
+    let second = runner.link(2);
+    let sessions = second.connected(PATIENCE).await.expect("it answers");
+    let [standing] = &*sessions else { panic!("{sessions:?}") };
+    drop(second.adopt(standing.of.clone(), standing.next - 1));
+    forgotten(&runner).await;
+    second.close().await;
+    runner.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_reload_withholds_is_withheld_from_the_next_session_on_a_runner() {
+    let runner = Runner::start();
+    let link = runner.link(1);
+    let show = "cat >/dev/null; echo line ${CARGO_PKG_NAME-none}";
+    let launched = |session: u64, show: &str| {
+        let mut launch = runner.launch(show);
+        launch.session = SessionId(session);
+        launch.spec = Arc::new({
+            let mut spec = (*launch.spec).clone();
+            spec.inherit_env = vec!["CARGO_PKG_NAME".to_owned()];
+            spec
+        });
+        launch
+    };
+    let mut hearing = Hearing::new(link.clone(), link.launch(launched(1, show)), 0);
+    hearing.until_it_ends().await;
+    assert_eq!(hearing.words, ["line herder"]);
+    link.withhold(&BTreeSet::from(["CARGO_PKG_NAME".to_owned()]));
+    let next = SessionKey { session: SessionId(2), ..of() };
+    let mut hearing = Hearing::of(next, link.clone(), link.launch(launched(2, show)), 0);
+    hearing.until_it_ends().await;
+    assert_eq!(hearing.words, ["line none"]);
     link.close().await;
     runner.end().await;
 }

@@ -2,6 +2,7 @@
 //!
 //! Where a transcript holds both directions, `<` is the runtime and `>` the client that it was recorded with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub(super) fn launched(
     let second = Duration::from_secs(1);
     let mut launch = Launch {
         always_ask: Vec::new(),
+        withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec.clone()),

@@ -1,5 +1,6 @@
 //! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of everything.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,6 +62,7 @@ fn launches() -> Vec<Launch> {
         always_ask: Vec::new(),
         together: Together::All,
         limits: Enforcement::Require,
+        withheld: BTreeSet::new(),
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
     launches.push(Launch {
@@ -69,10 +71,12 @@ fn launches() -> Vec<Launch> {
         conversed: USAGE,
         look: true,
         always_ask: vec![AskPattern::new("terraform (apply|destroy)").expect("a good pattern")],
+        withheld: BTreeSet::new(),
         ..launches[0].clone()
     });
     launches.push(Launch { together: Together::Percent(80), ..launches[0].clone() });
     launches.push(Launch { limits: Enforcement::Try, ..launches[0].clone() });
+    launches.push(Launch { withheld: BTreeSet::from(["IRC_PASSWORD".to_owned()]), ..launches[0].clone() });
     launches
 }
 
