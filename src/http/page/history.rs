@@ -186,7 +186,8 @@ fn body(view: &View<'_>, wanted: &Wanted, piece: Option<&Piece<Entries>>) -> Mar
         @match piece {
             None => { p.quiet { (view.text("cmd-history-failed")) } }
             Some(piece) => {
-                @if piece.gathered.found.is_empty() && piece.next.is_none() { p.quiet { (view.text("page-history-nothing")) } }
+                @let is_over = piece.next.is_none() || piece.gathered.is_all;
+                @if piece.gathered.found.is_empty() && is_over { p.quiet { (view.text("page-history-nothing")) } }
                 ul.events {
                     @for found in &piece.gathered.found {
                         li {
