@@ -61,6 +61,9 @@ async fn history_goes_on_into_archives_and_says_where_it_ends() {
     }
     // A day is an end as well.
     let (_, page) = house.see(&browser, "/history?from=2999-01-01").await;
-    assert!(page.contains("Nothing was found.") && page.contains("That is everything since that day."), "{page}");
+    assert!(
+        page.contains("Nothing was found.") && page.contains("That is everything since that day."),
+        "{page}"
+    );
     house.close().await;
 }

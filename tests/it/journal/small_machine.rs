@@ -8,10 +8,11 @@ use herder::journal::{Journal, export};
 use super::{audit, batch, settings, write};
 use herder::journal::Stream;
 
-const EVENTS: usize = 2_500;
+const EVENTS: usize = 5_000;
 
-/// The memory limit of the import, in KiB: the events alone are 100 MB.
-const MOST: u64 = 90_000;
+/// The memory limit of the import, in KiB: 150 MB, while the events alone are 200 MB. An import takes 80 to 100 MB, more if
+/// the disk is slow.
+const MOST: u64 = 146_484;
 
 #[tokio::test]
 async fn an_import_takes_less_memory_than_what_it_imports() {
