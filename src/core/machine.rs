@@ -145,7 +145,7 @@ impl Room {
     /// percent; 0 is no limit. `promised`: bytes that sessions which began lately have not taken yet.
     ///
     /// # Errors
-    /// What the machine is short of.
+    /// The memory that the machine is short of.
     pub fn lets(&self, needs: u64, max: u8, promised: u64) -> Result<(), Shortage> {
         if let Some(percent) = self.pressure.filter(|percent| max > 0 && *percent >= max) {
             return Err(Shortage::Pressure { percent });

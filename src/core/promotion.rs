@@ -213,7 +213,7 @@ impl Promotion {
     /// alone has room, whatever it needs: it would wait for ever for what others than agents take.
     ///
     /// # Errors
-    /// What the machine is short of.
+    /// The memory that the machine is short of.
     fn fits(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
         let Some((room, _)) = self.room else { return Ok(()) };
         let need = |agent: &AgentName| self.needs.get(agent).copied().unwrap_or_default();
