@@ -551,6 +551,12 @@ notice-stopped-all = ⏸️ { $agents ->
 ## herder selbst
 
 notice-away = Ich war weg von { $from } bis { $to } ({ $duration }).
+notice-went-on = Wieder da nach { $duration }; { $sessions ->
+    [one] { $sessions } Sitzung lief
+   *[other] { $sessions } Sitzungen liefen
+} weiter.
+notice-runner-away = 🚨 Der Prozess, in dem die Agenten laufen (`herder runner`), antwortet nicht. Was er ausführt, läuft vielleicht weiter; Neues beginnt nicht. `herder runner status` und sein Protokoll sagen mehr.
+notice-runner-back = ▶️ Der Prozess, in dem die Agenten laufen, ist nach { $duration } wieder da.
 notice-too-early = { $nicks }: Als das geschrieben wurde, war ich noch nicht da. Bitte noch einmal sagen.
 notice-collapsed = { $count ->
     [one] … { $count } Zeile in Abwesenheit; `@{ $agent } log`

@@ -596,6 +596,12 @@ notice-stopped-all = ⏸️ { $agents ->
 ## herder itself
 
 notice-away = I was away from { $from } to { $to } ({ $duration }).
+notice-went-on = Back after { $duration }; { $sessions ->
+    [one] { $sessions } session
+   *[other] { $sessions } sessions
+} went on.
+notice-runner-away = 🚨 The process that runs the agents (`herder runner`) does not answer. What it runs may go on; nothing new begins. `herder runner status` and its log say more.
+notice-runner-back = ▶️ The process that runs the agents is back after { $duration }.
 notice-too-early = { $nicks }: I was not here yet when you wrote that. Please say it again.
 notice-collapsed = { $count ->
     [one] … { $count } line while away; `@{ $agent } log`

@@ -487,6 +487,9 @@ notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しまし�
 ## herder 自身
 
 notice-away = { $from }から{ $to }まで離れていました（{ $duration }）。
+notice-went-on = { $duration }ぶりに戻りました。{ $sessions }件のセッションが続いていました。
+notice-runner-away = 🚨 エージェントを動かすプロセス（`herder runner`）が応答しません。動作中のものは続いているかもしれませんが、新しいものは始まりません。`herder runner status` とそのログで確かめられます。
+notice-runner-back = ▶️ エージェントを動かすプロセスが{ $duration }ぶりに戻りました。
 notice-too-early = { $nicks }: 書かれたとき、まだここにいませんでした。もう一度言ってください。
 notice-collapsed = … 不在の間に{ $count }行。`@{ $agent } log` で読めます
 notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で読めます

@@ -20,7 +20,8 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::commands::Dispatcher;
-use crate::runtime::process::descent::{Descent, Record, judge};
+use crate::runner::link::Link;
+use crate::runtime::process::descent::{Descent, Record, descends_from, judge};
 use crate::socket::{self, PATH_MAX};
 use follow::Onward;
 
@@ -118,8 +119,16 @@ pub enum AskError {
 pub struct Bound {
     listener: UnixListener,
     path: PathBuf,
+    kin: Kin,
+}
+
+/// The processes whose descendants are agents.
+#[derive(Debug, Clone, Default)]
+struct Kin {
     /// Earlier herders of this boot that did not end in order.
     past: Option<Arc<Record>>,
+    /// The process that runs the agents, if it is another one.
+    runner: Option<Link>,
 }
 
 /// Binds the socket, see [`socket::bind`].
@@ -127,14 +136,14 @@ pub struct Bound {
 /// # Errors
 /// A [`BindError`] with the obstacle.
 pub async fn bind(path: &Path) -> Result<Bound, BindError> {
-    Ok(Bound { listener: socket::bind(path).await?, path: path.to_owned(), past: None })
+    Ok(Bound { listener: socket::bind(path).await?, path: path.to_owned(), kin: Kin::default() })
 }
 
 impl Bound {
-    /// Adds earlier herders of this boot that did not end in order: callers must not be their agents.
+    /// Adds earlier herders of this boot that did not end in order, and the runner: callers must not be their agents.
     #[must_use]
-    pub fn knowing(self, past: Option<Arc<Record>>) -> Self {
-        Self { past, ..self }
+    pub fn knowing(self, past: Option<Arc<Record>>, runner: Option<Link>) -> Self {
+        Self { kin: Kin { past, runner }, ..self }
     }
 
     /// Returns the listener, and the path to remove at the end.
@@ -163,7 +172,7 @@ impl Bound {
                     continue;
                 }
             };
-            if let Some(stranger) = Stranger::of(&stream, self.past.as_deref()) {
+            if let Some(stranger) = Stranger::of(&stream, &self.kin) {
                 warn!(?stranger, "turned away from the local socket");
                 // Refusals have slots of their own, so that agents that keep connecting block no one.
                 if let Ok(doorstep) = Arc::clone(&doorstep).try_acquire_owned() {
@@ -218,14 +227,26 @@ enum Stranger {
 }
 
 impl Stranger {
-    fn of(stream: &UnixStream, past: Option<&Record>) -> Option<Self> {
+    fn of(stream: &UnixStream, kin: &Kin) -> Option<Self> {
         let own = rustix::process::geteuid().as_raw();
         let Ok(peer) = stream.peer_cred() else { return Some(Self::OtherUser) };
         if peer.uid() != own && peer.uid() != 0 {
             return Some(Self::OtherUser);
         }
         let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-        match pid.map(|pid| judge(pid, past)) {
+        let runner = kin.runner.as_ref().and_then(Link::process);
+        if let (Some(pid), Some(runner)) = (pid, runner)
+            && descends_from(pid, runner)
+        {
+            return Some(Self::Agent);
+        }
+        // Agents of a runner that was killed have no runner above them.
+        let left = kin.runner.as_ref().and_then(Link::left);
+        let past = match (left, kin.past.as_deref()) {
+            (Some(left), Some(past)) => Some(left.with(past)),
+            (left, past) => left.or_else(|| past.cloned()),
+        };
+        match pid.map(|pid| judge(pid, past.as_ref())) {
             Some(Descent::Others) => None,
             Some(Descent::Unproven) => Some(Self::Unproven),
             Some(Descent::Agents) | None => Some(Self::Agent),

@@ -9,10 +9,10 @@ use super::{
     Global, Logs, MISCONFIGURED, NOT_RUNNING, close_to_agents, complain, failed, load, runtime, say,
 };
 use crate::runner::Setup;
-use crate::runner::process::{self, AskError, UNATTENDED};
+use crate::runner::process::{self, AskError, Question};
 use crate::runner::wire::{SessionStatus, Status};
 use crate::runtime::ProcessTrees;
-use crate::runtime::process::descent::Record;
+use crate::runtime::process::descent::{Reapers, Record};
 use crate::telemetry;
 
 /// The commands of a runner.
@@ -22,23 +22,38 @@ pub(super) enum Runner {
     Run {
         #[command(flatten)]
         logs: Logs,
+        /// In a session of its own, as the bot starts it; the processes that may adopt the bot's orphans
+        #[arg(long, hide = true)]
+        detached: Option<Reapers>,
     },
     /// Its sessions, without the bot
     Status,
     /// End its sessions, then itself
     Stop,
+    /// End its sessions, then itself; the bot starts it again, as the program that is installed now
+    Restart {
+        /// Wait until no session runs
+        #[arg(long)]
+        when_idle: bool,
+    },
 }
 
 /// Performs a command of the runner.
 pub(super) fn perform(global: &Global, command: Runner) -> ExitCode {
     match command {
-        Runner::Run { logs } => run(global, &logs),
-        Runner::Status => ask(global, false),
-        Runner::Stop => ask(global, true),
+        Runner::Run { logs, detached } => run(global, &logs, detached),
+        Runner::Status => ask(global, Question::Status),
+        Runner::Stop | Runner::Restart { when_idle: false } => ask(global, Question::Stop),
+        Runner::Restart { when_idle: true } => ask(global, Question::StopWhenIdle),
     }
 }
 
-fn run(global: &Global, logs: &Logs) -> ExitCode {
+fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
+    if detached.is_some()
+        && let Err(error) = rustix::process::setsid()
+    {
+        return failed(format_args!("no session of its own: {error}"));
+    }
     let config = match load(global) {
         Ok(config) => config,
         Err(code) => return code,
@@ -55,7 +70,8 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     let ended = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         // A process that adopts cannot see any more who would.
-        let record = tokio::task::spawn_blocking(Record::own).await.unwrap_or_default();
+        let record =
+            tokio::task::spawn_blocking(move || Record::below(detached.as_ref())).await.unwrap_or_default();
         let trees = ProcessTrees::new().map_err(process::StartError::System)?;
         let [mut terminate, mut interrupt, _] = super::signals().map_err(process::StartError::System)?;
         let setup = Setup {
@@ -65,7 +81,8 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             withheld: config.secret_variables.clone(),
             tools: None,
         };
-        let running = process::run(setup, record, (config.policy.stop_grace, UNATTENDED), shutdown.clone());
+        let clocks = (config.policy.stop_grace, config.runners.unattended);
+        let running = process::run(setup, (record, config.tools.enabled), clocks, shutdown.clone());
         tokio::pin!(running);
         tokio::select! {
             ended = &mut running => return ended,
@@ -82,12 +99,12 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     }
 }
 
-fn ask(global: &Global, stop: bool) -> ExitCode {
+fn ask(global: &Global, question: Question) -> ExitCode {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),
     };
-    match runtime.block_on(process::ask(&global.data_dir(), stop)) {
+    match runtime.block_on(process::ask(&global.data_dir(), question)) {
         Ok(status) => {
             lines(&status).iter().for_each(say);
             ExitCode::SUCCESS

@@ -47,6 +47,7 @@ impl Config {
             ("drain_timeout", self.drain_timeout != new.drain_timeout),
             ("[networks]", self.networks != new.networks),
             ("[tools]", self.tools != new.tools),
+            ("[runners]", self.runners != new.runners),
             ("[evaluator]", asks_otherwise(&self.evaluator, &new.evaluator)),
             (
                 "[[webhook]]",
@@ -246,6 +247,7 @@ mod tests {
                 &[("[[webhook]]", later)],
             ),
             ("", "[deadman]\nurl = \"https://example.org/\"", &[("[deadman]", later)]),
+            ("", "[runners]\nlocal = \"process\"", &[("[runners]", later)]),
             ("", "[telemetry]\notlp = \"http://127.0.0.1:4318\"", &[("[telemetry]", later)]),
         ];
         for (old, new, wanted) in table {

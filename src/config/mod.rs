@@ -18,6 +18,7 @@ mod machine;
 mod passwords;
 mod problems;
 mod quota;
+mod runners;
 mod secrets;
 mod section;
 mod spending;
@@ -47,6 +48,7 @@ pub use folders::{Folder, unusable};
 pub use http::{Http, Listen, TlsFiles, Token};
 pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
+pub use runners::{LocalRunner, Runners};
 pub use telemetry::Telemetry;
 pub use units::{duration, size};
 
@@ -169,6 +171,8 @@ pub struct Config {
     pub networks: Networks,
     /// Settings of herder's tools for agents.
     pub tools: Tools,
+    /// The process that the agents run in.
+    pub runners: Runners,
     /// Settings of the evaluator.
     pub evaluator: Evaluator,
     /// Webhooks for agents' events.
@@ -333,6 +337,7 @@ mod tests {
         assert_eq!(config.policy, empty.policy);
         assert_eq!(config.history, empty.history);
         assert_eq!(config.tools, empty.tools);
+        assert_eq!(config.runners, empty.runners);
         assert_eq!(format!("{:?}", config.evaluator), format!("{:?}", empty.evaluator));
         assert_eq!(config.access, empty.access);
         assert_eq!((config.name, config.data_dir, config.locale), (empty.name, empty.data_dir, empty.locale));

@@ -162,6 +162,9 @@ impl HookEvent {
             | N::Unlinked { .. }
             | N::AnswerTooLong
             | N::Away { .. }
+            | N::WentOn { .. }
+            | N::RunnerAway
+            | N::RunnerBack { .. }
             | N::TooEarly { .. }
             | N::Collapsed { .. }
             | N::NetworkDown { .. }

@@ -318,6 +318,12 @@ pub enum Notice {
     // ── herder itself ──
     /// herder runs again, after it was down from `from` to `to`.
     Away { from: Timestamp, to: Timestamp },
+    /// herder was away for this long, and this many sessions went on meanwhile.
+    WentOn { away: Duration, sessions: u32 },
+    /// 🚨 The process that runs the agents does not answer.
+    RunnerAway,
+    /// ▶️ It answers again, after this long.
+    RunnerBack { away: Duration },
     /// These people spoke in a channel before messages there were treated as new.
     TooEarly { nicks: Vec<String> },
     /// A backlog of posts was collapsed: `count` of them are not posted one by one.
@@ -398,6 +404,8 @@ impl Notice {
                 | Self::NetworkUp { .. }
                 | Self::Collapsed { .. }
                 | Self::Away { .. }
+                | Self::WentOn { .. }
+                | Self::RunnerBack { .. }
         )
     }
 

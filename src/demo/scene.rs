@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Tools};
+use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Runners, Tools};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
@@ -40,6 +40,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         drain_timeout: DRAIN_TIMEOUT,
         networks: Networks::default(),
         tools: Tools::default(),
+        runners: Runners::default(),
         // Without account and cost: the built-in detector, which needs no model.
         evaluator: Evaluator::builtin(),
         webhooks: Vec::new(),

@@ -391,6 +391,11 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let gap = ("duration", to.since(*from).into());
             say("notice-away", [("from", (*from).into()), ("to", (*to).into()), gap])
         }
+        N::WentOn { away, sessions } => {
+            say("notice-went-on", [("duration", (*away).into()), ("sessions", (*sessions).into())])
+        }
+        N::RunnerAway => say("notice-runner-away", []),
+        N::RunnerBack { away } => say("notice-runner-back", [("duration", (*away).into())]),
         N::TooEarly { nicks } => say("notice-too-early", [("nicks", nicks.join(", ").into())]),
         N::Collapsed { agent: Some(agent), count } => {
             say("notice-collapsed", [of(agent), ("count", (*count).into())])

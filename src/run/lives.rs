@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::journal::{Journal, Memo};
+use crate::runner::link::Link;
 use crate::runtime::ProcessTrees;
 use crate::runtime::process::Identity;
 use crate::runtime::process::descent::{Record, nobody_left};
@@ -49,11 +50,13 @@ impl Life {
     }
 
     /// Returns the record of killed herders if processes of theirs may still run, once the known ones were ended; else
-    /// forgets that record and returns `None`.
-    pub(super) async fn past(&self) -> Option<Arc<Record>> {
+    /// forgets that record and returns `None`. The runner and its agents, who are known by their descent, do not count.
+    pub(super) async fn past(&self, runner: Option<&Link>) -> Option<Arc<Record>> {
         let past = self.earlier()?;
         let looked_at = Arc::clone(&past);
-        let none = tokio::task::spawn_blocking(move || nobody_left(&looked_at)).await.unwrap_or(false);
+        let runner = runner.and_then(Link::process);
+        let none =
+            tokio::task::spawn_blocking(move || nobody_left(&looked_at, runner)).await.unwrap_or(false);
         if !none {
             info!("an earlier herder did not end in order, and processes run that may have been its agents'");
             return Some(past);

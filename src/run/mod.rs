@@ -9,6 +9,7 @@
 //! after people are told why.
 
 mod channels;
+mod error;
 mod first;
 mod hooks;
 mod lives;
@@ -16,6 +17,7 @@ mod marks;
 mod networks;
 mod order;
 mod page;
+mod runner;
 mod service;
 mod speech;
 mod tasks;
@@ -32,7 +34,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::access::{Access, Logins};
-use crate::chat::embedded_ircd::home::{Home, HomeError};
+use crate::chat::embedded_ircd::home::Home;
 use crate::chat::irc::{Connector, Patience};
 use crate::chat::{Silence, discord, irc};
 use crate::clock;
@@ -44,22 +46,22 @@ use crate::core::id::NetworkName;
 use crate::core::link::DISCORD_NETWORK;
 use crate::core::notice::Notice;
 use crate::core::post::Target;
-use crate::http::HttpError;
-use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
-use crate::l10n::{Locale, UnknownLocale};
-use crate::local::{BindError, Bound};
+use crate::journal::{self, Journal, Opening, Unreadable};
+use crate::l10n::Locale;
+use crate::local::Bound;
 use crate::outbox::{Markup, NetworkQueue, absent};
 use crate::reload::{self, Reloader, Source};
+use crate::runner::tools as runner_tools;
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::process::descent::Record;
 use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Rooms};
-use crate::traces::ExportError;
+pub use error::RunError;
 use first::{owe_missing, urgent};
 use lives::Life;
-use tasks::{evaluator, keep_up, stop_with, tool_server};
+use tasks::{Calls, evaluator, keep_up, stop_with, tool_server};
 
 /// Share of `drain_timeout` for the agents' processes to end; the rest are killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -95,41 +97,6 @@ pub struct Options {
     pub reload: Arc<Notify>,
     /// Injection of faults, for tests.
     pub fault: FaultInjection,
-}
-
-/// Reason why herder could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The journal cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The embedded server cannot be started.
-    #[error(transparent)]
-    Home(#[from] HomeError),
-    /// The supervisors of the agents cannot be started.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The configured language does not exist.
-    #[error(transparent)]
-    Locale(#[from] UnknownLocale),
-    /// The journal cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The local socket cannot be created.
-    #[error(transparent)]
-    Socket(#[from] BindError),
-    /// The listener of the web page and the API cannot be opened.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// Traces cannot be sent.
-    #[error(transparent)]
-    Traces(#[from] ExportError),
-    /// The process-tree service cannot be started.
-    #[error("signals of child processes cannot be listened for: {0}")]
-    Trees(std::io::Error),
-    /// The thread that opens the journal has panicked.
-    #[error("opening the journal was cut short: {0}")]
-    Join(#[from] tokio::task::JoinError),
 }
 
 /// The result of a run of herder, from which the exit code follows.
@@ -224,6 +191,7 @@ impl Herder {
         cut: &CutShort,
     ) -> Result<Self, RunError> {
         let record = tokio::task::spawn_blocking(Record::own).await?;
+        let reapers = record.as_ref().map(Record::reapers);
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         // This comes first, because from here on only one herder has the folder.
         let (journal, opening) = open_journal(&config).await?;
@@ -253,7 +221,13 @@ impl Herder {
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let marks = marks::load(&journal, &config).await?;
-        let calls = tool_server(&config, &options).await;
+        let (tasks, hearing) = (TaskTracker::new(), CancellationToken::new());
+        let runner = runner::open(&config, &options, &journal, (&trees, reapers)).await?;
+        let link = runner.as_ref().map(|runner| runner.link.clone());
+        if let Some(runner) = runner {
+            tasks.spawn(runner.keep(hearing.clone()));
+        }
+        let calls = tool_server(&config, &options, link.clone()).await;
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),
@@ -264,7 +238,7 @@ impl Herder {
             withheld: config.secret_variables.clone(),
             redactor: redactor.clone(),
             tools: calls.as_ref().map(|(_, grants)| grants.clone()),
-            runner: None,
+            runner: link.clone(),
             evaluator: Some(evaluator(&config, &trees, &redactor)),
             attempts: config.networks.attempts,
             fault: options.fault.clone(),
@@ -276,7 +250,7 @@ impl Herder {
         let traces = tasks::traces(&config, &journal).await?;
         let life = Arc::new(Life::begin(record, &journal, &trees).await);
         let fleet = supervisor::start_unless(settings, cut).await?;
-        let socket = socket.knowing(life.past().await);
+        let socket = socket.knowing(life.past(link.as_ref()).await, link.clone());
         let rooms = Rooms::default();
         let access = Access::new(&config.access).with(fleet.ties().clone());
         let reloader = Reloader::new(reload::Setup {
@@ -306,8 +280,8 @@ impl Herder {
             journal,
             queues,
             hooks,
-            tasks: TaskTracker::new(),
-            hearing: CancellationToken::new(),
+            tasks,
+            hearing,
             speaking: CancellationToken::new(),
             life: Arc::clone(&life),
             trees,
@@ -318,6 +292,10 @@ impl Herder {
             page: http.as_ref().map(|opened| (opened.url.clone(), opened.logins.clone())),
         };
         herder.tasks.spawn(life.keep(herder.hearing.clone()));
+        if let Some(link) = link {
+            let told = runner::tell(link, herder.fleet.clone());
+            herder.tasks.spawn(stop_with(herder.hearing.clone(), told));
+        }
         if let Some(traces) = traces {
             let keep = traces.keep(herder.fleet.clone());
             herder.tasks.spawn(stop_with(herder.hearing.clone(), keep));
@@ -419,7 +397,13 @@ impl Herder {
                 redactor: redactor.clone(),
                 limits: config.tools,
             });
-            self.tasks.spawn(tools::socket::serve(calls, grants, host, self.hearing.clone()));
+            let shutdown = self.hearing.clone();
+            match calls {
+                Calls::Here(bound) => {
+                    self.tasks.spawn(runner_tools::serve(bound.into_parts(), grants, host, shutdown))
+                }
+                Calls::Runner(link) => self.tasks.spawn(tools::desk::serve(link, grants, host, shutdown)),
+            };
         }
         let topics = channels::follow(around, channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
@@ -468,7 +452,13 @@ impl Herder {
         let mut notices = Vec::new();
         if let Some(from) = opening.last_commit {
             // The time of the last sign of life: messages since then did not reach herder.
-            notices.push((Target::Control, Notice::Away { from, to: clock::now() }));
+            let to = clock::now();
+            let sessions = u32::try_from(self.fleet.went_on()).unwrap_or(u32::MAX);
+            let notice = match sessions {
+                0 => Notice::Away { from, to },
+                sessions => Notice::WentOn { away: to.since(from), sessions },
+            };
+            notices.push((Target::Control, notice));
         }
         if Access::new(&config.access).nobody() {
             // The log has it already, from the configuration.
@@ -518,6 +508,7 @@ impl Herder {
                 self.say(&Target::Alerts, &notice);
                 self.say(&Target::Control, &notice);
             }
+            None if self.fleet.leaves_sessions() => info!("going down; sessions go on in the runner"),
             None => {
                 info!("going down");
                 self.say(&Target::Control, &Notice::ShuttingDown);
@@ -560,7 +551,7 @@ impl Herder {
 /// Parts that are opened early in a start and passed to the tasks that use them.
 struct Doors {
     socket: Bound,
-    calls: Option<(Bound, Grants)>,
+    calls: Option<(Calls, Grants)>,
     access: Access,
     /// Read marks of the channels, by IRC network.
     marks: BTreeMap<NetworkName, irc::Marks>,

@@ -13,6 +13,7 @@ use crate::evaluator::{self, Evaluator};
 use crate::journal::Journal;
 use crate::local::{BindError, Bound};
 use crate::redact::Redactor;
+use crate::runner::link::Link;
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::traces::Traces;
@@ -56,19 +57,37 @@ pub(super) async fn traces(config: &Config, journal: &Journal) -> Result<Option<
     Ok(Some(opened?))
 }
 
+/// The way by which the agents' calls of tools arrive.
+pub(super) enum Calls {
+    /// The socket of this process.
+    Here(Bound),
+    /// The runner, which has the socket.
+    Runner(Link),
+}
+
 /// Opens the socket to which the agents' tool servers connect. `None` if tools are disabled, or if it cannot be opened,
 /// which is logged; agents then work without tools.
-pub(super) async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
+pub(super) async fn tool_server(
+    config: &Config,
+    options: &Options,
+    runner: Option<Link>,
+) -> Option<(Calls, Grants)> {
     if !config.tools.enabled {
         return None;
     }
+    if let Some(link) = runner {
+        return Some((Calls::Runner(link), Grants::of_runner()));
+    }
     let program = options.program.clone().map_or_else(std::env::current_exe, Ok);
     let opened = match program.and_then(|program| Grants::new(program, &config.data_dir)) {
-        Ok(grants) => crate::local::bind(&grants.socket()).await.map(|bound| (bound, grants)),
+        Ok(grants) => match grants.socket() {
+            Some(socket) => crate::local::bind(&socket).await.map(|bound| (bound, grants)),
+            None => return None,
+        },
         Err(cause) => Err(BindError::Io { path: config.data_dir.clone(), cause }),
     };
     match opened {
-        Ok(opened) => Some(opened),
+        Ok((bound, grants)) => Some((Calls::Here(bound), grants)),
         Err(reason) => {
             warn!(%reason, "agents have to do without herder's tools");
             None

@@ -7,37 +7,34 @@
 //!
 //! A bot that connects takes the place of the one before. Sessions go on without a connection.
 
+mod conversation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
-use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+pub(super) use conversation::next;
+
+use super::calls::Waiting;
 use super::fit::sane_live;
 use super::hosted::{Hosted, ended, queue};
 use super::ledger::{Arrival, InOrder};
-use super::wire::{
-    Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, SessionStatus, Standing, Status,
-    ToRunner, VERSION, WireError, common_version,
-};
+use super::wire::{Envelope, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner};
 use super::{Machine, prefix};
 use crate::core::detail::Own;
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Category;
 use crate::runtime::process::descent::{Descent, Record, judge};
 use crate::runtime::{Launch, Live, Report};
-
-/// Maximum time for a bot to say its first word.
-const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
 /// Maximum number of concurrent connections. More wait in the listener's queue.
 const PEERS_MAX: usize = 16;
@@ -61,7 +58,7 @@ struct Inner {
     /// Wakes the writer.
     changed: Notify,
     /// Notified when a session is forgotten.
-    gone: Notify,
+    gone: watch::Sender<()>,
     tasks: TaskTracker,
     /// Cancelled when the runner is to end.
     stopping: CancellationToken,
@@ -84,8 +81,12 @@ struct State {
     last: BTreeMap<AgentName, SessionId>,
     /// Sessions with something to tell.
     dirty: BTreeSet<SessionKey>,
+    /// Calls of tools that wait for the bot's answers.
+    calls: Waiting,
     /// Ends the present connection.
     connection: CancellationToken,
+    /// The version that both ends of it speak.
+    version: u32,
     /// True once the runner ends: it starts nothing any more.
     ending: bool,
 }
@@ -111,7 +112,7 @@ impl Host {
             incarnation: format!("{drawn:016x}"),
             state: Mutex::new(State { journal, ..State::default() }),
             changed: Notify::new(),
-            gone: Notify::new(),
+            gone: watch::Sender::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             ended: CancellationToken::new(),
@@ -160,17 +161,35 @@ impl Host {
         }
         self.0.state().ending = true;
         self.0.end_all();
-        let heard = async {
-            while !self.0.state().sessions.is_empty() {
-                self.0.gone.notified().await;
-            }
-        };
+        let heard = self.0.told();
         if tokio::time::timeout(patience, heard).await.is_err() {
             warn!(sessions = self.sessions().len(), "the bot did not hear the end of all sessions");
         }
         self.0.ended.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Returns the process of a session that is not over.
+    pub(super) fn process(&self, of: &SessionKey) -> Option<u32> {
+        self.0.with(of, |hosted| hosted.process.filter(|_| !hosted.over)).flatten()
+    }
+
+    /// Changes the calls of tools that wait, and wakes the writer.
+    pub(super) fn with_calls<R>(&self, change: impl FnOnce(&mut Waiting) -> R) -> R {
+        let changed = change(&mut self.0.state().calls);
+        self.0.changed.notify_one();
+        changed
+    }
+
+    /// Adds reports to those of a session that is not over.
+    pub(super) fn report(&self, of: &SessionKey, reports: impl Iterator<Item = Report>) {
+        self.0.with(of, |hosted| {
+            if !hosted.over {
+                reports.for_each(|report| hosted.keep(report));
+            }
+        });
+        self.0.wake(of);
     }
 
     /// Ends all sessions when no bot was connected for `patience`, each time that happens.
@@ -206,115 +225,53 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until there is no session whose end a bot still has to hear: without one there is none once all have ended.
+    async fn told(&self) {
+        let (mut gone, mut attended) = (self.gone.subscribe(), self.attended.subscribe());
+        loop {
+            let (none, over) = {
+                let state = self.state();
+                (state.sessions.is_empty(), state.sessions.values().all(|hosted| hosted.over))
+            };
+            if none || over && !*attended.borrow_and_update() {
+                return;
+            }
+            tokio::select! {
+                _ = gone.changed() => {}
+                _ = attended.changed() => {}
+            }
+        }
+    }
+
+    /// Waits until there is no session.
+    async fn idle(&self) {
+        let mut gone = self.gone.subscribe();
+        while !self.state().sessions.is_empty() {
+            if gone.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the runner once there is no session. From then on it takes nothing, so that nothing is begun and lost.
+    async fn stop_when_idle(&self) {
+        loop {
+            self.idle().await;
+            let mut state = self.state();
+            if state.sessions.is_empty() {
+                state.ending = true;
+                state.connection.cancel();
+                self.stopping.cancel();
+                return;
+            }
+        }
+    }
+
     /// Tells all sessions to end: a driver whose orders are gone runs the stop ladder.
     fn end_all(&self) {
         for hosted in self.state().sessions.values_mut() {
             hosted.orders = None;
         }
-    }
-
-    /// Speaks with one bot until the connection ends or another bot takes its place.
-    async fn converse(self: &Arc<Self>, stream: UnixStream) -> Result<(), WireError> {
-        let (mut reader, mut writer) = stream.into_split();
-        let (mut frames, mut read) = (Frames::default(), BytesMut::new());
-        let first = tokio::time::timeout(HELLO_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
-        let Some(hello) = first.map_err(io::Error::from)?? else { return Ok(()) };
-        let mut out = BytesMut::new();
-        if matches!(hello.body, ToRunner::Status | ToRunner::Stop) {
-            frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Status(self.status())), &mut out)?;
-            writer.write_all(&out).await?;
-            if hello.body == ToRunner::Stop {
-                self.stopping.cancel();
-                self.ended.cancelled().await;
-            }
-            return Ok(());
-        }
-        let connection = match self.welcome(&hello) {
-            Ok((welcome, connection)) => {
-                frames.write(&Envelope::new(hello.epoch, 0, welcome), &mut out)?;
-                connection
-            }
-            Err(refusal) => {
-                warn!(?refusal, "a bot was refused");
-                frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Refused(refusal)), &mut out)?;
-                return Ok(writer.write_all(&out).await?);
-            }
-        };
-        let hearing = async {
-            while let Some(message) = next(&mut reader, &mut frames, &mut read).await? {
-                if let Err(refusal) = self.take(message) {
-                    warn!(?refusal, "the bot's message was refused");
-                    break;
-                }
-            }
-            Ok::<(), WireError>(())
-        };
-        let telling = async {
-            writer.write_all(&out).await?;
-            let mut frames = Frames::default();
-            loop {
-                let mut out = BytesMut::new();
-                // All that is there is sent before the next wait, so that no wake-up is lost.
-                while self.tell((hello.epoch, &connection), &mut frames, &mut out)? {
-                    writer.write_all(&out).await?;
-                    out.clear();
-                }
-                self.changed.notified().await;
-            }
-        };
-        let ended = tokio::select! {
-            () = connection.cancelled() => {
-                // The wake-up that this one may have taken was meant for its successor.
-                self.changed.notify_one();
-                Ok(())
-            }
-            heard = hearing => heard,
-            told = telling => told,
-        };
-        // The bot that took this one's place is there already.
-        let state = self.state();
-        if !connection.is_cancelled() {
-            self.attended.send_replace(false);
-        }
-        drop(state);
-        ended
-    }
-
-    /// Answers the first message: from now on this bot is the only one.
-    fn welcome(&self, hello: &Envelope<ToRunner>) -> Result<(FromRunner, CancellationToken), HelloRefusal> {
-        let none = HelloRefusal::Version { oldest: OLDEST, newest: VERSION };
-        let ToRunner::Hello { journal, oldest, newest } = &hello.body else { return Err(none) };
-        let version = common_version(*oldest, *newest).ok_or(none)?;
-        let mut state = self.state();
-        if state.journal.as_ref().is_some_and(|known| known != journal) {
-            return Err(HelloRefusal::Journal);
-        }
-        if hello.epoch < state.epoch {
-            return Err(HelloRefusal::Epoch { highest: state.epoch });
-        }
-        if hello.epoch > state.epoch {
-            state.epoch = hello.epoch;
-            state.taken = InOrder::default();
-        }
-        if state.journal.is_none() {
-            state.journal = Some(journal.clone());
-            self.remember(journal);
-        }
-        state.took = 0;
-        state.connection.cancel();
-        state.connection = CancellationToken::new();
-        let connection = state.connection.clone();
-        let all: BTreeSet<SessionKey> = state.sessions.keys().cloned().collect();
-        state.dirty = all;
-        let mut sessions = Vec::new();
-        for hosted in state.sessions.values_mut() {
-            hosted.sent = hosted.unheard.first().saturating_sub(1);
-            hosted.live.mark_changed();
-            sessions.push(hosted.standing());
-        }
-        self.attended.send_replace(true);
-        drop(state);
-        Ok((FromRunner::Welcome { incarnation: self.incarnation.clone(), version, sessions }, connection))
     }
 
     /// Keeps the id of the journal for the next runner.
@@ -359,7 +316,18 @@ impl Inner {
             }
         }
         match message.body {
-            ToRunner::Hello { .. } | ToRunner::Status | ToRunner::Stop => {}
+            ToRunner::Hello { .. } | ToRunner::Status | ToRunner::Stop | ToRunner::StopWhenIdle => {}
+            ToRunner::Returned { of, call, returned } => match state.calls.end(call) {
+                // The caller may have gone at this moment.
+                Some(waits) => {
+                    let whispers = match waits.send(returned) {
+                        Ok(()) => Vec::new(),
+                        Err(returned) => returned.whispers,
+                    };
+                    self.not_delivered(&mut state, &of, whispers);
+                }
+                None => self.not_delivered(&mut state, &of, returned.whispers),
+            },
             ToRunner::Launch(launch) => self.launch(&mut state, *launch),
             ToRunner::Order { of, order } => {
                 if let Some(hosted) = state.sessions.get_mut(&of)
@@ -375,13 +343,22 @@ impl Inner {
                 hosted.room.notify_one();
                 if hosted.over && hosted.unheard.is_empty() {
                     state.sessions.remove(&of);
-                    self.gone.notify_one();
+                    self.gone.send_replace(());
                 }
             }
         }
         drop(state);
         self.changed.notify_one();
         Ok(())
+    }
+
+    /// Reports whispers of an answer that has no caller any more.
+    fn not_delivered(&self, state: &mut State, of: &SessionKey, whispers: Vec<(WorkId, String)>) {
+        let Some(hosted) = state.sessions.get_mut(of).filter(|hosted| !hosted.over) else { return };
+        for (work, _) in whispers {
+            hosted.keep(Report::NotTaken { work });
+        }
+        state.dirty.insert(of.clone());
     }
 
     /// Starts a session. One that was started before is not started again; one beside a session that is not over ends
@@ -452,7 +429,12 @@ impl Inner {
             let over = matches!(report, None | Some(Report::Signal(Signal::Ended { .. })));
             self.with(&of, |hosted| match report {
                 Some(Report::Beat) => hosted.alive = true,
-                Some(report) => hosted.keep(report),
+                Some(report) => {
+                    if let Report::Signal(Signal::Spawned { pid, .. }) = &report {
+                        hosted.process = Some(*pid);
+                    }
+                    hosted.keep(report);
+                }
                 None => hosted.keep(ended(Category::Crash, Own::DriverGone)),
             });
             if over {
@@ -463,6 +445,7 @@ impl Inner {
             }
             self.wake(&of);
             if over {
+                self.gone.send_replace(());
                 return;
             }
         }
@@ -477,97 +460,7 @@ impl Inner {
     fn with<R>(&self, of: &SessionKey, change: impl FnOnce(&mut Hosted) -> R) -> Option<R> {
         self.state().sessions.get_mut(of).map(change)
     }
-
-    /// Appends messages for the bot to `out`; returns whether there were any. A connection whose place was taken gets
-    /// none, because what is told to it counts as sent.
-    fn tell(
-        &self,
-        (epoch, connection): (u64, &CancellationToken),
-        frames: &mut Frames,
-        out: &mut BytesMut,
-    ) -> Result<bool, WireError> {
-        let mut state = self.state();
-        if connection.is_cancelled() {
-            return Ok(false);
-        }
-        let taken = state.taken.last();
-        if taken > state.took {
-            state.took = taken;
-            frames.write(&Envelope::new(epoch, 0, FromRunner::Took { up_to: taken }), out)?;
-        }
-        while out.len() < WRITE_MAX
-            && let Some(of) = state.dirty.first().cloned()
-        {
-            let done = match state.sessions.get_mut(&of) {
-                Some(hosted) => hosted.tell(epoch, frames, out)?,
-                None => true,
-            };
-            if done {
-                state.dirty.remove(&of);
-            }
-        }
-        Ok(!out.is_empty())
-    }
-}
-
-/// Reads the next message; `None` if the peer has closed the connection.
-pub(super) async fn next<B: serde::de::DeserializeOwned>(
-    reader: &mut (impl tokio::io::AsyncRead + Unpin),
-    frames: &mut Frames,
-    read: &mut BytesMut,
-) -> Result<Option<Envelope<B>>, WireError> {
-    loop {
-        if let Some(message) = frames.read(read)? {
-            return Ok(Some(message));
-        }
-        if reader.read_buf(read).await? == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::redact::Redactor;
-    use crate::runner::Setup;
-    use crate::runtime::ProcessTrees;
-
-    fn host(folder: &std::path::Path) -> Host {
-        let machine = Machine::new(Setup {
-            data_dir: folder.to_owned(),
-            trees: ProcessTrees::new().expect("this process can adopt"),
-            redactor: Redactor::default(),
-            withheld: BTreeSet::new(),
-            tools: None,
-        });
-        Host::new(machine, None, None, None).expect("there is randomness")
-    }
-
-    #[tokio::test]
-    async fn what_there_is_to_tell_is_told_to_the_newest_connection_alone() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let host = host(folder.path());
-        let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
-        let mut hosted = Hosted::over(of.clone());
-        hosted.keep(Report::Words("one".to_owned()));
-        hosted.keep(ended(Category::Interrupted, Own::NotEnded));
-        host.0.state().sessions.insert(of, hosted);
-        let hello = ToRunner::Hello { journal: "j".to_owned(), oldest: OLDEST, newest: VERSION };
-        let hello = Envelope::new(1, 0, hello);
-        let (_, first) = host.0.welcome(&hello).expect("it is let in");
-        let (_, second) = host.0.welcome(&hello).expect("it takes the first one's place");
-        let told = |connection: &CancellationToken| {
-            let (mut frames, mut out, mut numbers) = (Frames::default(), BytesMut::new(), Vec::new());
-            host.0.tell((1, connection), &mut frames, &mut out).expect("it fits");
-            while let Some(message) = frames.read::<FromRunner>(&mut out).expect("it is whole") {
-                if let FromRunner::Report { n, .. } = message.body {
-                    numbers.push(n);
-                }
-            }
-            numbers
-        };
-        assert_eq!(told(&first), [] as [u64; 0]);
-        assert_eq!(told(&second), [1, 2]);
-    }
-}
+mod tests;

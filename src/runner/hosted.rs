@@ -37,6 +37,8 @@ pub(super) struct Hosted {
     /// The number up to which reports were sent over this connection.
     pub(super) sent: u64,
     pub(super) alive: bool,
+    /// Its process, once it was started.
+    pub(super) process: Option<u32>,
     pub(super) live: watch::Receiver<Live>,
     /// True once its last report is among those.
     pub(super) over: bool,
@@ -57,6 +59,7 @@ impl Hosted {
             sent: 0,
             over: true,
             alive: false,
+            process: None,
             live: watch::Sender::new(Live::default()).subscribe(),
             room: Arc::default(),
             steered: BTreeSet::new(),

@@ -2,9 +2,12 @@
 //! each report to its supervisor once.
 //!
 //! While the connection is away nothing is over: sessions go on, orders wait, and no heartbeat is missed. A runner that
-//! comes back as another one has lost its sessions, which end as interrupted.
+//! comes back as another one has lost its sessions, which end as interrupted. One that is connected and says nothing
+//! counts as away as well.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod known;
+
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,28 +16,37 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio_util::bytes::{Bytes, BytesMut};
+use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
+use known::{Known, Linked, confused};
+
+use super::called::Called;
 use super::host::next;
-use super::ledger::{Arrival, InOrder, KEPT_MAX, Unheard};
+use super::ledger::{InOrder, KEPT_MAX};
 use super::wire::{
-    Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, Standing, ToRunner, VERSION, WireError,
-    encode,
+    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, MESSAGE_MAX, OLDEST, Returned, SessionKey,
+    Standing, ToRunner, VERSION, WireError, encode,
 };
 use crate::core::detail::{Detail, Own};
-use crate::core::id::{AgentName, SessionId};
-use crate::core::input::Signal;
+use crate::core::id::AgentName;
 use crate::core::outcome::{Category, Outcome};
-use crate::runtime::{Driver, Launch, Live, ORDERS_CAPACITY, Order, Report};
+use crate::runtime::process::descent::Record;
+use crate::runtime::{Driver, Launch, Live, ORDERS_CAPACITY, Order};
 
 /// Time between two attempts to connect, and between two signs of life of sessions whose runner is away.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Maximum time for a runner to answer the first message.
 const WELCOME_WITHIN: Duration = Duration::from_secs(10);
+
+/// Time without any word of a runner after which it counts as away: two signs of life, and some more.
+const SILENT: Duration = Duration::from_secs(5);
+
+/// Maximum number of calls of tools that wait to be carried out; further ones are refused.
+const CALLS_MAX: usize = 4096;
 
 /// State of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +63,10 @@ pub enum LinkState {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// It does not answer.
-    #[error("the process that runs the agents does not answer")]
+    #[error(
+        "the process that runs the agents (herder runner) does not answer; `herder runner status` asks it, and runner.log \
+         in the data folder or the log of its service says why"
+    )]
     Away,
     /// It refuses this bot.
     #[error("the process that runs the agents refuses: {0}")]
@@ -83,40 +98,9 @@ struct Inner {
     state: watch::Sender<LinkState>,
     tasks: TaskTracker,
     closed: CancellationToken,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    incarnation: Option<String>,
-    /// Launches and orders that the runner has not taken yet.
-    owed: Unheard<Bytes>,
-    /// The number up to which they were sent over this connection.
-    sent: u64,
-    sessions: BTreeMap<AgentName, Linked>,
-    /// Last session of each agent that a supervisor had.
-    last: BTreeMap<AgentName, SessionId>,
-    /// Reports of sessions that no supervisor has adopted yet, as many as a runner sends before they are heard.
-    early: BTreeMap<SessionKey, Vec<(u64, Report)>>,
-    /// Last session of each agent, with the number up to which its reports are decided and on disk.
-    heard: BTreeMap<AgentName, (SessionKey, u64)>,
-    /// Agents of which the runner is to be told that.
-    untold: BTreeSet<AgentName>,
-    /// Environment variables that no agent gets.
-    withheld: BTreeSet<String>,
-}
-
-/// A session on the runner.
-#[derive(Debug)]
-struct Linked {
-    of: SessionKey,
-    /// Number of its launch, if this bot has started it.
-    launched: u64,
-    arrived: InOrder,
-    reports: mpsc::Sender<Report>,
-    live: watch::Sender<Live>,
-    /// True once its orders were dropped: it is stopped.
-    dropped: bool,
-    over: bool,
+    called: mpsc::Sender<Called>,
+    /// Calls of tools to be carried out, until somebody takes them.
+    calls: Mutex<Option<mpsc::Receiver<Called>>>,
 }
 
 impl Link {
@@ -125,6 +109,7 @@ impl Link {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn to(path: PathBuf, bot: Bot) -> Self {
+        let (called, calls) = mpsc::channel(CALLS_MAX);
         let link = Self(Arc::new(Inner {
             path,
             bot,
@@ -134,6 +119,8 @@ impl Link {
             state: watch::Sender::new(LinkState::Away),
             tasks: TaskTracker::new(),
             closed: CancellationToken::new(),
+            called,
+            calls: Mutex::new(Some(calls)),
         }));
         let inner = Arc::clone(&link.0);
         link.0.tasks.spawn(async move { inner.keep().await });
@@ -161,6 +148,35 @@ impl Link {
             },
             Ok(Err(_)) | Err(_) => Err(LinkError::Away),
         }
+    }
+
+    /// Returns the process id of the runner, while it is connected: all its agents descend from it.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        self.0.known().process
+    }
+
+    /// Returns the record of runners whose processes may still run without a runner above them.
+    #[must_use]
+    pub fn left(&self) -> Option<Record> {
+        let known = self.0.known();
+        if known.process.is_some() {
+            return known.past.clone();
+        }
+        drop(known);
+        super::record::left(self.0.path.parent()?)
+    }
+
+    /// Returns the calls of tools that agents make on the runner; `None` if they were taken before.
+    #[must_use]
+    pub fn calls(&self) -> Option<mpsc::Receiver<Called>> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Answers a call of a tool. An answer that is too long for a message is refused instead.
+    pub fn answer(&self, of: &SessionKey, call: u64, returned: Returned) {
+        self.0.known().calls.answer(of.clone(), call, returned);
+        self.0.changed.notify_one();
     }
 
     /// Adds environment variables that no agent gets from the next session on.
@@ -243,93 +259,6 @@ impl Link {
     }
 }
 
-impl Known {
-    /// Numbers a message, and keeps it until the runner has taken it.
-    fn owe(&mut self, epoch: u64, body: ToRunner) -> Result<u64, WireError> {
-        let n = self.owed.next_number();
-        let message = encode(&Envelope::new(epoch, n, body))?;
-        if message.len() > super::wire::MESSAGE_MAX {
-            return Err(WireError::TooLong(message.len()));
-        }
-        let bytes = message.len();
-        Ok(self.owed.keep(message, bytes))
-    }
-
-    fn hear(&mut self, of: SessionKey, up_to: u64) {
-        self.untold.insert(of.agent.clone());
-        self.heard.insert(of.agent.clone(), (of, up_to));
-    }
-
-    /// Ends a session that the runner does not have.
-    fn end(&mut self, agent: &AgentName, outcome: Outcome) {
-        let Some(linked) = self.sessions.remove(agent) else { return };
-        let ended = Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() };
-        if linked.reports.try_send(Report::Signal(ended)).is_err() {
-            warn!(%agent, "a supervisor did not hear that its session is lost");
-        }
-    }
-
-    /// Hands a report to the session's supervisor, once and in order.
-    fn deliver(&mut self, of: &SessionKey, n: u64, report: Report) -> Result<(), WireError> {
-        let Some(linked) = self.session(of) else {
-            if self.last.get(&of.agent).is_none_or(|last| *last < of.session) {
-                self.early.entry(of.clone()).or_default().push((n, report));
-            }
-            return Ok(());
-        };
-        match linked.arrived.take(n) {
-            Arrival::Next => {}
-            Arrival::Again => return Ok(()),
-            Arrival::Gap => return Err(confused()),
-        }
-        linked.over = matches!(report, Report::Signal(Signal::Ended { .. }));
-        // There is room for all that a runner sends before it is heard.
-        match linked.reports.try_send(report) {
-            Ok(()) if linked.over => {
-                self.sessions.remove(&of.agent);
-            }
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(_)) => return Err(confused()),
-            Err(mpsc::error::TrySendError::Closed(_)) => self.unheeded(of),
-        }
-        Ok(())
-    }
-
-    /// Acknowledges the reports of a session that was stopped by dropping both its orders and its reports: they have no
-    /// consequences.
-    fn unheeded(&mut self, of: &SessionKey) {
-        let Some(linked) = self.session(of) else { return };
-        if !linked.dropped || !linked.reports.is_closed() {
-            return;
-        }
-        let (last, over) = (linked.arrived.last(), linked.over);
-        self.hear(of.clone(), last);
-        if over {
-            self.sessions.remove(&of.agent);
-        }
-    }
-
-    fn session(&mut self, of: &SessionKey) -> Option<&mut Linked> {
-        self.sessions.get_mut(&of.agent).filter(|linked| linked.of == *of)
-    }
-}
-
-/// Returns the error for a runner that breaks the protocol: the connection is made again.
-fn confused() -> WireError {
-    io::Error::from(io::ErrorKind::InvalidData).into()
-}
-
-impl Linked {
-    /// Passes a sign of life on. Reports that are waiting prove life as well, and have the room.
-    fn beat(&self) {
-        if self.reports.capacity() == self.reports.max_capacity()
-            && self.reports.try_send(Report::Beat).is_err()
-        {
-            debug!(agent = %self.of.agent, "a sign of life of a session that no supervisor has");
-        }
-    }
-}
-
 impl Inner {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -385,6 +314,7 @@ impl Inner {
                     Ok(()) => debug!("the runner has closed the connection"),
                     Err(reason) => debug!(%reason, "the connection to the runner ended"),
                 }
+                self.known().process = None;
                 self.state.send_if_modified(|state| match state {
                     LinkState::Connected(_) => {
                         *state = LinkState::Away;
@@ -392,8 +322,23 @@ impl Inner {
                     }
                     LinkState::Away | LinkState::Refused(_) => false,
                 });
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        let mut state = self.state.subscribe();
+        let beating = async {
+            loop {
+                if state.wait_for(|state| !matches!(state, LinkState::Connected(_))).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
                 self.beat_for_all();
                 tokio::time::sleep(AGAIN).await;
+            }
+        };
+        let kept = async {
+            tokio::select! {
+                () = kept => {}
+                () = beating => {}
             }
         };
         if self.closed.run_until_cancelled(kept).await.is_none() {
@@ -417,10 +362,18 @@ impl Inner {
         let hello = ToRunner::Hello { journal, oldest: OLDEST, newest: VERSION };
         frames.write(&Envelope::new(self.bot.epoch, 0, hello), &mut out)?;
         stream.write_all(&out).await?;
+        let silent;
         let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut stream, &mut frames, &mut read)).await;
         let Some(answer) = answer.map_err(io::Error::from)?? else { return Ok(()) };
         match answer.body {
-            FromRunner::Welcome { incarnation, version: _, sessions } => self.welcomed(incarnation, sessions),
+            FromRunner::Welcome { incarnation, version, sessions, past } => {
+                silent = (version >= CALLS_FROM).then_some(SILENT);
+                let mut known = self.known();
+                known.process = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+                known.past = past.map(|past| *past);
+                drop(known);
+                self.welcomed(incarnation, sessions);
+            }
             FromRunner::Refused(refusal) => {
                 if self.state.send_if_modified(|state| {
                     let new = LinkState::Refused(refusal.clone());
@@ -434,10 +387,17 @@ impl Inner {
         }
         let (mut reader, mut writer) = stream.split();
         let hearing = async {
-            while let Some(message) = next::<FromRunner>(&mut reader, &mut frames, &mut read).await? {
+            loop {
+                let message = next::<FromRunner>(&mut reader, &mut frames, &mut read);
+                let message = match silent {
+                    Some(silent) => {
+                        tokio::time::timeout(silent, message).await.map_err(io::Error::from)??
+                    }
+                    None => message.await?,
+                };
+                let Some(message) = message else { return Ok::<(), WireError>(()) };
                 self.take(message.body)?;
             }
-            Ok::<(), WireError>(())
         };
         let telling = async {
             let mut frames = Frames::default();
@@ -460,13 +420,14 @@ impl Inner {
     /// Compares what the runner has with what it should have.
     fn welcomed(&self, incarnation: String, sessions: Vec<Standing>) {
         let mut known = self.known();
+        let sent = known.sent;
         known.sent = known.owed.first().saturating_sub(1);
         let same = known.incarnation.as_ref().is_none_or(|known| *known == incarnation);
         if !same {
             info!("the runner is another one: the sessions of the one before are over");
-            // Orders to a runner that is gone reach nobody.
-            let last = known.owed.next_number().saturating_sub(1);
-            known.owed.heard(last);
+            // Orders to a runner that is gone reach nobody. Those that were never sent are for this one.
+            known.owed.heard(sent);
+            known.calls.all_over(None);
             known.sent = known.owed.first().saturating_sub(1);
             self.taken.notify_waiters();
         }
@@ -478,7 +439,7 @@ impl Inner {
                 let there = sessions.iter().any(|standing| standing.of == linked.of);
                 // A launch that is still owed is sent now.
                 let under_way = linked.launched >= first_owed;
-                !same || !(there || under_way)
+                !(same && there || under_way)
             })
             .map(|(agent, _)| agent.clone())
             .collect();
@@ -517,6 +478,18 @@ impl Inner {
                     linked.live.send_replace(live);
                 }
             }
+            FromRunner::Beat => {}
+            FromRunner::Call { of, call, tool, arguments } => {
+                if let Some(gone) = known.calls.begin(of.clone(), call) {
+                    let called = Called { of: of.clone(), call, tool, arguments, gone };
+                    if self.called.try_send(called).is_err() {
+                        let why = "herder has too many calls to carry out; try again later.";
+                        known.calls.answer(of, call, Returned::refused(why));
+                    }
+                }
+                self.changed.notify_one();
+            }
+            FromRunner::CallOver { of, call } => known.calls.over(of, call),
             FromRunner::Welcome { .. } | FromRunner::Refused(_) | FromRunner::Status(_) => {
                 return Err(confused());
             }
@@ -533,6 +506,18 @@ impl Inner {
             if let Some((of, up_to)) = known.heard.get(&agent).cloned() {
                 frames.write(&Envelope::new(self.bot.epoch, 0, ToRunner::Heard { of, up_to }), out)?;
             }
+        }
+        for (of, call, returned) in known.calls.take_untold() {
+            let whispers = returned.whispers.clone();
+            let body = ToRunner::Returned { of: of.clone(), call, returned };
+            let mut message = encode(&Envelope::new(self.bot.epoch, 0, body))?;
+            if message.len() > MESSAGE_MAX {
+                let returned =
+                    Returned { whispers, ..Returned::refused("The answer was too long; ask for less.") };
+                message =
+                    encode(&Envelope::new(self.bot.epoch, 0, ToRunner::Returned { of, call, returned }))?;
+            }
+            frames.write_encoded(message, out)?;
         }
         let mut sent = known.sent;
         for (n, message) in known.owed.since(sent + 1) {

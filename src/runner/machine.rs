@@ -84,7 +84,7 @@ impl Machine {
             environment: environment::own_for(&launch.spec.inherit_env, &withheld),
             // A relative path means another folder in the agent's working directory.
             state: std::path::absolute(self.agents.join(launch.agent.as_str())).ok(),
-            tools: pass.map(Pass::access),
+            tools: pass.and_then(Pass::access),
             redactor: self.redactor.clone(),
         }
     }

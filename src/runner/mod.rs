@@ -16,6 +16,8 @@
 //!
 //! `docs/inside/runner.md` has the rules in full.
 
+mod called;
+mod calls;
 mod fit;
 pub mod host;
 mod hosted;
@@ -25,8 +27,10 @@ mod machine;
 mod place;
 pub mod process;
 mod record;
+pub mod tools;
 pub mod wire;
 
+pub use called::Called;
 pub use machine::{Machine, Setup};
 pub use place::Place;
 

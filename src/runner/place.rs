@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
-use crate::core::id::AgentName;
-use crate::runtime::grants::Pass;
+use crate::core::id::{AgentName, SessionId};
+use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{Driver, Launch, Stay};
 
 /// The place where sessions run.
@@ -14,8 +14,9 @@ use crate::runtime::{Driver, Launch, Stay};
 pub enum Place {
     /// This process: orders and reports are two channels.
     Embedded(Machine),
-    /// A process of its own, which outlives this one.
-    Remote(Link),
+    /// A process of its own, which outlives this one; with the calls of herder's tools that it passes on, if they are
+    /// served.
+    Remote(Link, Option<Grants>),
 }
 
 impl Place {
@@ -26,7 +27,20 @@ impl Place {
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
         match self {
             Self::Embedded(machine) => machine.launch(launch),
-            Self::Remote(link) => (link.launch(launch), None),
+            Self::Remote(link, _) => {
+                let pass = self.pass(&launch.agent, launch.session);
+                (link.launch(launch), pass)
+            }
+        }
+    }
+
+    /// Gives a session that goes on in another process its right to use herder's tools, if they are served.
+    #[must_use]
+    pub fn pass(&self, agent: &AgentName, session: SessionId) -> Option<Pass> {
+        match self {
+            Self::Embedded(_) => None,
+            // There is no file that could fail.
+            Self::Remote(_, tools) => tools.as_ref()?.issue(agent, session).ok(),
         }
     }
 
@@ -38,7 +52,7 @@ impl Place {
         match self {
             Self::Embedded(machine) => machine.go_on(stay, launch),
             // No process stays there.
-            Self::Remote(link) => (link.launch(launch), None),
+            Self::Remote(..) => self.launch(launch),
         }
     }
 
@@ -47,7 +61,7 @@ impl Place {
         match self {
             Self::Embedded(machine) => machine.withhold(more),
             // The runner has read an earlier configuration: each launch names them.
-            Self::Remote(link) => link.withhold(more),
+            Self::Remote(link, _) => link.withhold(more),
         }
     }
 
@@ -56,8 +70,7 @@ impl Place {
     pub fn calls(&self, agent: &AgentName) -> usize {
         match self {
             Self::Embedded(machine) => machine.calls(agent),
-            // Its calls end at the runner.
-            Self::Remote(_) => 0,
+            Self::Remote(_, tools) => tools.as_ref().map_or(0, |tools| tools.calls(agent)),
         }
     }
 
@@ -65,21 +78,31 @@ impl Place {
     pub async fn leave(&self) {
         match self {
             Self::Embedded(_) => {}
-            Self::Remote(link) => link.close().await,
+            Self::Remote(link, _) => link.close().await,
         }
     }
 
     /// Returns true if it is another process, which keeps reports until they are heard.
     #[must_use]
     pub const fn is_remote(&self) -> bool {
-        matches!(self, Self::Remote(_))
+        matches!(self, Self::Remote(..))
     }
 
     /// Acknowledges the reports of a session up to this number: their consequences are on disk.
     pub fn heard(&self, of: &SessionKey, up_to: u64) {
         match self {
             Self::Embedded(_) => {}
-            Self::Remote(link) => link.heard(of, up_to),
+            Self::Remote(link, _) => link.heard(of, up_to),
+        }
+    }
+
+    /// Returns the beginnings of the markers of all agents' processes on this machine.
+    #[must_use]
+    pub fn prefixes(&self, journal: &str) -> Vec<String> {
+        match self {
+            Self::Embedded(_) => vec![format!("{journal}/")],
+            // Others may have been started before a runner was configured.
+            Self::Remote(..) => vec![format!("{journal}/"), prefix(journal)],
         }
     }
 
@@ -88,7 +111,7 @@ impl Place {
     pub fn prefix(&self, journal: &str) -> String {
         match self {
             Self::Embedded(_) => format!("{journal}/"),
-            Self::Remote(_) => prefix(journal),
+            Self::Remote(..) => prefix(journal),
         }
     }
 }

@@ -17,8 +17,10 @@ use tracing::{info, warn};
 
 use super::host::{Host, next};
 use super::record::Life;
+use super::tools;
 use super::wire::{Envelope, Frames, FromRunner, Status, ToRunner, WireError};
 use super::{Machine, Setup, prefix};
+use crate::runtime::grants::Grants;
 use crate::runtime::orphans;
 use crate::runtime::process::descent::Record;
 use crate::socket::{BindError, bind};
@@ -33,10 +35,12 @@ pub const LOCK: &str = "runner.lock";
 pub const JOURNAL: &str = "runner.journal";
 
 /// Name of the file with the record of a runner that has not ended in order, in the data folder.
-const RECORD: &str = "runner.record";
+pub(super) const RECORD: &str = "runner.record";
 
-/// Time without a bot after which all sessions are stopped, so that no money is spent unseen.
-pub const UNATTENDED: Duration = Duration::from_secs(15 * 60);
+/// Number of tries to lock the data folder, and the time between two: a bot that looks whether a runner is there has the
+/// lock for a moment.
+const LOCK_TRIES: u32 = 5;
+const LOCK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Maximum length of a journal's id, in bytes.
 const JOURNAL_MAX: usize = 200;
@@ -89,20 +93,20 @@ pub enum AskError {
 }
 
 /// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL;
-/// `record` was made before this process adopts others.
+/// `record` was made before this process adopts others; `has_tools` serves herder's tools to the agents.
 ///
 /// # Errors
 /// If it cannot be started; then nothing was.
 pub async fn run(
-    setup: Setup,
-    record: Option<Record>,
+    mut setup: Setup,
+    (record, has_tools): (Option<Record>, bool),
     (grace, unattended): (Duration, Duration),
     shutdown: CancellationToken,
 ) -> Result<(), StartError> {
     let folder = setup.data_dir.clone();
     std::fs::create_dir_all(&folder).map_err(|cause| StartError::Io { path: folder.clone(), cause })?;
     // Held until the end.
-    let _lock = lock(&folder)?;
+    let _lock = lock(&folder).await?;
     let file = folder.join(JOURNAL);
     let trees = setup.trees.clone();
     let (life, earlier) = Life::begin(folder.join(RECORD), record, &trees);
@@ -117,11 +121,27 @@ pub async fn run(
         }
     }
     let past = life.past(earlier).await;
+    if has_tools {
+        // With the lock, and once no agent of an earlier runner is left: the keys of earlier sessions are removed.
+        match std::env::current_exe().and_then(|program| Grants::new(program, &folder)) {
+            Ok(grants) => setup.tools = Some(grants),
+            Err(reason) => warn!(%reason, "agents have to do without herder's tools"),
+        }
+    }
+    let tools = setup.tools.clone();
     let host = Host::new(Machine::new(setup), journal, Some(file), past).map_err(StartError::System)?;
     let path = folder.join(SOCKET);
     let listener = bind(&path).await?;
     info!(socket = %path.display(), "the runner listens");
     let over = CancellationToken::new();
+    let calls = tools.and_then(|grants| Some((grants.socket()?, grants)));
+    let serving_tools = async {
+        let Some((socket, grants)) = calls else { return };
+        match bind(&socket).await {
+            Ok(listener) => tools::serve((listener, socket), grants, host.clone(), over.clone()).await,
+            Err(reason) => warn!(%reason, "agents have to do without herder's tools"),
+        }
+    };
     // Twice the grace, as for the end of any session.
     let serving = host.serve(listener, shutdown, grace * 2 + ANSWER_WITHIN);
     let watching = over.run_until_cancelled(host.end_unattended(unattended));
@@ -130,7 +150,7 @@ pub async fn run(
         serving.await;
         over.cancel();
     };
-    tokio::join!(serving, watching, noting);
+    tokio::join!(serving, watching, noting, serving_tools);
     life.end();
     if let Err(reason) = std::fs::remove_file(&path) {
         warn!(%reason, "the runner's socket could not be taken away");
@@ -139,13 +159,17 @@ pub async fn run(
 }
 
 /// Locks the data folder for one runner.
-fn lock(folder: &Path) -> Result<File, StartError> {
+async fn lock(folder: &Path) -> Result<File, StartError> {
     let path = folder.join(LOCK);
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(|cause| StartError::Io { path, cause })?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| StartError::Locked(folder.to_owned()))?;
-    Ok(file)
+    for _ in 0..LOCK_TRIES {
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return Ok(file);
+        }
+        tokio::time::sleep(LOCK_AGAIN).await;
+    }
+    Err(StartError::Locked(folder.to_owned()))
 }
 
 /// Reads the id of the journal whose agents an earlier runner ran.
@@ -158,16 +182,38 @@ fn journal(file: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Asks the runner of a data folder for its state; with `stop`, to end its sessions and itself, which is waited for.
+/// A question to a runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Its state.
+    Status,
+    /// To end its sessions, then itself, which is waited for.
+    Stop,
+    /// To end itself as soon as it has no session, which is waited for.
+    StopWhenIdle,
+}
+
+/// Returns true if a process has the lock of the data folder's runner, even if it does not listen yet.
+#[must_use]
+pub fn is_there(data_dir: &Path) -> bool {
+    let Ok(file) = File::open(data_dir.join(LOCK)) else { return false };
+    flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+}
+
+/// Asks the runner of a data folder; returns its state.
 ///
 /// # Errors
 /// If there is none, or it does not answer.
-pub async fn ask(data_dir: &Path, stop: bool) -> Result<Status, AskError> {
+pub async fn ask(data_dir: &Path, question: Question) -> Result<Status, AskError> {
     let path = data_dir.join(SOCKET);
     let Ok(mut stream) = UnixStream::connect(&path).await else { return Err(AskError::NotRunning(path)) };
     let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
-    let question = if stop { ToRunner::Stop } else { ToRunner::Status };
-    frames.write(&Envelope::new(0, 0, question), &mut out)?;
+    let body = match question {
+        Question::Status => ToRunner::Status,
+        Question::Stop => ToRunner::Stop,
+        Question::StopWhenIdle => ToRunner::StopWhenIdle,
+    };
+    frames.write(&Envelope::new(0, 0, body), &mut out)?;
     let answer = async {
         stream.write_all(&out).await?;
         next::<FromRunner>(&mut stream, &mut frames, &mut read).await
@@ -176,7 +222,7 @@ pub async fn ask(data_dir: &Path, stop: bool) -> Result<Status, AskError> {
     let Some(Envelope { body: FromRunner::Status(status), .. }) = answer else {
         return Err(AskError::Silent);
     };
-    if stop {
+    if question != Question::Status {
         // It closes the connection when it has ended.
         while next::<FromRunner>(&mut stream, &mut frames, &mut read).await?.is_some() {}
     }

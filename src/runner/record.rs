@@ -26,7 +26,7 @@ impl Life {
     /// Stores the record of this run, and tells the service for process trees which processes a killed runner had
     /// adopted. Returns the record of runners of this boot that were killed as well. `own` was made before `trees`.
     pub(super) fn begin(path: PathBuf, own: Option<Record>, trees: &ProcessTrees) -> (Self, Option<Record>) {
-        let noted = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Record>(&text).ok());
+        let noted = read(&path);
         let past = noted.filter(|past| own.as_ref().is_some_and(|own| own.follows(past)));
         if let Some(past) = &past {
             trees.inherit(past.strays());
@@ -41,7 +41,7 @@ impl Life {
     pub(super) async fn past(&self, past: Option<Record>) -> Option<Record> {
         let past = past?;
         let looked_at = past.clone();
-        let none = tokio::task::spawn_blocking(move || nobody_left(&looked_at)).await.unwrap_or(false);
+        let none = tokio::task::spawn_blocking(move || nobody_left(&looked_at, None)).await.unwrap_or(false);
         if !none {
             info!("an earlier runner did not end in order, and processes run that may have been its agents'");
             return Some(past);
@@ -93,6 +93,15 @@ impl Life {
             _ => {}
         }
     }
+}
+
+/// Returns the record of a runner that has not ended in order, or runs.
+pub(super) fn left(folder: &Path) -> Option<Record> {
+    read(&folder.join(super::process::RECORD))
+}
+
+fn read(path: &Path) -> Option<Record> {
+    std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok())
 }
 
 /// Writes the record so that a reader finds a whole one, whenever this process is killed.

@@ -1,22 +1,32 @@
 //! The messages between bot and runner, and their frames: four bytes of length (big-endian), then one JSON object.
 //!
-//! Version 1 is held by `tests/golden/runner/v1`. Within a version fields are only added, with a default, and unknown
+//! Each version is held by its folder in `tests/golden/runner`. Within a version fields are only added, with a default, and unknown
 //! fields are ignored. Another kind of message, order, report or signal needs another version: both ends name the
 //! versions that they speak before anything else, and the bot starts nothing where none is common.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio_util::bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, SessionId, WorkId};
+use crate::runtime::process::descent::Record;
 use crate::runtime::{Launch, Live, Order, Report};
 
 /// The newest version that this herder speaks.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The oldest version that this herder speaks.
 pub const OLDEST: u32 = 1;
+
+/// Time between two signs of life of a runner.
+pub const BEAT: Duration = Duration::from_secs(2);
+
+/// The first version whose runners give signs of life and pass calls of tools on.
+pub const CALLS_FROM: u32 = 2;
 
 /// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
 pub const MESSAGE_MAX: usize = 900 * 1024;
@@ -86,6 +96,38 @@ pub enum ToRunner {
         /// Number of the report.
         up_to: u64,
     },
+    /// The answer to [`FromRunner::Call`]; from version 2 on.
+    Returned {
+        /// The session.
+        of: SessionKey,
+        /// Number of the call.
+        call: u64,
+        /// The answer.
+        returned: Returned,
+    },
+    /// Ends the runner as soon as it has no session, instead of [`ToRunner::Hello`]; from version 2 on. The answer is
+    /// [`FromRunner::Status`], and the connection ends with the runner.
+    StopWhenIdle,
+}
+
+/// The answer to a call of one of herder's tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Returned {
+    /// True if the call was carried out, false if it was refused.
+    pub ok: bool,
+    /// The result or the reason of the refusal, for the model.
+    pub text: String,
+    /// Whispers that are delivered with it, by their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub whispers: Vec<(WorkId, String)>,
+}
+
+impl Returned {
+    /// Returns the answer to a call that was refused.
+    #[must_use]
+    pub fn refused(text: impl Into<String>) -> Self {
+        Self { ok: false, text: text.into(), whispers: Vec::new() }
+    }
 }
 
 /// A message of a runner to the bot.
@@ -101,7 +143,12 @@ pub enum FromRunner {
         /// Its sessions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sessions: Vec<Standing>,
+        /// The record of runners that were killed, if processes of theirs may still run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        past: Option<Box<Record>>,
     },
+    /// A sign of life of the runner, every [`BEAT`]; from version 2 on.
+    Beat,
     /// The answer to a [`ToRunner::Hello`] that cannot be followed by anything; the connection ends.
     Refused(HelloRefusal),
     /// State of the runner.
@@ -131,6 +178,26 @@ pub enum FromRunner {
         of: SessionKey,
         /// The state.
         live: Live,
+    },
+    /// A call of one of herder's tools, from a process of the session; from version 2 on. It comes again on a new
+    /// connection until it is answered.
+    Call {
+        /// The session.
+        of: SessionKey,
+        /// Number of the call, counted by this run of the runner.
+        call: u64,
+        /// Name of the tool.
+        tool: String,
+        /// Arguments of the call, by name.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        arguments: Map<String, Value>,
+    },
+    /// A call has its answer, or its caller is gone; from version 2 on.
+    CallOver {
+        /// The session.
+        of: SessionKey,
+        /// Number of the call.
+        call: u64,
     },
 }
 

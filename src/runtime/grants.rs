@@ -79,15 +79,22 @@ pub struct Grants(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// `None` if the tools are served by another process, which holds the keys.
+    keys: Option<Keys>,
+    open: Mutex<BTreeMap<AgentName, Open>>,
+}
+
+#[derive(Debug)]
+struct Keys {
     program: PathBuf,
     folder: PathBuf,
-    open: Mutex<BTreeMap<AgentName, Open>>,
 }
 
 #[derive(Debug)]
 struct Open {
     session: SessionId,
-    token: String,
+    /// `None` where another process holds the keys.
+    token: Option<String>,
     calls: Arc<Calls>,
 }
 
@@ -107,7 +114,8 @@ pub struct Pass {
     grants: Grants,
     agent: AgentName,
     session: SessionId,
-    file: PathBuf,
+    /// The key file; `None` where another process holds the keys.
+    file: Option<PathBuf>,
     calls: Arc<Calls>,
 }
 
@@ -133,6 +141,14 @@ pub enum NotAdmitted {
     TooMany,
 }
 
+impl NotAdmitted {
+    /// Returns the answer for the model.
+    #[must_use]
+    pub fn told(self) -> String {
+        format!("herder does not let you in: {self}.")
+    }
+}
+
 impl Grants {
     /// Creates an empty registry, whose key files are in a folder of `data_dir` and whose tool servers run `program`.
     /// Key files of an earlier herder are deleted.
@@ -148,34 +164,51 @@ impl Grants {
                 fs::remove_file(left.path())?;
             }
         }
-        Ok(Self(Arc::new(Inner { program, folder, open: Mutex::default() })))
+        Ok(Self::with(Some(Keys { program, folder })))
     }
 
-    /// Returns the path of the socket to which tool servers connect.
+    /// Creates an empty registry for sessions whose tools are served by a runner, which admits the callers.
     #[must_use]
-    pub fn socket(&self) -> PathBuf {
-        self.0.folder.join(SOCKET)
+    pub fn of_runner() -> Self {
+        Self::with(None)
     }
 
-    /// Permits a new session to call tools: creates a token and writes it to the agent's key file.
+    fn with(keys: Option<Keys>) -> Self {
+        Self(Arc::new(Inner { keys, open: Mutex::default() }))
+    }
+
+    /// Returns the path of the socket to which tool servers connect; `None` if a runner serves them.
+    #[must_use]
+    pub fn socket(&self) -> Option<PathBuf> {
+        self.0.keys.as_ref().map(|keys| keys.folder.join(SOCKET))
+    }
+
+    /// Permits a new session to call tools: creates a token and writes it to the agent's key file, unless a runner
+    /// does.
     ///
     /// # Errors
     /// The system has no randomness, or the file cannot be written.
     pub fn issue(&self, agent: &AgentName, session: SessionId) -> io::Result<Pass> {
+        let calls = Arc::<Calls>::default();
+        let Some(keys) = &self.0.keys else {
+            let open = Open { session, token: None, calls: Arc::clone(&calls) };
+            self.open().insert(agent.clone(), open);
+            return Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file: None, calls });
+        };
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(|reason| io::Error::other(reason.to_string()))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         // One file for all sessions of an agent: to create and delete one each time would be the largest cost of a start.
-        let file = self.0.folder.join(format!("{agent}.json"));
-        let key = Key { socket: self.socket(), agent: agent.clone(), session, token: token.clone() };
-        let calls = Arc::<Calls>::default();
+        let file = keys.folder.join(format!("{agent}.json"));
+        let socket = keys.folder.join(SOCKET);
+        let key = Key { socket, agent: agent.clone(), session, token: token.clone() };
         let mut open = self.open();
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
         written.write_all(&serde_json::to_vec(&key)?)?;
-        open.insert(agent.clone(), Open { session, token, calls: Arc::clone(&calls) });
+        open.insert(agent.clone(), Open { session, token: Some(token), calls: Arc::clone(&calls) });
         drop(open);
-        Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file, calls })
+        Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file: Some(file), calls })
     }
 
     /// Admits a tool call if `token` is the one of that session and the session has not too many calls in progress.
@@ -183,9 +216,26 @@ impl Grants {
     /// # Errors
     /// The reason why it is not admitted.
     pub fn admit(&self, agent: &AgentName, session: SessionId, token: &str) -> Result<Admitted, NotAdmitted> {
+        self.admit_if(agent, session, |known| known.is_some_and(|known| same(known, token)))
+    }
+
+    /// Admits a tool call that a runner has admitted.
+    ///
+    /// # Errors
+    /// The session is over, or has too many calls in progress.
+    pub fn admit_of_runner(&self, agent: &AgentName, session: SessionId) -> Result<Admitted, NotAdmitted> {
+        self.admit_if(agent, session, |known| known.is_none())
+    }
+
+    fn admit_if(
+        &self,
+        agent: &AgentName,
+        session: SessionId,
+        is_good: impl FnOnce(Option<&str>) -> bool,
+    ) -> Result<Admitted, NotAdmitted> {
         let open = self.open();
         let known = open.get(agent).filter(|known| known.session == session);
-        let known = known.filter(|known| same(&known.token, token)).ok_or(NotAdmitted::Token)?;
+        let known = known.filter(|known| is_good(known.token.as_deref())).ok_or(NotAdmitted::Token)?;
         if known.calls.open.fetch_add(1, Ordering::AcqRel) >= CALLS_MAX {
             known.calls.open.fetch_sub(1, Ordering::AcqRel);
             return Err(NotAdmitted::TooMany);
@@ -205,10 +255,11 @@ impl Grants {
 }
 
 impl Pass {
-    /// Returns the data by which the session's CLI starts its tool server.
+    /// Returns the data by which the session's CLI starts its tool server; `None` where a runner does.
     #[must_use]
-    pub fn access(&self) -> Access {
-        Access { program: self.grants.0.program.clone(), file: self.file.clone() }
+    pub fn access(&self) -> Option<Access> {
+        let (keys, file) = (self.grants.0.keys.as_ref()?, self.file.clone()?);
+        Some(Access { program: keys.program.clone(), file })
     }
 
     /// Returns true if a tool call of the session is in progress, and wakes it, so that its answer can carry a whisper.
@@ -235,7 +286,9 @@ impl Drop for Pass {
         if open.get(&self.agent).is_some_and(|known| known.session == self.session) {
             open.remove(&self.agent);
             // Emptied while the lock prevents a new session from writing it.
-            if let Err(reason) = OpenOptions::new().write(true).truncate(true).open(&self.file) {
+            if let Some(file) = &self.file
+                && let Err(reason) = OpenOptions::new().write(true).truncate(true).open(file)
+            {
                 debug!(agent = %self.agent, %reason, "a session's key could not be taken away");
             }
         }
@@ -306,6 +359,10 @@ mod tests {
         AgentName::new(name).expect("a good name")
     }
 
+    fn file(pass: &Pass) -> PathBuf {
+        pass.file.clone().expect("this process holds the keys")
+    }
+
     #[test]
     fn a_token_is_good_for_its_own_session_and_no_longer() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -314,10 +371,10 @@ mod tests {
         let pass = grants.issue(&spark, SessionId(1)).expect("a key");
         let other = grants.issue(&flint, SessionId(1)).expect("a key");
         let read = |pass: &Pass| -> Key {
-            serde_json::from_slice(&fs::read(&pass.file).expect("it is there")).expect("it is a key")
+            serde_json::from_slice(&fs::read(file(pass)).expect("it is there")).expect("it is a key")
         };
         let (key, others) = (read(&pass), read(&other));
-        let mode = fs::metadata(&pass.file).expect("it is there").permissions().mode();
+        let mode = fs::metadata(file(&pass)).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(!format!("{key:?}").contains(&key.token));
         assert!(grants.admit(&spark, SessionId(1), &key.token).is_ok());
@@ -330,7 +387,7 @@ mod tests {
             let refused = grants.admit(name, SessionId(session), token).err();
             assert_eq!(refused, Some(NotAdmitted::Token), "{name} {session}");
         }
-        let (file, asking) = (pass.file.clone(), pass.asking());
+        let (key_file, asking) = (file(&pass), pass.asking());
         let call = grants.admit(&spark, SessionId(1), &key.token).expect("there is room");
         assert_eq!(*asking.borrow(), 0, "a call alone asks nobody");
         let waits = [call.waits(), call.waits()];
@@ -347,7 +404,19 @@ mod tests {
         assert!(!pass.call_is_open());
         drop(pass);
         assert_eq!(grants.admit(&spark, SessionId(1), &key.token).err(), Some(NotAdmitted::Token));
-        assert_eq!(fs::read(&file).expect("it is there"), [0_u8; 0]);
+        assert_eq!(fs::read(&key_file).expect("it is there"), [0_u8; 0]);
+    }
+
+    #[test]
+    fn where_a_runner_holds_the_keys_no_token_is_good() {
+        let (grants, spark) = (Grants::of_runner(), agent("spark"));
+        let pass = grants.issue(&spark, SessionId(1)).expect("it takes nothing");
+        assert_eq!((pass.access(), grants.socket()), (None, None));
+        assert_eq!(grants.admit(&spark, SessionId(1), "").err(), Some(NotAdmitted::Token));
+        assert!(grants.admit_of_runner(&spark, SessionId(1)).is_ok());
+        assert_eq!(grants.admit_of_runner(&spark, SessionId(2)).err(), Some(NotAdmitted::Token));
+        drop(pass);
+        assert_eq!(grants.admit_of_runner(&spark, SessionId(1)).err(), Some(NotAdmitted::Token));
     }
 
     #[test]

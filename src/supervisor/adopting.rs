@@ -20,8 +20,9 @@ use crate::runner::link::Link;
 use crate::runner::wire::{SessionKey, Standing};
 use crate::runtime::Order;
 
-/// Maximum time for the runner to answer at a start: it may be starting itself.
-const RUNNER_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum time for the runner to answer at a start: it may be starting itself, and ends what a killed one has left
+/// first.
+const RUNNER_WITHIN: Duration = Duration::from_secs(60);
 
 /// Number of the latest answers to a session that are kept on record: far more than are on their way to the runner.
 const ANSWERS_MAX: usize = 16;
@@ -86,7 +87,7 @@ pub(super) async fn adopt(
     shared: &Arc<Shared>,
     agents: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
 ) -> Result<BTreeMap<AgentName, Box<Session>>, StartError> {
-    let Place::Remote(link) = &shared.place else { return Ok(BTreeMap::new()) };
+    let Place::Remote(link, _) = &shared.place else { return Ok(BTreeMap::new()) };
     let standings = link.connected(RUNNER_WITHIN).await?;
     let records = shared.journal.reading(records).await??;
     let mut adopted = BTreeMap::new();
@@ -130,7 +131,7 @@ impl Leaving {
     pub(super) fn of(shared: &Shared) -> Self {
         match &shared.place {
             Place::Embedded(_) => Self(None),
-            Place::Remote(link) => Self(Some(link.clone())),
+            Place::Remote(link, _) => Self(Some(link.clone())),
         }
     }
 

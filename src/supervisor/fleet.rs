@@ -38,6 +38,8 @@ const CATCH_UP: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub struct Fleet {
     pub(super) shared: Arc<Shared>,
+    /// Number of sessions that went on while herder was away.
+    pub(super) went_on: usize,
 }
 
 impl fmt::Debug for Fleet {
@@ -83,6 +85,18 @@ impl Fleet {
     #[must_use]
     pub fn joined(&self) -> (bool, Timestamp) {
         *self.shared.joined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of sessions that went on while herder was away.
+    #[must_use]
+    pub fn went_on(&self) -> usize {
+        self.went_on
+    }
+
+    /// Returns true if sessions go on when herder ends.
+    #[must_use]
+    pub fn leaves_sessions(&self) -> bool {
+        self.shared.place.is_remote() && self.shared.views().iter().any(|view| view.agent.session().is_some())
     }
 
     /// Returns the journal, for reading histories.

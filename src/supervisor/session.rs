@@ -159,7 +159,8 @@ impl Session {
     pub(super) fn adopt(shared: &Arc<Shared>, of: &SessionKey, driver: Driver, heard: u64) -> Self {
         let (agent, id) = (of.agent.clone(), of.session);
         let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
-        Self::with(shared, (agent, id, marker), (driver, None), heard)
+        let pass = shared.place.pass(&agent, id);
+        Self::with(shared, (agent, id, marker), (driver, pass), heard)
     }
 
     fn with(

@@ -271,8 +271,22 @@ impl Shared {
     pub(super) async fn end_left(&self, agent: &AgentName) -> Vec<u32> {
         match &self.fault.simulated {
             Some(simulated) => (simulated.end_processes)(agent),
-            None => self.trees.end_marked(&format!("{}/{agent}/", self.journal.id()), Duration::ZERO).await,
+            None => self.end_marked(agent).await,
         }
+    }
+
+    /// Kills all processes with a marker of the agent; returns the ids of those that could not be ended.
+    pub(super) async fn end_marked(&self, agent: &AgentName) -> Vec<u32> {
+        let mut left = Vec::new();
+        for prefix in self.prefixes() {
+            left.extend(self.trees.end_marked(&format!("{prefix}{agent}/"), Duration::ZERO).await);
+        }
+        left
+    }
+
+    /// Returns the beginnings of the markers of all agents' processes.
+    pub(super) fn prefixes(&self) -> Vec<String> {
+        self.place.prefixes(self.journal.id())
     }
 
     pub(super) fn set_link(&self, report: LinkReport) {

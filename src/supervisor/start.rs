@@ -155,7 +155,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let recalled = journal.reading(recall).await??;
     let place = if let Some(link) = runner {
         link.withhold(&withheld);
-        Place::Remote(link)
+        Place::Remote(link, tools)
     } else {
         Place::Embedded(Machine::new(runner::Setup {
             data_dir: journal.data_dir().to_owned(),
@@ -198,6 +198,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     });
     cut.begun.cancel();
     let mut adopted = adopting::adopt(&shared, &recalled.agents).await?;
+    let went_on = adopted.len();
     // Dropped before the sessions: a start that fails ends none of them.
     let leaving = Leaving::of(&shared);
     let mut remains = end_orphans(&shared, &recalled, &adopted, cut).await;
@@ -293,7 +294,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let ended = shared.ended.clone();
     shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });
     leaving.stay();
-    let fleet = Fleet { shared };
+    let fleet = Fleet { shared, went_on };
     // Agents that were added now did not exist when the order was given.
     stops.into_iter().for_each(|stop| fleet.finish(stop, stopped.clone()));
     Ok(fleet)

@@ -356,21 +356,25 @@ impl Fleet {
         }
         let mut names: BTreeSet<AgentName> =
             self.agents().into_iter().map(|view| view.name).chain(agents.iter().cloned()).collect();
-        let ours = format!("{}/", self.shared.journal.id());
-        let whose = |marker: String| AgentName::new(marker.strip_prefix(&ours)?.split('/').next()?).ok();
-        names.extend(self.shared.trees.markers(&ours).await.into_iter().filter_map(whose));
+        for ours in self.shared.prefixes() {
+            let whose = |marker: String| AgentName::new(marker.strip_prefix(&ours)?.split('/').next()?).ok();
+            names.extend(self.shared.trees.markers(&ours).await.into_iter().filter_map(whose));
+        }
         futures_util::future::join_all(names.iter().map(|agent| self.kill_what_is_left(agent))).await;
         self.left_of_stopped().await
     }
 
     /// Returns the number of living processes of agents that are not at work.
     async fn left_of_stopped(&self) -> usize {
-        let id = self.shared.journal.id();
-        let at_work = || {
-            let views = self.agents().into_iter().filter(|view| self.is_at_work(view));
-            views.map(|view| format!("{id}/{}/", view.name)).collect()
-        };
-        self.shared.trees.count_marked_but(&format!("{id}/"), at_work).await
+        let mut left = 0;
+        for ours in self.shared.prefixes() {
+            let at_work = || {
+                let views = self.agents().into_iter().filter(|view| self.is_at_work(view));
+                views.map(|view| format!("{ours}{}/", view.name)).collect()
+            };
+            left += self.shared.trees.count_marked_but(&ours, at_work).await;
+        }
+        left
     }
 
     /// Returns true if an agent has been resumed since and has a session; one whose supervisor is given up has not,
@@ -388,11 +392,10 @@ impl Fleet {
                 std::future::pending::<()>().await;
             }
         };
-        let marked = format!("{}/{agent}/", self.shared.journal.id());
         tokio::select! {
             biased;
             () = let_on => {}
-            left = self.shared.trees.end_marked(&marked, Duration::ZERO) => {
+            left = self.shared.end_marked(agent) => {
                 if !left.is_empty() {
                     warn!(%agent, processes = ?left, "stop-all: some processes could not be killed");
                 }

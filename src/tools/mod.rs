@@ -18,12 +18,11 @@
 //! An agent's message carries its name ([`crate::core::post::Body::Said`]), is never read as a command (herder ignores
 //! its own lines), and passes the outbox like everything else: cleaned, redacted, without mentions, paced.
 
+pub mod desk;
 pub mod host;
 mod long;
 pub mod rate;
 pub mod rooms;
-pub mod socket;
 pub mod stdio;
-pub mod wire;
 
 pub use rooms::Rooms;

@@ -24,8 +24,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 
 use super::long;
-use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got};
 use crate::core::tools::{ALL, INSTRUCTIONS, SERVER, Tool, VARIABLE};
+use crate::runner::tools::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got};
 use crate::runtime::environment::MARKER;
 use crate::runtime::grants::Key;
 use crate::runtime::text::{bounded, one_line};

@@ -46,7 +46,7 @@ variants!(every_notice, Notice:
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
-    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away TooEarly Collapsed NetworkDown
+    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown
     NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable
     ShuttingDown
 );

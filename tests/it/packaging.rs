@@ -23,19 +23,23 @@ fn systemd_analyze(args: &[&str], unit: &Path) -> String {
     said(&output)
 }
 
-/// The unit in a folder of its own, with the binary under test.
-fn unit(dir: &Path) -> PathBuf {
-    let text = packaging("systemd/herder.service").replace("/usr/bin/herder", env!("CARGO_BIN_EXE_herder"));
-    let path = dir.join("herder.service");
+const UNITS: [&str; 2] = ["herder.service", "herder-runner.service"];
+
+/// A unit in a folder of its own, with the binary under test.
+fn unit(dir: &Path, name: &str) -> PathBuf {
+    let text = packaging(&format!("systemd/{name}"));
+    let text = text.replace("/usr/bin/herder", env!("CARGO_BIN_EXE_herder"));
+    let path = dir.join(name);
     fs::write(&path, text).expect("a file");
     path
 }
 
 #[test]
-fn systemd_takes_the_unit_and_its_drop_in() {
+fn systemd_takes_the_units_and_their_drop_in() {
     let dir = tempfile::tempdir().expect("a folder");
-    let unit = unit(dir.path());
-    assert_eq!(systemd_analyze(&["verify", "--man=no"], &unit), "");
+    for name in UNITS {
+        assert_eq!(systemd_analyze(&["verify", "--man=no"], &unit(dir.path(), name)), "", "{name}");
+    }
     let drop_in = dir.path().join("herder.service.d");
     fs::create_dir(&drop_in).expect("a folder");
     let text = packaging("systemd/examples/reload.conf");
@@ -45,12 +49,14 @@ fn systemd_takes_the_unit_and_its_drop_in() {
 
 /// Agents are the bot's children today, so that what they need stays open; each is named in the unit.
 #[test]
-fn the_unit_is_as_closed_as_agents_allow() {
+fn the_units_are_as_closed_as_agents_allow() {
     let dir = tempfile::tempdir().expect("a folder");
-    let shown = systemd_analyze(&["security", "--offline=true", "--no-pager"], &unit(dir.path()));
-    let level = shown.lines().find_map(|line| line.split_once("herder.service: ")).expect("a level").1;
-    let level: f64 = level.split(' ').next().and_then(|level| level.parse().ok()).expect("a number");
-    assert!(level <= 3.0, "{shown}");
+    for name in UNITS {
+        let shown = systemd_analyze(&["security", "--offline=true", "--no-pager"], &unit(dir.path(), name));
+        let level = shown.lines().find_map(|line| line.split_once(&format!("{name}: "))).expect("a level").1;
+        let level: f64 = level.split(' ').next().and_then(|level| level.parse().ok()).expect("a number");
+        assert!(level <= 3.0, "{shown}");
+    }
 }
 
 /// The names of the subcommands that `herder ARGS --help` lists.

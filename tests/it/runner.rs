@@ -1,5 +1,6 @@
 //! The runner: numbers, frames, and sessions that outlive the bot.
 
+mod bot;
 mod clis;
 mod frames;
 mod ledger;

@@ -6,6 +6,7 @@
 mod asking;
 mod clis;
 mod killed;
+mod runner;
 mod whispers;
 
 use std::fs::{File, OpenOptions};

@@ -156,9 +156,10 @@ fn each(group: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) {
     visit(group);
 }
 
-/// Returns a session's marker as the name of a folder. Prefixes of markers remain prefixes of the names.
+/// Returns a session's marker as the name of a folder. Prefixes of markers remain prefixes of the names, and the marker of
+/// a runner's session begins with no prefix of the bot's.
 fn name(marker: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '.' };
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '.' };
     format!("{PREFIX}{}", marker.chars().map(safe).collect::<String>())
 }
 
@@ -206,5 +207,6 @@ mod tests {
     fn a_marker_becomes_one_folder_name() {
         assert_eq!(name("ab12/spark-codex/7"), "herder.ab12.spark-codex.7");
         assert!(name("../../x").starts_with("herder.......x"));
+        assert!(!name("ab12+local/spark/7").starts_with(&name("ab12/")), "a bot ends no session of a runner");
     }
 }

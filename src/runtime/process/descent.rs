@@ -15,10 +15,13 @@
 //! - no parent, except for process 1: it came from outside of the container.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::num::ParseIntError;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use serde::{Deserialize, Serialize};
@@ -65,8 +68,19 @@ impl Record {
     /// Returns the record of this process, which must not be a subreaper yet. Blocks for some milliseconds.
     #[must_use]
     pub fn own() -> Option<Self> {
+        Self::below(None)
+    }
+
+    /// Returns the record of this process like [`Record::own`]. `parent` has adopted orphans of its own below its
+    /// `reapers`: these follow it once it is gone.
+    #[must_use]
+    pub fn below(parent: Option<&Reapers>) -> Option<Self> {
         let own = std::process::id();
         let facts = facts(own)?;
+        if let Some(Reapers(reapers)) = parent.filter(|reapers| !reapers.0.is_empty()) {
+            let reapers = reapers.iter().copied().chain(look(facts.parent).map(|it| stored(it.identity)));
+            return Self::with_reapers(&facts, reapers.collect());
+        }
         let above = || std::iter::successors(look(own), |entry| look(entry.parent)).skip(1).take(DEPTH_MAX);
         let adopter = adopter();
         // If it was not found, it may be any of them.
@@ -76,15 +90,25 @@ impl Record {
         if reapers.is_empty() {
             reapers = above().map(|entry| stored(entry.identity)).collect();
         }
+        Self::with_reapers(&facts, reapers)
+    }
+
+    fn with_reapers(facts: &Facts, reapers: BTreeSet<Stored>) -> Option<Self> {
         Some(Self {
             boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned(),
             space: fs::metadata("/proc/self/ns/pid").ok()?.ino(),
             since: facts.identity.started,
-            groups: [facts.group].into(),
+            groups: [facts.group.clone()].into(),
             sessions: [facts.session].into(),
             reapers,
             strays: BTreeSet::new(),
         })
+    }
+
+    /// Returns the processes that may adopt orphans of this herder.
+    #[must_use]
+    pub fn reapers(&self) -> Reapers {
+        Reapers(self.reapers.clone())
     }
 
     /// Returns true if `earlier` is of the same boot and PID namespace, so that its process ids still mean the same.
@@ -114,6 +138,29 @@ impl Record {
     /// Yields the adopted processes.
     pub fn strays(&self) -> impl Iterator<Item = Identity> {
         self.strays.iter().map(|stray| identity(*stray))
+    }
+}
+
+/// The processes that may adopt a process's orphans, as one word: `pid:start` of each, with commas.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reapers(BTreeSet<Stored>);
+
+impl fmt::Display for Reapers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(|(pid, started)| format!("{pid}:{started}")).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+impl FromStr for Reapers {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let pair = |word: &str| {
+            let (pid, started) = word.split_once(':').unwrap_or((word, "0"));
+            Ok((pid.parse()?, started.parse()?))
+        };
+        text.split(',').filter(|word| !word.is_empty()).map(pair).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -216,7 +263,7 @@ pub fn judge(pid: u32, past: Option<&Record>) -> Descent {
 }
 
 /// Returns true if `ancestor` is among the parents of `pid`. A process that has ended counts as a descendant.
-fn descends_from(pid: u32, ancestor: u32) -> bool {
+pub fn descends_from(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
     for _ in 0..DEPTH_MAX {
         let Some(entry) = look(pid) else { return pid != 0 };
@@ -284,9 +331,9 @@ fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
 }
 
 /// Returns true if none of the processes that could connect to herder may have been left by an earlier herder. It is
-/// only certain, and so only returned, if no process was started meanwhile.
+/// only certain, and so only returned, if no process was started meanwhile. `beside` and its descendants do not count.
 #[must_use]
-pub fn nobody_left(past: &Record) -> bool {
+pub fn nobody_left(past: &Record, beside: Option<u32>) -> bool {
     /// Maximum number of attempts. On a machine that starts processes all the time, the question remains open, and
     /// false is returned.
     const LOOKS_MAX: usize = 5;
@@ -298,6 +345,8 @@ pub fn nobody_left(past: &Record) -> bool {
             fs::metadata(format!("/proc/{pid}")).is_ok_and(|folder| folder.uid() == user || folder.uid() == 0)
         };
         let others = table::pids().into_iter().filter(|pid| *pid != own).filter(could_ask);
+        let known = |pid: u32| beside.is_some_and(|beside| pid == beside || descends_from(pid, beside));
+        let others = others.filter(|pid| !known(*pid));
         let living = others.filter(|pid| look(*pid).is_some_and(|entry| !entry.zombie));
         let known: HashMap<u32, Descent> = living.map(|pid| (pid, judge(pid, Some(past)))).collect();
         let free = known.values().all(|descent| *descent == Descent::Others);
@@ -325,6 +374,14 @@ mod tests {
         let dead: Vec<u32> =
             children.into_iter().filter(|pid| look(*pid).is_some_and(|it| it.zombie)).collect();
         assert!(dead.is_empty(), "{dead:?}");
+    }
+
+    #[test]
+    fn reapers_pass_through_a_command_line() {
+        for reapers in [Reapers::default(), Reapers([(1, 0), (50, 1_234_567)].into())] {
+            assert_eq!(reapers.to_string().parse(), Ok(reapers));
+        }
+        assert!("1:x".parse::<Reapers>().is_err() && "-1".parse::<Reapers>().is_err());
     }
 
     const HERDER: u32 = 900;

@@ -81,6 +81,8 @@ struct Children {
     /// Number of children that are being started and so may be missing in `known`. The lock is not held during a start,
     /// because a file system that does not respond delays it without limit.
     starting: usize,
+    /// Those of the known ones that outlive this process, and are no agent's.
+    apart: HashSet<u32>,
 }
 
 /// Notified whenever a child process was started.
@@ -174,6 +176,7 @@ impl Drop for Owned {
         let mut own = lock(&OWN);
         if own.known.get(&self.identity.pid) == Some(&self.identity.started) {
             own.known.remove(&self.identity.pid);
+            own.apart.remove(&self.identity.pid);
         }
     }
 }
@@ -281,6 +284,21 @@ impl ProcessTrees {
         Ok(Owned { child, identity: Identity { pid, started }, placing })
     }
 
+    /// Starts a program that outlives this process and is no agent's: it counts in none of the looks for what agents
+    /// leave.
+    ///
+    /// # Errors
+    /// See [`Command::spawn`].
+    pub fn spawn_apart(&self, command: &mut Command) -> io::Result<Owned> {
+        let starting = Starting::begin();
+        let child = command.kill_on_drop(false).spawn()?;
+        let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
+        let started = look(pid).map_or(0, |entry| entry.identity.started);
+        lock(&OWN).apart.insert(pid);
+        starting.is(pid, started);
+        Ok(Owned { child, identity: Identity { pid, started }, placing: None })
+    }
+
     /// Creates the cgroup of a session that is about to start, with its limits.
     ///
     /// # Errors
@@ -332,12 +350,14 @@ impl ProcessTrees {
         lock(&self.inner.inherited).clone()
     }
 
-    /// Returns true if no started or adopted process of this herder lives; false if the kernel does not list
-    /// children.
+    /// Returns true if no started or adopted process of this herder lives, but for those that outlive it; false if the
+    /// kernel does not list children.
     #[must_use]
     pub fn is_childless(&self) -> bool {
+        let apart = lock(&OWN).apart.clone();
         let living = |pid: &u32| look(*pid).is_some_and(|entry| !entry.zombie && entry.group != own_group());
-        table::own_children().is_some_and(|children| !children.iter().any(living))
+        table::own_children()
+            .is_some_and(|children| !children.iter().any(|pid| !apart.contains(pid) && living(pid)))
     }
 
     /// Returns a table of all processes, read after this call started. Simultaneous callers share one read.
@@ -424,7 +444,8 @@ impl ProcessTrees {
         if own.known.contains_key(&entry.identity.pid) {
             return false;
         }
-        let others = own.known.iter().any(|(pid, other)| *pid != root.pid && *other <= started);
+        let is_other = |pid: &u32| *pid != root.pid && !own.apart.contains(pid);
+        let others = own.known.iter().any(|(pid, other)| is_other(pid) && *other <= started);
         let starting = own.starting > 0;
         drop(own);
         // A child that is being started still runs this program, until it executes another one.

@@ -35,7 +35,10 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
     let mut strangers = HashMap::new();
     loop {
         let begun = STARTED.notified();
-        let watched = !lock(&OWN).known.is_empty();
+        let watched = {
+            let own = lock(&OWN);
+            own.known.len() > own.apart.len()
+        };
         if strangers.is_empty() {
             // No notification reports an adoption: while agents run, adopted processes are polled.
             tokio::select! {

@@ -243,6 +243,10 @@ fn own_notices() -> Vec<Notice> {
     let (network, reason) = (NetworkName::from("libera"), Detail::from("connection refused"));
     let broke = LinkReason::Broke.with("connection reset by peer");
     vec![
+        N::WentOn { away: seconds(2), sessions: 5 },
+        N::WentOn { away: seconds(63), sessions: 1 },
+        N::RunnerAway,
+        N::RunnerBack { away: seconds(63) },
         N::Away { from: MORNING, to: MORNING.after(seconds(63)) },
         N::TooEarly { nicks: vec!["alice".to_owned()] },
         N::TooEarly { nicks: vec!["alice".to_owned(), "bob".to_owned()] },

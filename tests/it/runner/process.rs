@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use herder::core::id::SessionId;
 use herder::core::outcome::Category;
 use herder::runner::link::{Link, LinkState};
-use herder::runner::process::{self, SOCKET};
+use herder::runner::process::{self, Question, SOCKET};
 use herder::runner::wire::{SessionKey, Standing};
 
 use super::{Hearing, PATIENCE, bot, launch, of};
@@ -114,7 +114,7 @@ async fn a_runner_outlives_its_bots_and_answers_without_them_and_ends_when_it_is
     hearing.until("line 1").await;
     let pid = child(folder.path()).expect("it was noted");
     let data = folder.path().join("data");
-    let stopped = tokio::spawn(async move { process::ask(&data, true).await });
+    let stopped = tokio::spawn(async move { process::ask(&data, Question::Stop).await });
     hearing.until_it_ends().await;
     assert_eq!(hearing.outcome.as_ref().map(|outcome| outcome.category), Some(Category::Interrupted));
     let status = stopped.await.expect("it is asked").expect("it answers");

@@ -1,4 +1,5 @@
-//! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of everything.
+//! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of
+//! everything, and `v2/` one of everything that version 2 has added.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -18,7 +19,7 @@ use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::Reading;
 use herder::core::workspace::{Unfinished, Workspace};
 use herder::runner::wire::{
-    Envelope, FromRunner, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner,
+    Envelope, FromRunner, HelloRefusal, Returned, SessionKey, SessionStatus, Standing, Status, ToRunner,
 };
 use herder::runtime::{Clocks, Launch, Live, Order, Report};
 use serde::Serialize;
@@ -32,8 +33,8 @@ variants!(ORDERS, order_name, Order: Go Steer Insist Answer Hold Stop);
 variants!(TOLD, told_name, Told: Yes No Words Nobody);
 variants!(INQUIRIES, inquiry_name, Inquiry: Question Plan);
 variants!(REPORTS, report_name, Report: Beat Signal Words NotTaken);
-variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard);
-variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live);
+variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard Returned StopWhenIdle);
+variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live Beat Call CallOver);
 variants!(HELLO_REFUSALS, hello_refusal_name, HelloRefusal: Version Journal Epoch);
 
 const USAGE: Usage =
@@ -212,8 +213,13 @@ fn from_runner() -> Vec<Envelope<FromRunner>> {
     let incarnation = "fedcba9876543210".to_owned();
     let standing = Standing { of: of(), unheard: 17, next: 19 };
     let mut bodies = vec![
-        FromRunner::Welcome { incarnation: incarnation.clone(), version: 1, sessions: Vec::new() },
-        FromRunner::Welcome { incarnation, version: 1, sessions: vec![standing] },
+        FromRunner::Welcome {
+            incarnation: incarnation.clone(),
+            version: 1,
+            sessions: Vec::new(),
+            past: None,
+        },
+        FromRunner::Welcome { incarnation, version: 1, sessions: vec![standing], past: None },
         FromRunner::Took { up_to: 5 },
         FromRunner::Report { of: of(), n: 18, report: Report::Words("Look.".to_owned()) },
         FromRunner::Alive { of: of() },
@@ -231,8 +237,35 @@ fn from_runner() -> Vec<Envelope<FromRunner>> {
     bodies.into_iter().map(|body| Envelope { v: 1, epoch: 12, n: 0, body }).collect()
 }
 
+/// Messages of the bot that version 2 has added.
+fn to_runner_2() -> Vec<Envelope<ToRunner>> {
+    let returned = |returned| ToRunner::Returned { of: of(), call: 3, returned };
+    let whispers = vec![(WorkId(41), "[correction] Read the error first.".to_owned())];
+    let said = Returned { ok: true, text: "Said in #spark.".to_owned(), whispers };
+    let bodies =
+        [returned(said), returned(Returned::refused("There is no such tool.")), ToRunner::StopWhenIdle];
+    bodies.into_iter().map(|body| Envelope { v: 2, epoch: 12, n: 0, body }).collect()
+}
+
+/// Messages of the runner that version 2 has added.
+fn from_runner_2() -> Vec<Envelope<FromRunner>> {
+    let record = r#"{"boot":"b","space":1,"since":1000,"groups":["/"],"sessions":[null],"reapers":[[1,0]],"strays":[]}"#;
+    let past = Some(Box::new(serde_json::from_str(record).expect("a record")));
+    let incarnation = "fedcba9876543210".to_owned();
+    let call = |arguments| FromRunner::Call { of: of(), call: 3, tool: "irc_send".to_owned(), arguments };
+    let arguments = [("text".to_owned(), "Look.".into())].into_iter().collect();
+    let bodies = [
+        FromRunner::Welcome { incarnation, version: 2, sessions: Vec::new(), past },
+        FromRunner::Beat,
+        call(serde_json::Map::new()),
+        call(arguments),
+        FromRunner::CallOver { of: of(), call: 3 },
+    ];
+    bodies.into_iter().map(|body| Envelope { v: 2, epoch: 12, n: 0, body }).collect()
+}
+
 fn assert_messages<T: PartialEq + Debug + Serialize + DeserializeOwned>(name: &str, samples: &[T]) {
-    let path = PathBuf::from("../runner/v1").join(name);
+    let path = PathBuf::from("../runner").join(name);
     assert_golden(
         &path.display().to_string(),
         samples,
@@ -249,20 +282,26 @@ fn there_is_a_sample_of_everything_that_is_said_between_bot_and_runner() {
     assert_all(TOLD, &tolds(), told_name);
     assert_all(INQUIRIES, &inquiries(), inquiry_name);
     assert_all(REPORTS, &reports(), report_name);
-    assert_all(TO, &bodies(to_runner()), to_name);
-    let from: Vec<FromRunner> = from_runner().into_iter().map(|it| it.body).collect();
+    assert_all(TO, &bodies([to_runner(), to_runner_2()].concat()), to_name);
+    let from: Vec<FromRunner> = from_runner().into_iter().chain(from_runner_2()).map(|it| it.body).collect();
     assert_all(FROM, &from, from_name);
     assert_all(HELLO_REFUSALS, &hello_refusals(), hello_refusal_name);
 }
 
 #[test]
 fn messages_of_version_1_are_read_and_written_as_they_were() {
-    assert_messages("launch.jsonl", &launches());
-    assert_messages("order.jsonl", &orders());
-    assert_messages("report.jsonl", &reports());
-    assert_messages("live.jsonl", &lives());
-    assert_messages("to-runner.jsonl", &to_runner());
-    assert_messages("from-runner.jsonl", &from_runner());
+    assert_messages("v1/launch.jsonl", &launches());
+    assert_messages("v1/order.jsonl", &orders());
+    assert_messages("v1/report.jsonl", &reports());
+    assert_messages("v1/live.jsonl", &lives());
+    assert_messages("v1/to-runner.jsonl", &to_runner());
+    assert_messages("v1/from-runner.jsonl", &from_runner());
+}
+
+#[test]
+fn messages_of_version_2_are_read_and_written_as_they_were() {
+    assert_messages("v2/to-runner.jsonl", &to_runner_2());
+    assert_messages("v2/from-runner.jsonl", &from_runner_2());
 }
 
 /// A peer that is a little newer has fields that this one does not know.

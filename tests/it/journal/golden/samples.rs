@@ -53,7 +53,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
+    Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull

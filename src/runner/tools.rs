@@ -1,22 +1,23 @@
 //! The socket for calls from the agents' tool servers: authentication, one answer each, and whispers with it.
 
+pub mod wire;
+
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
-use super::host::{Caller, Host};
-use super::wire::{Answer, CALL_MAX, Call, Got};
-use crate::core::id::WorkId;
-use crate::local::Bound;
-use crate::runtime::grants::{Grants, is_below};
+use crate::core::id::{AgentName, SessionId, WorkId};
+use crate::runtime::grants::{Admitted, Grants, is_below};
+use wire::{Answer, CALL_MAX, Call, Got};
 
 /// Maximum number of concurrent connections of tool servers: a few calls for each agent of a large fleet.
 const PEERS_MAX: usize = 256;
@@ -27,9 +28,30 @@ const CALL_WITHIN: Duration = Duration::from_secs(10);
 /// Timeout for the tool server's acknowledgement of an answer that carries whispers.
 const GOT_WITHIN: Duration = Duration::from_secs(10);
 
+/// The part that carries out the calls of sessions in this process or on this runner.
+pub trait Desk: Clone + Send + Sync + 'static {
+    /// Returns the process of an open session.
+    fn process_of(&self, agent: &AgentName, session: SessionId) -> Option<u32>;
+
+    /// Carries out a call. Returns its answer, with the numbers of the whispers in it. Dropped if the caller goes away.
+    fn perform(&self, call: Call, admitted: Admitted) -> impl Future<Output = (Answer, Vec<WorkId>)> + Send;
+
+    /// Records whether the agent has the whispers of an answer.
+    fn delivered(&self, agent: &AgentName, session: SessionId, whispers: Vec<WorkId>, got: bool);
+
+    /// Records that a caller has gone before its answer.
+    fn hung_up(&self, agent: &AgentName, session: SessionId) {
+        let _ = (agent, session);
+    }
+}
+
 /// Answers the tool calls that arrive on the socket until `shutdown` is cancelled, one call per connection.
-pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: CancellationToken) {
-    let (listener, path) = bound.into_parts();
+pub async fn serve(
+    (listener, path): (UnixListener, PathBuf),
+    grants: Grants,
+    desk: impl Desk,
+    shutdown: CancellationToken,
+) {
     let peers = TaskTracker::new();
     let room = Arc::new(Semaphore::new(PEERS_MAX));
     loop {
@@ -47,10 +69,10 @@ pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: Cancellat
                 continue;
             }
         };
-        let (grants, host, shutdown) = (grants.clone(), host.clone(), shutdown.clone());
+        let (grants, desk, shutdown) = (grants.clone(), desk.clone(), shutdown.clone());
         peers.spawn(async move {
             let _permit = permit;
-            let answered = shutdown.run_until_cancelled(answer(stream, &grants, &host)).await;
+            let answered = shutdown.run_until_cancelled(answer(stream, &grants, &desk)).await;
             if let Some(Err(reason)) = answered {
                 debug!(%reason, "a tool server went away");
             }
@@ -63,7 +85,7 @@ pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: Cancellat
     }
 }
 
-async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<()> {
+async fn answer(stream: UnixStream, grants: &Grants, desk: &impl Desk) -> io::Result<()> {
     let peer = stream.peer_cred()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
         warn!(uid = peer.uid(), "another user was turned away from the agents' tools");
@@ -79,54 +101,39 @@ async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<
     let Ok(call) = serde_json::from_slice::<Call>(&line) else {
         return write(&mut writer, &Answer::refused("That call cannot be read; it may be too long.")).await;
     };
-    let mut admitted = match grants.admit(&call.agent, call.session, &call.token) {
+    let admitted = match grants.admit(&call.agent, call.session, &call.token) {
         Ok(admitted) => admitted,
         Err(why) => {
             warn!(agent = %call.agent, session = %call.session, %why, "a call of the tools was not let in");
-            return write(&mut writer, &Answer::refused(format!("herder does not let you in: {why}."))).await;
+            return write(&mut writer, &Answer::refused(why.told())).await;
         }
     };
-    if !is_of_session(peer.pid(), &call, host) {
+    if !is_of_session(peer.pid(), &call, desk) {
         warn!(agent = %call.agent, pid = peer.pid(), "a process that is not the agent's has its key");
         return write(&mut writer, &Answer::refused("herder does not let you in: this key is not yours."))
             .await;
     }
-    let caller = Caller { agent: &call.agent, session: call.session };
-    let told = tokio::select! {
-        told = host.perform(caller, &call.tool, &call.arguments, &mut admitted) => told,
+    let (agent, session) = (call.agent.clone(), call.session);
+    let (answer, whispers) = tokio::select! {
+        answered = desk.perform(call, admitted) => answered,
         () = hung_up(&mut reader) => {
-            drop(admitted);
-            host.fleet().whispers_returned(&call.agent, call.session, Vec::new());
+            desk.hung_up(&agent, session);
             return Ok(());
         }
     };
-    // Later whispers are delivered in another way; earlier ones go with this answer.
-    drop(admitted);
-    let offered = host.fleet().whispers_for(&call.agent, call.session).await;
-    let whispers: Vec<WorkId> = offered.iter().map(|offered| offered.whisper).collect();
-    let (ok, text) = match told {
-        Ok(text) => (true, text),
-        Err(text) => (false, text),
-    };
-    let answer = Answer { ok, text, whispers: offered.into_iter().map(|offered| offered.text).collect() };
     let written = write(&mut writer, &answer).await;
     if !whispers.is_empty() {
-        if written.is_ok() && got(&mut reader).await {
-            host.fleet().whispers_taken(&call.agent, call.session, whispers);
-        } else {
-            host.fleet().whispers_returned(&call.agent, call.session, whispers);
-        }
+        let got = written.is_ok() && got(&mut reader).await;
+        desk.delivered(&agent, session, whispers, got);
     }
     written
 }
 
 /// Returns true if the calling process belongs to the session that it names: other processes of the same user can read
 /// the key file too.
-fn is_of_session(pid: Option<i32>, call: &Call, host: &Host) -> bool {
+fn is_of_session(pid: Option<i32>, call: &Call, desk: &impl Desk) -> bool {
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else { return false };
-    let Some(view) = host.fleet().view(&call.agent) else { return false };
-    let current = view.agent.session() == Some(call.session);
-    view.agent.process.is_some_and(|process| current && is_below(pid, process.pid))
+    desk.process_of(&call.agent, call.session).is_some_and(|process| is_below(pid, process))
 }
 
 async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Answer) -> io::Result<()> {

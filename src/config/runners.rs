@@ -1,0 +1,71 @@
+//! `[runners]`: the process that agents run in.
+
+use std::time::Duration;
+
+use super::section::Section;
+
+/// Settings of the process that runs the agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runners {
+    /// The process on this machine that runs the agents.
+    pub local: LocalRunner,
+    /// Time without a bot after which a runner stops all sessions.
+    pub unattended: Duration,
+}
+
+/// The process on this machine that runs the agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LocalRunner {
+    /// The bot's own: sessions end with it.
+    #[default]
+    Embedded,
+    /// A runner, which outlives the bot.
+    Process,
+}
+
+impl Default for Runners {
+    /// Returns the defaults of the contract: sessions may go on for 15 minutes without a bot, so that no money is spent
+    /// unseen for long.
+    fn default() -> Self {
+        Self { local: LocalRunner::default(), unattended: Duration::from_secs(15 * 60) }
+    }
+}
+
+/// Minimum of `unattended`: a bot that is started again takes some seconds.
+const UNATTENDED_MIN: Duration = Duration::from_secs(10);
+
+/// Parses `[runners]`.
+pub(super) fn runners(section: Section<'_>) -> Runners {
+    let default = Runners::default();
+    let choices = [("embedded", LocalRunner::Embedded), ("process", LocalRunner::Process)];
+    let local = section.choice("local", &choices).unwrap_or(default.local);
+    let unattended = section.duration("unattended", UNATTENDED_MIN).unwrap_or(default.unattended);
+    section.finish();
+    Runners { local, unattended }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{section, validate};
+
+    fn read(text: &str) -> Result<Runners, String> {
+        let around = section::Surroundings { folder: Path::new("/tmp"), variable: &|_| None };
+        let read = validate::read(text, "bot.toml", &around);
+        read.map(|read| read.config.runners).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn a_runner_is_a_process_only_if_the_file_says_so() {
+        assert_eq!(read(""), Ok(Runners::default()));
+        assert_eq!(read("[runners]").map(|runners| runners.local), Ok(LocalRunner::Embedded));
+        let process = Runners { local: LocalRunner::Process, unattended: Duration::from_secs(60) };
+        assert_eq!(read("[runners]\nlocal = \"process\"\nunattended = \"1m\""), Ok(process));
+        for wrong in ["local = \"proces\"", "unattended = \"1s\"", "locale = \"process\""] {
+            let said = read(&format!("[runners]\n{wrong}")).expect_err("it is a mistake");
+            assert!(said.contains("bot.toml:2"), "{said}");
+        }
+    }
+}

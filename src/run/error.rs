@@ -1,0 +1,54 @@
+//! Reasons why herder cannot be started.
+
+use crate::chat::embedded_ircd::home::HomeError;
+use crate::http::HttpError;
+use crate::journal::{CommitError, OpenError, ReadError};
+use crate::l10n::UnknownLocale;
+use crate::local::BindError;
+use crate::runner::process::AskError;
+use crate::supervisor::StartError;
+use crate::traces::ExportError;
+
+/// Reason why herder could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The journal cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The embedded server cannot be started.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The supervisors of the agents cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The configured language does not exist.
+    #[error(transparent)]
+    Locale(#[from] UnknownLocale),
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The local socket cannot be created.
+    #[error(transparent)]
+    Socket(#[from] BindError),
+    /// The listener of the web page and the API cannot be opened.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// Traces cannot be sent.
+    #[error(transparent)]
+    Traces(#[from] ExportError),
+    /// The process-tree service cannot be started.
+    #[error("signals of child processes cannot be listened for: {0}")]
+    Trees(std::io::Error),
+    /// The program that runs agents cannot be found.
+    #[error("the runner cannot be started: {0}")]
+    Runner(std::io::Error),
+    /// Agents are to run in this process, and the runner of an earlier configuration has not ended.
+    #[error("agents would run twice, because the runner of before does not end: {0}")]
+    RunnerStays(AskError),
+    /// The bot's term of office cannot be recorded.
+    #[error("the journal cannot be written: {0}")]
+    Commit(#[from] CommitError),
+    /// The thread that opens the journal has panicked.
+    #[error("opening the journal was cut short: {0}")]
+    Join(#[from] tokio::task::JoinError),
+}
