@@ -28,7 +28,7 @@ pub(super) enum Runner {
     },
     /// Its sessions, without the bot
     Status,
-    /// End its sessions, then itself
+    /// End its sessions, then itself; a bot that runs starts another one
     Stop,
     /// End its sessions, then itself; the bot starts it again, as the program that is installed now
     Restart {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::section::Section;
+use crate::core::spec::AgentSpec;
 
 /// Settings of the process that runs the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,19 @@ pub(super) fn runners(section: Section<'_>) -> Runners {
     Runners { local, unattended }
 }
 
+/// Warns of agents whose `keep_warm` has no effect.
+pub(super) fn warn(top: &Section<'_>, runners: &Runners, agents: &[AgentSpec]) {
+    let warm = agents.iter().filter(|agent| !agent.keep_warm.is_zero());
+    let warm: Vec<&str> = warm.map(|agent| agent.name.as_str()).collect();
+    if runners.local == LocalRunner::Process && !warm.is_empty() {
+        let text = format!(
+            "with local = \"process\" no process stays for the next message: keep_warm has no effect ({})",
+            warm.join(", ")
+        );
+        top.warn("runners", text);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -67,5 +81,20 @@ mod tests {
             let said = read(&format!("[runners]\n{wrong}")).expect_err("it is a mistake");
             assert!(said.contains("bot.toml:2"), "{said}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_would_stay_warm_is_named() {
+        let agent = "[[agent]]\nname = \"spark\"\nruntime = \"acp\"\ncommand = [\"gemini\"]\nworkspace = \"/\"\n\
+                     keep_warm = \"5m\"\n";
+        let warned = |text: &str| {
+            let around = section::Surroundings { folder: Path::new("/tmp"), variable: &|_| None };
+            let read = validate::read(text, "bot.toml", &around).expect("it has no mistake");
+            read.config
+                .warnings
+                .iter()
+                .any(|warning| warning.text.contains("keep_warm has no effect (spark)"))
+        };
+        assert!(warned(&format!("[runners]\nlocal = \"process\"\n{agent}")) && !warned(agent));
     }
 }

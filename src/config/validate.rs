@@ -138,6 +138,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let networks = top.table("networks").map_or_else(Networks::default, networks);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
     let runners = top.table("runners").map_or_else(Runners::default, runners::runners);
+    runners::warn(&top, &runners, &agents);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
     evaluator::hide_credentials(&top, evaluator.judge);
     policy.evaluator = evaluator.rules();

@@ -134,6 +134,33 @@ async fn people_command_a_session_that_went_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_that_stands_still_for_a_while_loses_no_session() {
+    let home = Home::with(WAITS, "process").await;
+    let text = std::fs::read_to_string(home.config()).expect("it is there");
+    let text = text.replace("stop_grace = \"1s\"", "stop_grace = \"1s\"\nheartbeat_timeout = \"6s\"");
+    std::fs::write(home.config(), text).expect("written");
+    let mut boss = home.boss().await;
+    let bot = home.start();
+    boss.reaches("herder", "#spark").await;
+    boss.say("#spark", "count").await;
+    boss.hears("#spark", "line 1").await;
+    let runner = home.runner().await.pid;
+    let runner = i32::try_from(runner).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
+    rustix::process::kill_process(runner, Signal::STOP).expect("it runs");
+    // Longer than a driver may be silent.
+    tokio::time::sleep(std::time::Duration::from_secs(9)).await;
+    rustix::process::kill_process(runner, Signal::CONT).expect("it stands still");
+    home.go();
+    boss.hears("#spark", "line 2").await;
+    boss.hears("#spark", "completed").await;
+    let begun = boss.heard_in("#spark").iter().filter(|line| line.contains("line 1")).count();
+    assert_eq!(begun, 1, "{:#?}", boss.heard_in("#spark"));
+    signal(&bot, Signal::TERM);
+    assert!(reap(bot).await.success());
+    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_of_a_runner_commands_no_bot() {
     let herder_program = env!("CARGO_BIN_EXE_herder");
     let asks = format!(
