@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio_util::bytes::BytesMut;
@@ -144,10 +144,7 @@ impl Host {
                     let inner = Arc::clone(&self.0);
                     self.0.tasks.spawn(async move {
                         let _permit = permit;
-                        let ended = inner.ended.clone();
-                        if let Some(Err(reason)) = ended.run_until_cancelled(inner.converse(stream)).await {
-                            warn!(%reason, "the connection to the bot ended");
-                        }
+                        inner.attend(stream.into_split()).await;
                     });
                 }
                 Ok(_) => warn!("a process that is no bot of this user was turned away"),
@@ -171,6 +168,11 @@ impl Host {
         self.0.ended.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Speaks with a peer that is known to be a bot until the connection ends: what [`Host::serve`] does with each.
+    pub async fn attend(&self, stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin)) {
+        self.0.attend(stream).await;
     }
 
     /// Ends all sessions when no bot was connected for `patience`, each time that happens.
@@ -213,9 +215,17 @@ impl Inner {
         }
     }
 
+    async fn attend(self: &Arc<Self>, stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin)) {
+        if let Some(Err(reason)) = self.ended.run_until_cancelled(self.converse(stream)).await {
+            warn!(%reason, "the connection to the bot ended");
+        }
+    }
+
     /// Speaks with one bot until the connection ends or another bot takes its place.
-    async fn converse(self: &Arc<Self>, stream: UnixStream) -> Result<(), WireError> {
-        let (mut reader, mut writer) = stream.into_split();
+    async fn converse(
+        self: &Arc<Self>,
+        (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    ) -> Result<(), WireError> {
         let (mut frames, mut read) = (Frames::default(), BytesMut::new());
         let first = tokio::time::timeout(HELLO_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
         let Some(hello) = first.map_err(io::Error::from)?? else { return Ok(()) };
@@ -263,13 +273,15 @@ impl Inner {
             }
         };
         let ended = tokio::select! {
+            biased;
             () = connection.cancelled() => {
                 // The wake-up that this one may have taken was meant for its successor.
                 self.changed.notify_one();
                 Ok(())
             }
-            heard = hearing => heard,
+            // There is an end to what can be told before something is heard.
             told = telling => told,
+            heard = hearing => heard,
         };
         // The bot that took this one's place is there already.
         let state = self.state();
@@ -443,6 +455,7 @@ impl Inner {
                 }
             }
             let report = tokio::select! {
+                biased;
                 report = reports.recv() => report,
                 Ok(()) = live.changed() => {
                     self.wake(&of);
@@ -512,7 +525,7 @@ impl Inner {
 
 /// Reads the next message; `None` if the peer has closed the connection.
 pub(super) async fn next<B: serde::de::DeserializeOwned>(
-    reader: &mut (impl tokio::io::AsyncRead + Unpin),
+    reader: &mut (impl AsyncRead + Unpin),
     frames: &mut Frames,
     read: &mut BytesMut,
 ) -> Result<Option<Envelope<B>>, WireError> {

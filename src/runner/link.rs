@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::bytes::{Bytes, BytesMut};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::host::next;
 use super::ledger::{Arrival, InOrder, KEPT_MAX, Unheard};
+use super::way::{Opens, Way};
 use super::wire::{
     Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, Standing, ToRunner, VERSION, WireError,
     encode,
@@ -73,7 +73,7 @@ pub struct Link(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
+    way: Way,
     bot: Bot,
     known: Mutex<Known>,
     /// Wakes the writer.
@@ -125,8 +125,20 @@ impl Link {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn to(path: PathBuf, bot: Bot) -> Self {
+        Self::by(Way::Socket(path), bot)
+    }
+
+    /// Like [`Link::to`], for a runner that is simulated: each connection is one that `opens` returns.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn within(opens: Opens, bot: Bot) -> Self {
+        Self::by(Way::Within(opens), bot)
+    }
+
+    fn by(way: Way, bot: Bot) -> Self {
         let link = Self(Arc::new(Inner {
-            path,
+            way,
             bot,
             known: Mutex::default(),
             changed: Notify::new(),
@@ -407,17 +419,13 @@ impl Inner {
     }
 
     async fn connect(&self) -> Result<(), WireError> {
-        let mut stream = UnixStream::connect(&self.path).await?;
-        let peer = stream.peer_cred()?;
-        if peer.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
-        }
+        let (mut reader, mut writer) = self.way.open().await?;
         let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
         let journal = self.bot.journal.clone();
         let hello = ToRunner::Hello { journal, oldest: OLDEST, newest: VERSION };
         frames.write(&Envelope::new(self.bot.epoch, 0, hello), &mut out)?;
-        stream.write_all(&out).await?;
-        let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut stream, &mut frames, &mut read)).await;
+        writer.write_all(&out).await?;
+        let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
         let Some(answer) = answer.map_err(io::Error::from)?? else { return Ok(()) };
         match answer.body {
             FromRunner::Welcome { incarnation, version: _, sessions } => self.welcomed(incarnation, sessions),
@@ -432,7 +440,6 @@ impl Inner {
             }
             _ => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         }
-        let (mut reader, mut writer) = stream.split();
         let hearing = async {
             while let Some(message) = next::<FromRunner>(&mut reader, &mut frames, &mut read).await? {
                 self.take(message.body)?;
@@ -452,8 +459,10 @@ impl Inner {
             }
         };
         tokio::select! {
-            heard = hearing => heard,
+            biased;
+            // There is an end to what can be told before something is heard.
             told = telling => told,
+            heard = hearing => heard,
         }
     }
 

@@ -25,10 +25,12 @@ mod machine;
 mod place;
 pub mod process;
 mod record;
+mod way;
 pub mod wire;
 
-pub use machine::{Machine, Setup};
+pub use machine::{Machine, Setup, Starts};
 pub use place::Place;
+pub use way::Opens;
 
 /// Returns the beginning of the markers of a runner's processes. No marker of the bot's own begins so: neither ends
 /// what the other has started.
