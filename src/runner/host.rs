@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -145,10 +146,7 @@ impl Host {
                     let inner = Arc::clone(&self.0);
                     self.0.tasks.spawn(async move {
                         let _permit = permit;
-                        let ended = inner.ended.clone();
-                        if let Some(Err(reason)) = ended.run_until_cancelled(inner.converse(stream)).await {
-                            warn!(%reason, "the connection to the bot ended");
-                        }
+                        inner.attend(stream.into_split()).await;
                     });
                 }
                 Ok(_) => warn!("a process that is no bot of this user was turned away"),
@@ -168,6 +166,11 @@ impl Host {
         self.0.ended.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Speaks with a peer that is known to be a bot until the connection ends: what [`Host::serve`] does with each.
+    pub async fn attend(&self, stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin)) {
+        self.0.attend(stream).await;
     }
 
     /// Returns the process of a session that is not over.
@@ -271,6 +274,12 @@ impl Inner {
     fn end_all(&self) {
         for hosted in self.state().sessions.values_mut() {
             hosted.orders = None;
+        }
+    }
+
+    async fn attend(self: &Arc<Self>, stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin)) {
+        if let Some(Err(reason)) = self.ended.run_until_cancelled(self.converse(stream)).await {
+            warn!(%reason, "the connection to the bot ended");
         }
     }
 
@@ -420,6 +429,7 @@ impl Inner {
                 }
             }
             let report = tokio::select! {
+                biased;
                 report = reports.recv() => report,
                 Ok(()) = live.changed() => {
                     self.wake(&of);

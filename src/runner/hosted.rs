@@ -71,8 +71,13 @@ impl Hosted {
     }
 
     /// Gives an order to the driver, or lets it wait for room there. A message that was given before is not given
-    /// again. Returns the report of a message that could not be given: too many others wait before it.
+    /// again. Returns the report of a message that could not be given: too many others wait before it, or the driver is
+    /// ending.
     pub(super) fn order(&mut self, order: Order) -> Option<Report> {
+        if self.over {
+            // Its end says it: a report after the last one would never be heard.
+            return None;
+        }
         let work = match &order {
             Order::Steer { work, .. } | Order::Insist { work, .. } => Some(*work),
             Order::Go | Order::Answer { .. } | Order::Hold { .. } | Order::Stop => None,
@@ -183,7 +188,7 @@ mod tests {
         let tasks = TaskTracker::new();
         let (driver, mut orders) = mpsc::channel(1);
         let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
-        let mut hosted = Hosted { orders: Some(queue(&tasks, driver)), ..Hosted::over(of) };
+        let mut hosted = Hosted { orders: Some(queue(&tasks, driver)), over: false, ..Hosted::over(of) };
         let steer = |n: usize| Order::Steer { work: WorkId(n as u64), text: String::new() };
         let not_taken: Vec<Report> = (0..100).filter_map(|n| hosted.order(steer(n))).collect();
         assert_eq!(

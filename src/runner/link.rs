@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use known::{Known, Linked, confused};
 use super::called::Called;
 use super::host::next;
 use super::ledger::{InOrder, KEPT_MAX};
+use super::way::{Opens, Way};
 use super::wire::{
     CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, MESSAGE_MAX, OLDEST, Returned, SessionKey,
     Standing, ToRunner, VERSION, WireError, encode,
@@ -88,7 +88,7 @@ pub struct Link(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
+    way: Way,
     bot: Bot,
     known: Mutex<Known>,
     /// Wakes the writer.
@@ -109,9 +109,21 @@ impl Link {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn to(path: PathBuf, bot: Bot) -> Self {
+        Self::by(Way::Socket(path), bot)
+    }
+
+    /// Like [`Link::to`], for a runner that is simulated: each connection is one that `opens` returns.
+    ///
+    /// Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn within(opens: Opens, bot: Bot) -> Self {
+        Self::by(Way::Within(opens), bot)
+    }
+
+    fn by(way: Way, bot: Bot) -> Self {
         let (called, calls) = mpsc::channel(CALLS_MAX);
         let link = Self(Arc::new(Inner {
-            path,
+            way,
             bot,
             known: Mutex::default(),
             changed: Notify::new(),
@@ -164,7 +176,7 @@ impl Link {
             return known.past.clone();
         }
         drop(known);
-        super::record::left(self.0.path.parent()?)
+        super::record::left(self.0.way.folder()?)
     }
 
     /// Returns the calls of tools that agents make on the runner; `None` if they were taken before.
@@ -337,6 +349,7 @@ impl Inner {
         };
         let kept = async {
             tokio::select! {
+                biased;
                 () = kept => {}
                 () = beating => {}
             }
@@ -352,24 +365,20 @@ impl Inner {
     }
 
     async fn connect(&self) -> Result<(), WireError> {
-        let mut stream = UnixStream::connect(&self.path).await?;
-        let peer = stream.peer_cred()?;
-        if peer.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
-        }
+        let (mut reader, mut writer, process) = self.way.open().await?;
         let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
         let journal = self.bot.journal.clone();
         let hello = ToRunner::Hello { journal, oldest: OLDEST, newest: VERSION };
         frames.write(&Envelope::new(self.bot.epoch, 0, hello), &mut out)?;
-        stream.write_all(&out).await?;
+        writer.write_all(&out).await?;
         let silent;
-        let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut stream, &mut frames, &mut read)).await;
+        let answer = tokio::time::timeout(WELCOME_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
         let Some(answer) = answer.map_err(io::Error::from)?? else { return Ok(()) };
         match answer.body {
             FromRunner::Welcome { incarnation, version, sessions, past } => {
                 silent = (version >= CALLS_FROM).then_some(SILENT);
                 let mut known = self.known();
-                known.process = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+                known.process = process;
                 known.past = past.map(|past| *past);
                 drop(known);
                 self.welcomed(incarnation, sessions);
@@ -385,7 +394,6 @@ impl Inner {
             }
             _ => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         }
-        let (mut reader, mut writer) = stream.split();
         let hearing = async {
             loop {
                 let message = next::<FromRunner>(&mut reader, &mut frames, &mut read);
@@ -412,8 +420,10 @@ impl Inner {
             }
         };
         tokio::select! {
-            heard = hearing => heard,
+            biased;
+            // There is an end to what can be told before something is heard.
             told = telling => told,
+            heard = hearing => heard,
         }
     }
 

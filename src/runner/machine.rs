@@ -1,6 +1,7 @@
 //! The machine on which sessions run: it adds to a launch what belongs to it, and starts the driver.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
@@ -26,9 +27,21 @@ pub struct Setup {
     pub tools: Option<Grants>,
 }
 
+/// Starts a session whose process is simulated.
+pub type Starts = Box<dyn Fn(Launch) -> Driver + Send + Sync>;
+
+struct Simulated(Starts);
+
+impl fmt::Debug for Simulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Simulated")
+    }
+}
+
 /// The machine of this process.
 #[derive(Debug)]
 pub struct Machine {
+    simulated: Option<Simulated>,
     agents: PathBuf,
     trees: ProcessTrees,
     redactor: Redactor,
@@ -43,6 +56,7 @@ impl Machine {
     pub fn new(setup: Setup) -> Self {
         let Setup { data_dir, trees, redactor, withheld, tools } = setup;
         Self {
+            simulated: None,
             agents: data_dir.join(isolation::FOLDER),
             trees,
             redactor,
@@ -51,11 +65,23 @@ impl Machine {
         }
     }
 
+    /// Returns a machine whose sessions are simulated.
+    #[must_use]
+    pub fn simulated(starts: Starts) -> Self {
+        let (data_dir, trees) = (PathBuf::new(), ProcessTrees::none());
+        let (redactor, withheld) = (Redactor::default(), BTreeSet::new());
+        let machine = Self::new(Setup { data_dir, trees, redactor, withheld, tools: None });
+        Self { simulated: Some(Simulated(starts)), ..machine }
+    }
+
     /// Starts a session. Its right to use herder's tools ends when the pass is dropped.
     ///
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
+        if let Some(Simulated(starts)) = &self.simulated {
+            return (starts(launch), None);
+        }
         self.withhold(&launch.withheld);
         let pass = self.pass(&launch);
         let local = self.local(&launch, pass.as_ref());

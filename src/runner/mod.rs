@@ -28,11 +28,13 @@ mod place;
 pub mod process;
 mod record;
 pub mod tools;
+mod way;
 pub mod wire;
 
 pub use called::Called;
-pub use machine::{Machine, Setup};
+pub use machine::{Machine, Setup, Starts};
 pub use place::Place;
+pub use way::Opens;
 
 /// Returns the beginning of the markers of a runner's processes. No marker of the bot's own begins so: neither ends
 /// what the other has started.

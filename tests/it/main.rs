@@ -75,6 +75,8 @@ mod set_free;
 mod simulated_discord;
 #[path = "../sim/fleet/mod.rs"]
 mod simulated_fleet;
+#[path = "../sim/machine/mod.rs"]
+mod simulated_machine;
 mod slow_archive;
 mod slow_lines;
 mod spending;

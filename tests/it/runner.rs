@@ -6,6 +6,7 @@ mod frames;
 mod ledger;
 mod links;
 mod process;
+mod simulated;
 mod supervised;
 
 use std::collections::BTreeSet;

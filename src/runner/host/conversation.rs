@@ -5,8 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::MissedTickBehavior;
 use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +23,10 @@ const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
 impl Inner {
     /// Speaks with one bot until the connection ends or another bot takes its place.
-    pub(super) async fn converse(self: &Arc<Self>, stream: UnixStream) -> Result<(), WireError> {
-        let (mut reader, mut writer) = stream.into_split();
+    pub(super) async fn converse(
+        self: &Arc<Self>,
+        (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    ) -> Result<(), WireError> {
         let (mut frames, mut read) = (Frames::default(), BytesMut::new());
         let first = tokio::time::timeout(HELLO_WITHIN, next(&mut reader, &mut frames, &mut read)).await;
         let Some(hello) = first.map_err(io::Error::from)?? else { return Ok(()) };
@@ -82,6 +83,7 @@ impl Inner {
                     out.clear();
                 }
                 tokio::select! {
+                    biased;
                     () = self.changed.notified() => {}
                     _ = beat.tick(), if beats => {
                         frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Beat), &mut out)?;
@@ -91,13 +93,15 @@ impl Inner {
             }
         };
         let ended = tokio::select! {
+            biased;
             () = connection.cancelled() => {
                 // The wake-up that this one may have taken was meant for its successor.
                 self.changed.notify_one();
                 Ok(())
             }
-            heard = hearing => heard,
+            // There is an end to what can be told before something is heard.
             told = telling => told,
+            heard = hearing => heard,
         };
         // The bot that took this one's place is there already.
         let state = self.state();
@@ -189,7 +193,7 @@ impl Inner {
 
 /// Reads the next message; `None` if the peer has closed the connection.
 pub(in crate::runner) async fn next<B: serde::de::DeserializeOwned>(
-    reader: &mut (impl tokio::io::AsyncRead + Unpin),
+    reader: &mut (impl AsyncRead + Unpin),
     frames: &mut Frames,
     read: &mut BytesMut,
 ) -> Result<Option<Envelope<B>>, WireError> {

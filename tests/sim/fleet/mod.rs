@@ -24,7 +24,7 @@ mod life;
 mod links;
 mod people;
 mod posts;
-mod random;
+pub(crate) mod random;
 mod spent;
 mod tools;
 mod works;
