@@ -155,7 +155,6 @@ enum Own {
         folder: PathBuf,
     },
     /// The process that runs agents, apart from the bot
-    #[command(hide = true)]
     Runner {
         #[command(subcommand)]
         command: runner::Runner,

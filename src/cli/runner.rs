@@ -13,6 +13,7 @@ use crate::runner::process::{self, AskError, Question};
 use crate::runner::wire::{SessionStatus, Status};
 use crate::runtime::ProcessTrees;
 use crate::runtime::process::descent::{Reapers, Record};
+use crate::runtime::process::look;
 use crate::telemetry;
 
 /// The commands of a runner.
@@ -69,6 +70,10 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
     };
     let ended = runtime.block_on(async {
         let shutdown = CancellationToken::new();
+        // Only a bot starts a detached one; whoever follows it as parent is another.
+        let parent = detached.as_ref().and_then(|_| rustix::process::getppid());
+        let parent = parent.and_then(|pid| look(pid.as_raw_nonzero().get().unsigned_abs()));
+        let parent = parent.map(|entry| entry.identity).filter(|parent| parent.pid != 1);
         // A process that adopts cannot see any more who would.
         let record =
             tokio::task::spawn_blocking(move || Record::below(detached.as_ref())).await.unwrap_or_default();
@@ -82,7 +87,7 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
             tools: None,
         };
         let clocks = (config.policy.stop_grace, config.runners.unattended);
-        let running = process::run(setup, (record, config.tools.enabled), clocks, shutdown.clone());
+        let running = process::run(setup, (record, config.tools.enabled, parent), clocks, shutdown.clone());
         tokio::pin!(running);
         tokio::select! {
             ended = &mut running => return ended,

@@ -5,7 +5,7 @@ use crate::http::HttpError;
 use crate::journal::{CommitError, OpenError, ReadError};
 use crate::l10n::UnknownLocale;
 use crate::local::BindError;
-use crate::runner::process::AskError;
+use crate::runner::process;
 use crate::supervisor::StartError;
 use crate::traces::ExportError;
 
@@ -43,8 +43,14 @@ pub enum RunError {
     #[error("the runner cannot be started: {0}")]
     Runner(std::io::Error),
     /// Agents are to run in this process, and the runner of an earlier configuration has not ended.
-    #[error("agents would run twice, because the runner of before does not end: {0}")]
-    RunnerStays(AskError),
+    #[error(
+        "agents would run twice, because the runner of an earlier configuration does not end; end it (`herder runner \
+         status` names its process)"
+    )]
+    RunnerStays,
+    /// Processes of that runner cannot be ended: agents would run beside them.
+    #[error("processes that a runner has left cannot be ended: {}", process::list(.0))]
+    RunnerLeft(Vec<u32>),
     /// The bot's term of office cannot be recorded.
     #[error("the journal cannot be written: {0}")]
     Commit(#[from] CommitError),

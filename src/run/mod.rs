@@ -51,7 +51,7 @@ use crate::l10n::Locale;
 use crate::local::Bound;
 use crate::outbox::{Markup, NetworkQueue, absent};
 use crate::reload::{self, Reloader, Source};
-use crate::runner::tools as runner_tools;
+use crate::runner::{process, tools as runner_tools};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::process::descent::Record;
@@ -221,6 +221,10 @@ impl Herder {
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let marks = marks::load(&journal, &config).await?;
+        // They come before any process is started: nothing after the runner's start can fail but the fleet.
+        let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
+        let http = page::open(&config, &journal).await?;
+        let traces = tasks::traces(&config, &journal).await?;
         let (tasks, hearing) = (TaskTracker::new(), CancellationToken::new());
         let runner = runner::open(&config, &options, &journal, (&trees, reapers)).await?;
         let link = runner.as_ref().map(|runner| runner.link.clone());
@@ -243,11 +247,7 @@ impl Herder {
             attempts: config.networks.attempts,
             fault: options.fault.clone(),
         };
-        // It is created before any process is started: nothing after this can fail.
-        let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
-        let http = page::open(&config, &journal).await?;
         // From here on agents do something.
-        let traces = tasks::traces(&config, &journal).await?;
         let life = Arc::new(Life::begin(record, &journal, &trees).await);
         let fleet = supervisor::start_unless(settings, cut).await?;
         let socket = socket.knowing(life.past(link.as_ref()).await, link.clone());
@@ -516,6 +516,13 @@ impl Herder {
         }
         service::stopping(self.drain);
         self.hearing.cancel();
+        if std::process::id() == 1 && self.fleet.has_runner() {
+            // Nothing outlives process 1 of a container, and a runner that is killed ends no session in order.
+            let stopped = process::ask(self.journal.data_dir(), process::Question::Stop);
+            if tokio::time::timeout(self.drain.mul_f64(FOR_AGENTS), stopped).await.is_err() {
+                warn!("the runner did not end in time");
+            }
+        }
         self.fleet.drain(self.drain.mul_f64(FOR_AGENTS)).await;
         let prefix = format!("{}/", self.journal.id());
         self.trees.end_marked(&prefix, Duration::ZERO).await;

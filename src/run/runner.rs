@@ -18,7 +18,7 @@ use crate::core::notice::Notice;
 use crate::journal::{Journal, Memo};
 use crate::runner::link::{Bot, Link, LinkState};
 use crate::runner::prefix;
-use crate::runner::process::{self, AskError, JOURNAL, SOCKET};
+use crate::runner::process::{self, JOURNAL, SOCKET};
 use crate::runtime::ProcessTrees;
 use crate::runtime::process::descent::Reapers;
 use crate::supervisor::Fleet;
@@ -40,6 +40,9 @@ const WELL: Duration = Duration::from_secs(30);
 
 /// Time between two looks for a runner that does not answer.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Maximum time for the runner of an earlier configuration to end, with its sessions.
+const RETIRED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Time after which people are told that the runner is away.
 const AWAY: Duration = Duration::from_secs(30);
@@ -110,18 +113,24 @@ async fn retire(config: &Config, journal: &Journal, trees: &ProcessTrees) -> Res
     if !config.data_dir.join(JOURNAL).exists() {
         return Ok(());
     }
-    match process::ask(&config.data_dir, process::Question::Stop).await {
-        Ok(status) => {
-            info!(sessions = status.sessions.len(), "ended the runner: agents run in this process again");
+    let gone = async {
+        while process::is_there(&config.data_dir) {
+            match process::ask(&config.data_dir, process::Question::Stop).await {
+                Ok(status) => {
+                    let sessions = status.sessions.len();
+                    info!(sessions, "the runner is told to end: agents run in this process again");
+                }
+                // It may be starting.
+                Err(reason) => warn!(%reason, "the runner is not told to end yet"),
+            }
+            tokio::time::sleep(LOOK).await;
         }
-        Err(AskError::NotRunning(_)) => {}
-        Err(reason) => return Err(RunError::RunnerStays(reason)),
+    };
+    if tokio::time::timeout(RETIRED_WITHIN, gone).await.is_err() {
+        return Err(RunError::RunnerStays);
     }
     let left = trees.end_marked(&prefix(journal.id()), config.policy.stop_grace).await;
-    if !left.is_empty() {
-        error!(processes = ?left, "processes that a runner has left could not be ended");
-    }
-    Ok(())
+    if left.is_empty() { Ok(()) } else { Err(RunError::RunnerLeft(left)) }
 }
 
 impl Runner {

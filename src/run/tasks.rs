@@ -73,6 +73,8 @@ pub(super) async fn tool_server(
     runner: Option<Link>,
 ) -> Option<(Calls, Grants)> {
     if !config.tools.enabled {
+        // A runner that still has the tools is told that nobody carries its calls out.
+        drop(runner.and_then(|link| link.calls()));
         return None;
     }
     if let Some(link) = runner {

@@ -53,13 +53,13 @@ impl UnderWay {
         Some(gone)
     }
 
-    /// Keeps the answer to a call that is not over.
-    pub(super) fn answer(&mut self, of: SessionKey, call: u64, returned: Returned) {
+    /// Keeps the answer to a call; returns false if the call is over.
+    pub(super) fn answer(&mut self, of: SessionKey, call: u64, returned: Returned) -> bool {
         let key = (of, call);
-        if let Some(known) = self.calls.get_mut(&key) {
-            known.returned = Some(returned);
-            self.untold.insert(key);
-        }
+        let Some(known) = self.calls.get_mut(&key) else { return false };
+        known.returned = Some(returned);
+        self.untold.insert(key);
+        true
     }
 
     /// Ends a call.
@@ -106,14 +106,14 @@ mod tests {
         let mut calls = UnderWay::default();
         let gone = calls.begin(of.clone(), 1).expect("it is new");
         assert!(calls.begin(of.clone(), 1).is_none() && calls.take_untold().is_empty());
-        calls.answer(of.clone(), 1, Returned::refused("no"));
+        assert!(calls.answer(of.clone(), 1, Returned::refused("no")));
         assert_eq!(calls.take_untold().len(), 1);
         assert_eq!(calls.take_untold(), [], "it is told once on a connection");
         assert!(calls.begin(of.clone(), 1).is_none());
         assert_eq!(calls.take_untold(), [(of.clone(), 1, Returned::refused("no"))]);
         calls.over(of.clone(), 1);
         assert!(gone.is_cancelled());
-        calls.answer(of.clone(), 1, Returned::refused("late"));
+        assert!(!calls.answer(of.clone(), 1, Returned::refused("late")));
         assert_eq!(calls.take_untold(), []);
         let other = calls.begin(of.clone(), 2).expect("it is new");
         calls.all_over(Some(&of));

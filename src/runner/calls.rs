@@ -66,9 +66,10 @@ impl Waiting {
         Some(returned)
     }
 
-    /// Returns true if a call was passed on to a bot.
-    fn is_passed_on(&self, call: u64) -> bool {
-        self.calls.get(&call).is_none_or(|waits| waits.passed_to.is_some())
+    /// Ends a call that no bot has; returns false if one may have it.
+    fn give_up(&mut self, call: u64) -> bool {
+        let waits = self.calls.get(&call).is_some_and(|waits| waits.passed_to.is_none());
+        waits && self.end(call).is_some()
     }
 
     /// Prepares for a new connection to the bot of this term of office.
@@ -102,13 +103,22 @@ impl Waiting {
     }
 }
 
-/// Ends a call when it is dropped.
-struct Under<'a>(&'a Host, u64);
+/// A call, which ends when this is dropped.
+struct Under<'a> {
+    host: &'a Host,
+    of: SessionKey,
+    call: u64,
+    answer: oneshot::Receiver<Returned>,
+}
 
 impl Drop for Under<'_> {
     fn drop(&mut self) {
-        let Self(host, call) = self;
-        host.with_calls(|calls| drop(calls.end(*call)));
+        self.host.with_calls(|calls| drop(calls.end(self.call)));
+        // The caller went at the moment at which its answer came.
+        if let Ok(returned) = self.answer.try_recv() {
+            let whispers = returned.whispers.into_iter();
+            self.host.report(&self.of, whispers.map(|(work, _)| Report::NotTaken { work }));
+        }
     }
 }
 
@@ -119,15 +129,14 @@ impl Desk for Host {
 
     async fn perform(&self, call: Call, _: Admitted) -> (Answer, Vec<WorkId>) {
         let of = SessionKey { agent: call.agent, session: call.session };
-        let (number, mut answer) =
-            self.with_calls(|calls| calls.begin(of.clone(), call.tool, call.arguments));
-        let _under = Under(self, number);
-        let returned = match tokio::time::timeout(BOT_WITHIN, &mut answer).await {
+        let (call, answer) = self.with_calls(|calls| calls.begin(of.clone(), call.tool, call.arguments));
+        let mut under = Under { host: self, of, call, answer };
+        let returned = match tokio::time::timeout(BOT_WITHIN, &mut under.answer).await {
             Ok(returned) => returned,
-            Err(_) if self.with_calls(|calls| calls.is_passed_on(number)) => answer.await,
-            Err(_) => Ok(Returned::refused(
+            Err(_) if self.with_calls(|calls| calls.give_up(call)) => Ok(Returned::refused(
                 "herder is not there at the moment; go on without it and try again later.",
             )),
+            Err(_) => (&mut under.answer).await,
         };
         let gone = || Returned::refused("Your session is over, as far as herder knows.");
         let Returned { ok, text, whispers } = returned.unwrap_or_else(|_| gone());

@@ -12,7 +12,7 @@ mod conversation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -28,6 +28,7 @@ use super::calls::Waiting;
 use super::fit::sane_live;
 use super::hosted::{Hosted, ended, queue};
 use super::ledger::{Arrival, InOrder};
+use super::record::replace;
 use super::wire::{Envelope, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner};
 use super::{Machine, prefix};
 use crate::core::detail::Own;
@@ -35,6 +36,7 @@ use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Category;
 use crate::runtime::process::descent::{Descent, Record, judge};
+use crate::runtime::process::{Identity, lives};
 use crate::runtime::{Launch, Live, Report};
 
 /// Maximum number of concurrent connections. More wait in the listener's queue.
@@ -54,6 +56,8 @@ struct Inner {
     remembered: Option<PathBuf>,
     /// The record of runners that were killed, if processes of theirs may still run.
     past: Option<Record>,
+    /// The bot that has started the runner, if one has.
+    parent: OnceLock<Identity>,
     incarnation: String,
     state: Mutex<State>,
     /// Wakes the writer.
@@ -110,6 +114,7 @@ impl Host {
             machine,
             remembered,
             past,
+            parent: OnceLock::new(),
             incarnation: format!("{drawn:016x}"),
             state: Mutex::new(State { journal, ..State::default() }),
             changed: Notify::new(),
@@ -119,6 +124,11 @@ impl Host {
             ended: CancellationToken::new(),
             attended: watch::Sender::new(false),
         })))
+    }
+
+    /// Notes the bot that has started the runner: it is no agent, even if nothing else proves that.
+    pub(super) fn started_by(&self, parent: Identity) {
+        self.0.parent.get_or_init(|| parent);
     }
 
     /// Returns the sessions that it runs or keeps reports of.
@@ -142,7 +152,7 @@ impl Host {
                 accepted = next => accepted,
             };
             match accepted {
-                Ok((stream, permit)) if is_a_bot(&stream, self.0.past.as_ref()) => {
+                Ok((stream, permit)) if is_a_bot(&stream, &self.0) => {
                     let inner = Arc::clone(&self.0);
                     self.0.tasks.spawn(async move {
                         let _permit = permit;
@@ -214,13 +224,18 @@ impl Host {
     }
 }
 
-/// Returns true if the peer runs as this user and is no agent: no descendant of the runner, nor one that a runner of the
-/// record may have left when it was killed.
-fn is_a_bot(stream: &UnixStream, past: Option<&Record>) -> bool {
+/// Returns true if the peer runs as this user or as root and is no agent: no descendant of the runner, nor one that a
+/// runner of the record may have left when it was killed.
+fn is_a_bot(stream: &UnixStream, inner: &Inner) -> bool {
     let Ok(peer) = stream.peer_cred() else { return false };
-    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-    let own = peer.uid() == rustix::process::geteuid().as_raw();
-    own && pid.is_some_and(|pid| pid == std::process::id() || matches!(judge(pid, past), Descent::Others))
+    let Some(pid) = peer.pid().and_then(|pid| u32::try_from(pid).ok()) else { return false };
+    let own = peer.uid() == rustix::process::geteuid().as_raw() || peer.uid() == 0;
+    let is_parent = || {
+        let parent = inner.parent.get().copied();
+        parent.is_some_and(|parent| parent.pid == pid && lives(parent))
+    };
+    let is_other = || matches!(judge(pid, inner.past.as_ref()), Descent::Others);
+    own && (pid == std::process::id() || is_parent() || is_other())
 }
 
 impl Inner {
@@ -286,7 +301,7 @@ impl Inner {
     /// Keeps the id of the journal for the next runner.
     fn remember(&self, journal: &str) {
         if let Some(file) = &self.remembered
-            && let Err(reason) = std::fs::write(file, journal)
+            && let Err(reason) = replace(file, journal.as_bytes())
         {
             warn!(%reason, "the next runner will not know the processes of this one if it is killed");
         }

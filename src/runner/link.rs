@@ -64,8 +64,8 @@ pub enum LinkState {
 pub enum LinkError {
     /// It does not answer.
     #[error(
-        "the process that runs the agents (herder runner) does not answer; `herder runner status` asks it, and runner.log \
-         in the data folder or the log of its service says why"
+        "the process that runs the agents (herder runner) does not answer: runner.log in the data folder says why; as a \
+         service it is started by `systemctl enable --now herder-runner`"
     )]
     Away,
     /// It refuses this bot.
@@ -185,10 +185,12 @@ impl Link {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Answers a call of a tool. An answer that is too long for a message is refused instead.
-    pub fn answer(&self, of: &SessionKey, call: u64, returned: Returned) {
-        self.0.known().calls.answer(of.clone(), call, returned);
+    /// Answers a call of a tool. An answer that is too long for a message is refused instead. Returns false if nobody
+    /// waits for the answer any more.
+    pub fn answer(&self, of: &SessionKey, call: u64, returned: Returned) -> bool {
+        let waits = self.0.known().calls.answer(of.clone(), call, returned);
         self.0.changed.notify_one();
+        waits
     }
 
     /// Adds environment variables that no agent gets from the next session on.
@@ -322,17 +324,20 @@ impl Inner {
     async fn keep(&self) {
         let kept = async {
             loop {
-                match self.connect().await {
+                let ended = self.connect().await;
+                match &ended {
                     Ok(()) => debug!("the runner has closed the connection"),
                     Err(reason) => debug!(%reason, "the connection to the runner ended"),
                 }
                 self.known().process = None;
                 self.state.send_if_modified(|state| match state {
-                    LinkState::Connected(_) => {
+                    LinkState::Away => false,
+                    // It has just said so.
+                    LinkState::Refused(_) if ended.is_ok() => false,
+                    LinkState::Connected(_) | LinkState::Refused(_) => {
                         *state = LinkState::Away;
                         true
                     }
-                    LinkState::Away | LinkState::Refused(_) => false,
                 });
                 tokio::time::sleep(AGAIN).await;
             }

@@ -22,6 +22,7 @@ use super::wire::{Envelope, Frames, FromRunner, Status, ToRunner, WireError};
 use super::{Machine, Setup, prefix};
 use crate::runtime::grants::Grants;
 use crate::runtime::orphans;
+use crate::runtime::process::Identity;
 use crate::runtime::process::descent::Record;
 use crate::socket::{BindError, bind};
 
@@ -74,7 +75,7 @@ pub enum StartError {
 }
 
 /// Returns process ids as people read them.
-fn list(pids: &[u32]) -> String {
+pub(crate) fn list(pids: &[u32]) -> String {
     pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -93,13 +94,14 @@ pub enum AskError {
 }
 
 /// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL;
-/// `record` was made before this process adopts others; `has_tools` serves herder's tools to the agents.
+/// `record` was made before this process adopts others; `has_tools` serves herder's tools to the agents; `parent` is the bot that has
+/// started this process, if one has.
 ///
 /// # Errors
 /// If it cannot be started; then nothing was.
 pub async fn run(
     mut setup: Setup,
-    (record, has_tools): (Option<Record>, bool),
+    (record, has_tools, parent): (Option<Record>, bool, Option<Identity>),
     (grace, unattended): (Duration, Duration),
     shutdown: CancellationToken,
 ) -> Result<(), StartError> {
@@ -120,7 +122,7 @@ pub async fn run(
             info!(processes = ?left.ended, "ended what an earlier runner left running");
         }
     }
-    let past = life.past(earlier).await;
+    let past = life.past(earlier, parent).await;
     if has_tools {
         // With the lock, and once no agent of an earlier runner is left: the keys of earlier sessions are removed.
         match std::env::current_exe().and_then(|program| Grants::new(program, &folder)) {
@@ -130,6 +132,9 @@ pub async fn run(
     }
     let tools = setup.tools.clone();
     let host = Host::new(Machine::new(setup), journal, Some(file), past).map_err(StartError::System)?;
+    if let Some(parent) = parent {
+        host.started_by(parent);
+    }
     let path = folder.join(SOCKET);
     let listener = bind(&path).await?;
     info!(socket = %path.display(), "the runner listens");

@@ -37,11 +37,13 @@ impl Life {
     }
 
     /// Returns the record of killed runners if processes of theirs may still run, once the known ones were ended; else
-    /// forgets that record.
-    pub(super) async fn past(&self, past: Option<Record>) -> Option<Record> {
+    /// forgets that record. The bot that has started this runner, and what descends from it, do not count.
+    pub(super) async fn past(&self, past: Option<Record>, parent: Option<Identity>) -> Option<Record> {
         let past = past?;
         let looked_at = past.clone();
-        let none = tokio::task::spawn_blocking(move || nobody_left(&looked_at, None)).await.unwrap_or(false);
+        let none = tokio::task::spawn_blocking(move || nobody_left(&looked_at, parent.map(|it| it.pid)))
+            .await
+            .unwrap_or(false);
         if !none {
             info!("an earlier runner did not end in order, and processes run that may have been its agents'");
             return Some(past);
@@ -83,7 +85,10 @@ impl Life {
 
     fn store(&self, record: Option<&Record>) {
         let stored = match record {
-            Some(record) => replace(&self.path, record),
+            Some(record) => {
+                let text = serde_json::to_vec(record).map_err(io::Error::from);
+                text.and_then(|text| replace(&self.path, &text))
+            }
             None => std::fs::remove_file(&self.path),
         };
         match stored {
@@ -104,9 +109,10 @@ fn read(path: &Path) -> Option<Record> {
     std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok())
 }
 
-/// Writes the record so that a reader finds a whole one, whenever this process is killed.
-fn replace(path: &Path, record: &Record) -> io::Result<()> {
-    let beside = path.with_extension("record.new");
-    std::fs::write(&beside, serde_json::to_vec(record)?)?;
+/// Writes a file so that a reader finds a whole one, whenever this process is killed.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    std::fs::write(&beside, content)?;
     std::fs::rename(beside, path)
 }

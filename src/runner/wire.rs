@@ -257,10 +257,14 @@ pub enum HelloRefusal {
         newest: u32,
     },
     /// It belongs to the bot of another journal.
-    #[error("it runs the agents of another journal")]
+    #[error(
+        "it runs the agents of another journal: end it (`herder runner stop`), and remove runner.journal from the data folder"
+    )]
     Journal,
     /// It has heard a bot of a later term of office.
-    #[error("another herder has been started since")]
+    #[error(
+        "another herder has been started since; if the journal is an older copy, `herder runner stop` lets this one in"
+    )]
     Epoch {
         /// The highest term that it has heard.
         highest: u64,

@@ -93,10 +93,16 @@ impl Fleet {
         self.went_on
     }
 
+    /// Returns true if agents run in another process.
+    #[must_use]
+    pub fn has_runner(&self) -> bool {
+        self.shared.place.is_remote()
+    }
+
     /// Returns true if sessions go on when herder ends.
     #[must_use]
     pub fn leaves_sessions(&self) -> bool {
-        self.shared.place.is_remote() && self.shared.views().iter().any(|view| view.agent.session().is_some())
+        self.has_runner() && self.shared.views().iter().any(|view| view.agent.session().is_some())
     }
 
     /// Returns the journal, for reading histories.

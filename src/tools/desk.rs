@@ -70,7 +70,10 @@ pub async fn serve(link: Link, grants: Grants, host: Host, shutdown: Cancellatio
                 }
                 Err(why) => Returned::refused(why.told()),
             };
-            link.answer(&of, number, returned);
+            let whispers: Vec<WorkId> = returned.whispers.iter().map(|(work, _)| *work).collect();
+            if !link.answer(&of, number, returned) {
+                host.fleet().whispers_returned(&of.agent, of.session, whispers);
+            }
         });
     }
     tasks.close();
