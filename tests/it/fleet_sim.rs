@@ -98,6 +98,36 @@ fn more_histories_of_a_few_agents_keep_every_invariant() {
     histories(12, 130..137);
 }
 
+/// Runs histories of agents on a runner, with faults of the connection and of the runner beside all others.
+fn histories_on_a_runner(agents: usize, range: Range<u64>) {
+    let chosen = seeds();
+    let several = chosen.is_none();
+    let days = number("HERDER_FLEET_DAYS").unwrap_or(DAYS);
+    let run = |seed| run(&Plan::remote(agents, seed, days));
+    let tallies: Vec<Tally> = chosen.unwrap_or_else(|| range.collect()).into_iter().map(run).collect();
+    if !several {
+        return;
+    }
+    type Count = fn(&Tally) -> u64;
+    let faults: [(&str, Count); 7] = [
+        ("herder was killed", |tally| tally.kills),
+        ("runner was killed", |tally| tally.runners_killed),
+        ("session was adopted", |tally| tally.adopted),
+        ("connection was cut", |tally| tally.cuts),
+        ("connection stood still", |tally| tally.freezes),
+        ("report came again", |tally| tally.doubled_reports),
+        ("order came again", |tally| tally.doubled_orders),
+    ];
+    for (what, count) in faults {
+        assert!(tallies.iter().map(count).sum::<u64>() > 0, "no {what}: {tallies:?}");
+    }
+}
+
+#[test]
+fn every_history_of_agents_on_a_runner_keeps_every_invariant() {
+    histories_on_a_runner(8, 300..304);
+}
+
 #[test]
 fn a_seed_decides_everything() {
     let plan = Plan { days: 1, ..plan(7, 12) };

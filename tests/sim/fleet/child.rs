@@ -13,13 +13,14 @@ use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::Reading;
 use herder::core::work::{TaskEnd, TaskReport};
+use herder::runner::Starts;
 use herder::runtime::{Driver, Launch, Live, Order, Report};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::random::Random;
 use super::tools::{Call, Words};
-use super::world::Sim;
+use super::world::{Sim, World};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -139,27 +140,48 @@ fn number(prompt: &str) -> u64 {
 
 struct Child {
     sim: Sim,
+    /// The number of the runner that has it; `None` for one of herder's own.
+    runner: Option<u64>,
     launch: Launch,
     dice: Random,
     orders: mpsc::Receiver<Order>,
     reports: mpsc::Sender<Report>,
-    words: Words,
+    words: Option<Words>,
     _live: watch::Sender<Live>,
     used: Usage,
     keys: u64,
+    beat_at: Instant,
 }
 
 /// The end of a session, with its outcome.
 struct Over(Option<Box<Outcome>>);
 
+/// Takes a step of the process in which the driver runs. Returns whether that one lives on.
+fn step(sim: &Sim, runner: Option<u64>, done: impl FnOnce(&mut World) -> Result<(), String>) -> bool {
+    match runner {
+        None => sim.step(done),
+        Some(runner) => sim.runner_step(runner, done),
+    }
+}
+
+/// Returns the way in which the machine of this runner starts sessions.
+pub(crate) fn starts(sim: &Sim, runner: u64) -> Starts {
+    let sim = sim.clone();
+    Box::new(move |launch| begin(&sim, None, Some(runner), launch))
+}
+
 /// Starts one, as [`herder::runtime::launch`] would.
 pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
+    begin(sim, Some(words.clone()), None, launch)
+}
+
+fn begin(sim: &Sim, words: Option<Words>, runner: Option<u64>, launch: Launch) -> Driver {
     let (orders, orders_rx) = mpsc::channel(64);
     let (reports, reports_rx) = mpsc::channel(256);
     let (live_tx, live) = watch::channel(Live::default());
     let mut seed = 0;
     let (agent, session) = (launch.agent.clone(), launch.session);
-    let lives = sim.step(|world| {
+    let lives = step(sim, runner, |world| {
         world.launches += 1;
         seed = world.launches;
         at_most_one_process_per_agent(world.processes.get(&agent).copied(), &agent)?;
@@ -169,9 +191,21 @@ pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
     });
     let dice = Random::new(sim.world().plan.seed, &[2, seed]);
     let keys = seed << 16;
-    let (sim, words) = (sim.clone(), words.clone());
-    let used = Usage::default();
-    let child = Child { sim, launch, dice, orders: orders_rx, reports, words, _live: live_tx, used, keys };
+    let sim = sim.clone();
+    let (used, beat_at) = (Usage::default(), Instant::now());
+    let child = Child {
+        sim,
+        runner,
+        launch,
+        dice,
+        orders: orders_rx,
+        reports,
+        words,
+        _live: live_tx,
+        used,
+        keys,
+        beat_at,
+    };
     tokio::spawn(async move {
         if !lives {
             // It was herder's last step: no one receives the reports of the process.
@@ -203,7 +237,7 @@ impl Child {
         let survivors = if stuck { vec![4_711] } else { Vec::new() };
         // The tree is verified empty before this is said.
         let (agent, session) = (self.launch.agent.clone(), self.launch.session);
-        let lives = self.sim.step(|world| {
+        let lives = step(&self.sim, self.runner, |world| {
             if world.processes.get(&agent) != Some(&session) {
                 return Ok(());
             }
@@ -292,7 +326,9 @@ impl Child {
     async fn tells(&mut self, said: &Said) -> Result<(), Over> {
         let (agent, session, report) = (self.launch.agent.clone(), self.launch.session, said.report.clone());
         let (answered, mut answer) = oneshot::channel();
-        if self.words.send(Call { agent, session, report, answered }).is_err() || !said.waits {
+        let words = self.words.clone().or_else(|| self.sim.world().words.clone());
+        let sent = words.is_some_and(|words| words.send(Call { agent, session, report, answered }).is_ok());
+        if !sent || !said.waits {
             return Ok(());
         }
         loop {
@@ -376,8 +412,14 @@ impl Child {
             if self.reports.is_closed() || self.gone() {
                 return Err(Over(None));
             }
-            tokio::time::sleep(MINUTE).await;
+            tokio::time::sleep(self.looks_every(MINUTE)).await;
         }
+    }
+
+    /// Returns after how long a driver finds that its process was ended: one that does not has its supervisor gone in
+    /// herder itself.
+    fn looks_every(&self, otherwise: Duration) -> Duration {
+        if self.runner.is_some() { Duration::from_secs(1) } else { otherwise }
     }
 
     /// Returns whether another party ended its process.
@@ -396,9 +438,8 @@ impl Child {
     /// Lives on for that long, with heartbeats.
     async fn pass(&mut self, time: Duration) -> Result<(), Over> {
         let until = Instant::now() + time;
-        let beat = self.launch.clocks.beat;
         loop {
-            let next = until.min(Instant::now() + beat);
+            let next = until.min(self.next_look());
             tokio::select! {
                 biased;
                 order = self.orders.recv() => { self.take(order).await?; }
@@ -406,7 +447,7 @@ impl Child {
                     if next == until {
                         return Ok(());
                     }
-                    let _ = self.reports.send(Report::Beat).await;
+                    self.look().await?;
                 }
             }
         }
@@ -415,19 +456,34 @@ impl Child {
     /// Returns the next order that is not for the driver alone; beats meanwhile.
     async fn order(&mut self) -> Result<Order, Over> {
         loop {
-            let next = Instant::now() + self.launch.clocks.beat;
+            let next = self.next_look();
             tokio::select! {
                 biased;
                 order = self.orders.recv() => return self.take(order).await,
-                () = sleep_until(next) => {
-                    let _ = self.reports.send(Report::Beat).await;
-                }
+                () = sleep_until(next) => self.look().await?,
             }
         }
     }
 
+    /// Returns when it looks at its process the next time.
+    fn next_look(&self) -> Instant {
+        Instant::now() + self.looks_every(self.launch.clocks.beat)
+    }
+
+    /// Looks at its process, and beats when it is time for that.
+    async fn look(&mut self) -> Result<(), Over> {
+        if self.runner.is_some() && self.gone() {
+            return Err(Over(Some(Box::new(self.outcome(Category::Crash)))));
+        }
+        if self.beat_at.elapsed() + self.looks_every(self.launch.clocks.beat) > self.launch.clocks.beat {
+            self.beat_at = Instant::now();
+            let _ = self.reports.send(Report::Beat).await;
+        }
+        Ok(())
+    }
+
     async fn take(&mut self, order: Option<Order>) -> Result<Order, Over> {
-        let lives = self.sim.step(|_| Ok(()));
+        let lives = step(&self.sim, self.runner, |_| Ok(()));
         if !lives {
             std::future::pending::<()>().await;
         }

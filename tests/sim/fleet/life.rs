@@ -1,6 +1,7 @@
 //! The lives of herder, one after the other, and the comparisons between them.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -18,14 +19,17 @@ use herder::journal::{FleetState, Journal, Stream};
 use herder::l10n::Locale;
 use herder::outbox::{Markup, Outbox, Renderer};
 use herder::redact::Redactor;
+use herder::runner::link::LinkError;
 use herder::runtime::ProcessTrees;
 use herder::runtime::orphans::{Bereft, Ended, Remains};
-use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
+use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, StartError, start};
 
+use super::machine::{JOURNAL, Machine};
 use super::random::Random;
 use super::tools::{self, Words};
 use super::world::{Ending, Sim, Tally, account};
-use super::{Plan, child, file, hooks, judges, links, people};
+use super::{Plan, child, file, hooks, judges, links, machine, people};
+use crate::simulated_machine::Door;
 
 /// The networks that posts go to.
 pub(crate) const NETWORKS: [&str; 2] = ["libera", "discord"];
@@ -49,22 +53,22 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     let mut now = Timestamp::from_seconds(1_800_000_000);
     let calm = now.after(Duration::from_secs(u64::from(plan.days) * 86_400));
     let finish = calm.after(CALM);
+    let mut machine = plan.runner_life.map(|_| Machine::new(&sim, plan.seed));
     for life in 0.. {
         if now >= calm {
             let mut world = sim.world();
             world.calm = true;
             world.file.calm(plan);
+            machine.iter().for_each(Machine::calm);
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.expect("a runtime");
-        let (end, at) = runtime.block_on(async {
-            clock::simulate(now);
-            let end = lived(&sim, plan, life, calm, finish).await;
-            (end, clock::now())
-        });
-        // Whatever herder was about to do is not done.
-        drop(runtime);
-        now = at;
+        let end;
+        (end, now) = match &mut machine {
+            None => alone(now, lived(&sim, plan, life, None, calm, finish)),
+            Some(machine) => {
+                let door = machine.door();
+                machine.beside(lived(&sim, plan, life, Some(door), calm, finish))
+            }
+        };
         let ending = sim.world().ending.clone();
         if let Some(Ending::Broken(broken)) = ending {
             broke(&sim, plan, now, &broken);
@@ -79,13 +83,29 @@ pub(crate) fn run(plan: &Plan) -> Tally {
             broke(&sim, plan, now, &broken);
         }
         now = now.after(wait);
+        if let Some(machine) = &mut machine {
+            machine.alone(now);
+        }
     }
+    machine.iter().for_each(Machine::count);
     let ended = sim.world().books.everything_has_come_to_an_end();
     if let Err(broken) = ended {
         broke(&sim, plan, now, &broken);
     }
     let world = sim.world();
     Tally { events: world.books.events, digest: world.books.digest, ..world.tally.clone() }
+}
+
+/// Lives a life of herder that runs its agents itself. Returns how it ended, and when.
+fn alone<T>(now: Timestamp, life: impl Future<Output = T>) -> (T, Timestamp) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    runtime.block_on(async {
+        clock::simulate(now);
+        let end = life.await;
+        (end, clock::now())
+    })
+    // Whatever herder was about to do is not done.
 }
 
 fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
@@ -170,6 +190,10 @@ fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
 fn end_orphans(sim: &Sim, agents: &[Bereft]) -> Ended {
     let mut world = sim.world();
     let mut ended = Ended::default();
+    if world.plan.runner_life.is_some() {
+        // It looks for none of a runner's, of which each has ended those of the one before.
+        return ended;
+    }
     for Bereft { agent, .. } in agents {
         if !world.processes.contains_key(agent) {
             continue;
@@ -193,8 +217,15 @@ fn renderer(markup: Markup) -> Renderer {
     Renderer::new(SOURCE.clone(), Redactor::default(), markup)
 }
 
-async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Timestamp) -> End {
-    let journal = Journal::in_memory(&sim.memory, "simulated", history(), sim.onlooker());
+async fn lived(
+    sim: &Sim,
+    plan: &Plan,
+    life: u64,
+    door: Option<Door>,
+    calm: Timestamp,
+    finish: Timestamp,
+) -> End {
+    let journal = Journal::in_memory(&sim.memory, JOURNAL, history(), sim.onlooker());
     let journal = journal.expect("what is in memory is a journal");
     let networks: Vec<NetworkName> = NETWORKS.map(NetworkName::from).to_vec();
     let markups = [Markup::Irc, Markup::Plain];
@@ -210,6 +241,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         written
     };
     let (words, heard) = tools::line();
+    sim.world().words = Some(words.clone());
     let settings = Settings {
         attempts: 5,
         journal,
@@ -220,7 +252,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         agents: written.agents.into_values().collect(),
         withheld: BTreeSet::new(),
         tools: None,
-        runner: None,
+        runner: door.map(|door| machine::link(&door, life)),
         redactor: Redactor::default(),
         evaluator: None,
         fault: faults(sim, words),
@@ -230,7 +262,14 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         () = sim.over() => return End::Over,
         started = start(settings) => started,
     };
-    let fleet = started.expect("the fleet starts");
+    let fleet = match started {
+        Ok(fleet) => fleet,
+        // It is tried once more.
+        Err(StartError::Runner(LinkError::Away)) if plan.runner_life.is_some() => return End::Over,
+        Err(reason) => panic!("the fleet starts: {reason}"),
+    };
+    let open = fleet.agents().iter().filter(|view| view.agent.session().is_some()).count();
+    sim.world().tally.adopted += open as u64;
     for (number, network) in (0..).zip(&networks) {
         let queue = Arc::clone(outbox.queue(network).expect("it was just made"));
         let dice = Random::new(plan.seed, &[3, life, number]);

@@ -22,6 +22,7 @@ mod judges;
 mod ladders;
 mod life;
 mod links;
+mod machine;
 mod people;
 mod posts;
 pub(crate) mod random;
@@ -53,6 +54,8 @@ pub(crate) struct Plan {
     pub(crate) work_every: Duration,
     /// Between two changes of the configuration, about.
     pub(crate) reload_every: Duration,
+    /// Agents run on a runner, which lives about so many steps; `None` if they run in herder itself.
+    pub(crate) runner_life: Option<u64>,
 }
 
 impl Plan {
@@ -93,7 +96,13 @@ impl Plan {
             rarer: 1,
             work_every,
             reload_every,
+            runner_life: None,
         }
+    }
+
+    /// Returns a few agents that run on a runner.
+    pub(crate) fn remote(agents: usize, seed: u64, days: u32) -> Self {
+        Self { runner_life: Some(1_500), life: 300, ..Self::of(agents, seed, days) }
     }
 
     /// Returns a thousand agents on five accounts.
@@ -109,6 +118,7 @@ impl Plan {
             rarer: 25,
             work_every,
             reload_every,
+            runner_life: None,
         }
     }
 }
