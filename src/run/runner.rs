@@ -33,10 +33,10 @@ const LOG: &str = "runner.log";
 const LOG_MAX: u64 = 10 * 1024 * 1024;
 
 /// First and longest wait before a runner that has ended is started again.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
+const AGAIN: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
 /// Time for which a runner lives that was started well.
-const WELL: Duration = Duration::from_secs(30);
+const WELL: Duration = Duration::from_secs(5);
 
 /// Time between two looks for a runner that does not answer.
 const LOOK: Duration = Duration::from_millis(500);
