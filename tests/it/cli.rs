@@ -532,6 +532,7 @@ fn help_names_everything() {
       export       Write everything herder knows as JSON lines
       import       Restore an export into an empty data folder
       completions  Print what a shell needs to complete herder's commands
+      runner       The process that runs agents, apart from the bot
       agent        Agent: add, edit, remove, list, show
       task         Task: add, list, show, assign, split, cancel
       rule         Rule: list, remove
