@@ -7,7 +7,7 @@
 //!
 //! - [`stdio`] is `herder mcp`: it speaks MCP with the CLI, and knows only the tools' definitions in
 //!   [`crate::core::tools`].
-//! - [`wire`] is the protocol between the two processes; [`socket`] listens in the running herder.
+//! - [`crate::runner::tools`] listens, in herder or in its runner; [`desk`] carries out what arrives there.
 //! - [`crate::runtime::grants`] authenticates callers. A session has a token of its own, in a file that only herder's user can read,
 //!   and a caller must be a descendant of that session's process. Both end with the session.
 //! - [`crate::core::places`] determines the channels in which an agent may speak and read, as a pure function. [`rooms`] holds
