@@ -57,6 +57,23 @@ impl Home {
         ask(&self.data(), Question::Status).await.expect("the runner answers")
     }
 
+    /// Starts a bot, and has its agent begin to count.
+    async fn counting(&self) -> (Person, Running) {
+        let mut boss = self.boss().await;
+        let bot = self.start();
+        boss.reaches("herder", "#spark").await;
+        boss.say("#spark", "count").await;
+        boss.hears("#spark", "line 1").await;
+        (boss, bot)
+    }
+
+    /// Ends the bot, then its runner.
+    async fn end(&self, bot: Running) {
+        signal(&bot, Signal::TERM);
+        assert!(reap(bot).await.success());
+        assert!(herder(self.dir.path(), &["runner", "stop"]).status.success());
+    }
+
     fn go(&self) {
         std::fs::write(self.dir.path().join("go"), "").expect("written");
     }
@@ -74,11 +91,7 @@ fn herder(dir: &Path, args: &[&str]) -> std::process::Output {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_that_ends_ends_no_session_and_says_one_line() {
     let home = Home::with(WAITS, "process").await;
-    let mut boss = home.boss().await;
-    let mut bot = home.start();
-    boss.reaches("herder", "#spark").await;
-    boss.say("#spark", "count").await;
-    boss.hears("#spark", "line 1").await;
+    let (mut boss, mut bot) = home.counting().await;
     appears(&home.dir.path().join("pid")).await;
     // A kill may repeat what the server has not confirmed yet.
     boss.reaches("herder", "#spark").await;
@@ -107,19 +120,13 @@ async fn a_bot_that_ends_ends_no_session_and_says_one_line() {
     ] {
         assert_eq!(of(text, channel), times, "{text} in {channel}: {:#?}", boss.heard_in(channel));
     }
-    signal(&bot, Signal::TERM);
-    assert!(reap(bot).await.success());
-    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+    home.end(bot).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn people_command_a_session_that_went_on() {
     let home = Home::with(WAITS, "process").await;
-    let mut boss = home.boss().await;
-    let bot = home.start();
-    boss.reaches("herder", "#spark").await;
-    boss.say("#spark", "count").await;
-    boss.hears("#spark", "line 1").await;
+    let (mut boss, bot) = home.counting().await;
     signal(&bot, Signal::KILL);
     reap(bot).await;
     let bot = home.start();
@@ -128,9 +135,7 @@ async fn people_command_a_session_that_went_on() {
     boss.say("#herder", "!stop-all").await;
     boss.hears("#herder", "0 processes left").await;
     assert_eq!(home.runner().await.sessions, [], "its end is heard");
-    signal(&bot, Signal::TERM);
-    assert!(reap(bot).await.success());
-    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+    home.end(bot).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,11 +144,7 @@ async fn a_runner_that_stands_still_for_a_while_loses_no_session() {
     let text = std::fs::read_to_string(home.config()).expect("it is there");
     let text = text.replace("stop_grace = \"1s\"", "stop_grace = \"1s\"\nheartbeat_timeout = \"6s\"");
     std::fs::write(home.config(), text).expect("written");
-    let mut boss = home.boss().await;
-    let bot = home.start();
-    boss.reaches("herder", "#spark").await;
-    boss.say("#spark", "count").await;
-    boss.hears("#spark", "line 1").await;
+    let (mut boss, bot) = home.counting().await;
     let runner = home.runner().await.pid;
     let runner = i32::try_from(runner).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
     rustix::process::kill_process(runner, Signal::STOP).expect("it runs");
@@ -155,9 +156,7 @@ async fn a_runner_that_stands_still_for_a_while_loses_no_session() {
     boss.hears("#spark", "completed").await;
     let begun = boss.heard_in("#spark").iter().filter(|line| line.contains("line 1")).count();
     assert_eq!(begun, 1, "{:#?}", boss.heard_in("#spark"));
-    signal(&bot, Signal::TERM);
-    assert!(reap(bot).await.success());
-    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+    home.end(bot).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -183,19 +182,13 @@ async fn an_agent_of_a_runner_commands_no_bot() {
     let told = lines(&home.dir.path().join("told"));
     assert!(told[0].contains("an agent may not command the herder it runs under"), "{told:#?}");
     assert!(home.runner().await.attended, "nor does it end the runner: {told:#?}");
-    signal(&bot, Signal::TERM);
-    assert!(reap(bot).await.success());
-    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+    home.end(bot).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_that_run_in_the_bot_again_run_once() {
     let home = Home::with(WAITS, "process").await;
-    let mut boss = home.boss().await;
-    let bot = home.start();
-    boss.reaches("herder", "#spark").await;
-    boss.say("#spark", "count").await;
-    boss.hears("#spark", "line 1").await;
+    let (mut boss, bot) = home.counting().await;
     let pid = home.dir.path().join("pid");
     appears(&pid).await;
     let first = std::fs::read_to_string(&pid).expect("it was noted");
@@ -219,11 +212,7 @@ async fn agents_that_run_in_the_bot_again_run_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_runner_that_is_to_be_replaced_waits_for_its_sessions() {
     let home = Home::with(WAITS, "process").await;
-    let mut boss = home.boss().await;
-    let bot = home.start();
-    boss.reaches("herder", "#spark").await;
-    boss.say("#spark", "count").await;
-    boss.hears("#spark", "line 1").await;
+    let (mut boss, bot) = home.counting().await;
     let first = home.runner().await;
     let dir = home.dir.path().to_owned();
     let waits = tokio::task::spawn_blocking(move || herder(&dir, &["runner", "restart", "--when-idle"]));
@@ -237,7 +226,5 @@ async fn a_runner_that_is_to_be_replaced_waits_for_its_sessions() {
     assert_ne!(home.runner().await.pid, first.pid, "another one is there");
     home.go();
     boss.hears("#spark", "completed").await;
-    signal(&bot, Signal::TERM);
-    assert!(reap(bot).await.success());
-    assert!(herder(home.dir.path(), &["runner", "stop"]).status.success());
+    home.end(bot).await;
 }
