@@ -37,6 +37,9 @@ const UNDER_WAY: usize = 3;
 /// Kills after which herder may catch up.
 const KILLS_IN_A_ROW: u64 = 4;
 
+/// Kinds of commands, of six, that must be acknowledged before a run counts: one of them tells whether the agent is paused.
+const KINDS: usize = 4;
+
 /// The agent that is commanded over IRC.
 const LONG: &str = "long";
 
@@ -352,11 +355,14 @@ async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u
         );
         herder = field.start();
     }
+    // On a slow machine few commands are acknowledged between the kills.
+    let enough = tokio::time::timeout(3 * PATIENCE, ledger.kinds(KINDS)).await;
     ledger.over.send_replace(true);
     for load in loads {
         load.await.unwrap();
     }
     let told = commanding.await.unwrap();
+    assert!(enough.is_ok(), "seed {seed}: of the commands only {:?} were acknowledged", told.acknowledged);
     assert_eq!(Some(is_paused(&field).await), told.paused, "seed {seed}");
     let acknowledged = ledger.acknowledged.lock().unwrap().clone();
     everything_is_heard(&ledger, &acknowledged, &field).await;
@@ -375,13 +381,8 @@ async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u
     let journal = check_journal(&field).await;
     assert_eq!(left(&journal), Vec::<u32>::new(), "seed {seed}: orphans");
     tasks_are_as_told(&told, &journal, seed);
-    let kinds = &told.acknowledged;
-    // Not each of the six need come up, and in few rounds there may be nothing to compare.
-    assert!(
-        kinds.len() >= 4 && (told.compared > 0 || kills < 100),
-        "seed {seed}: {kinds:?}, {} compared",
-        told.compared
-    );
+    // In few rounds there may be nothing to compare.
+    assert!(told.compared > 0 || kills < 100, "seed {seed}: nothing was compared: {:?}", told.acknowledged);
     // A run that did next to nothing would prove next to nothing.
     assert!(acknowledged.len() as u64 > kills / 2, "only {} jobs were acknowledged", acknowledged.len());
 }

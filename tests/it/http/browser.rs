@@ -18,6 +18,11 @@ use url::{ParseError, Url};
 
 use crate::stage::PATIENCE;
 
+/// Starts the driver, again if it ends: it takes a free port of IPv4, and ends if another program has the same one of
+/// IPv6. After ten ends it is given up.
+const DRIVER: &str =
+    "{ for start in 1 2 3 4 5 6 7 8 9 10; do chromedriver --port=0; done; echo none; } & read -r end; exit 0";
+
 /// Options of a browser.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Kind {
@@ -45,7 +50,7 @@ impl Processes {
         let words = "--user --map-root-user --pid --fork --kill-child --mount-proc sh -c";
         let mut outer = Command::new("unshare")
             .args(words.split(' '))
-            .arg("chromedriver --port=0 & read -r end; exit 0")
+            .arg(DRIVER)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -87,6 +92,7 @@ impl Browser {
         let mut lines = BufReader::new(said).lines();
         let port = loop {
             let line = lines.next_line().await.expect("readable").expect("chromedriver says its port");
+            assert_ne!(line, "none", "chromedriver does not start");
             if let Some((_, port)) = line.split_once("started successfully on port ") {
                 break port.trim_end_matches('.').to_owned();
             }

@@ -31,6 +31,8 @@ pub(super) struct Ledger {
     pub(super) heard: Mutex<Vec<Line>>,
     /// Jobs that take up room until they are reported as done.
     pub(super) owed: Mutex<BTreeSet<String>>,
+    /// The number of kinds of commands that were acknowledged.
+    pub(super) kinds: watch::Sender<usize>,
     pub(super) over: watch::Sender<bool>,
 }
 
@@ -42,6 +44,11 @@ impl Ledger {
     /// Waits until the kills are over.
     pub(super) async fn over(&self) {
         self.over.subscribe().wait_for(|over| *over).await.expect("the ledger has the sender");
+    }
+
+    /// Waits until so many kinds of commands were acknowledged.
+    pub(super) async fn kinds(&self, enough: usize) {
+        self.kinds.subscribe().wait_for(|kinds| *kinds >= enough).await.expect("the ledger has the sender");
     }
 
     /// Gives back the room that a job took up, once.

@@ -77,6 +77,7 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
         if let Some(answer) = &answer {
             told.course.push(format!("{line}: {answer}"));
             *told.acknowledged.entry(kind).or_default() += 1;
+            ledger.kinds.send_replace(told.acknowledged.len());
             let refused =
                 ["already", "not paused", "nothing to abort"].iter().any(|words| answer.contains(words));
             *told.accepted.entry(kind).or_default() += usize::from(!refused);
