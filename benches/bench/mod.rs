@@ -129,6 +129,11 @@ pub(crate) fn rss_kib(pid: u32) -> f64 {
     field(&format!("/proc/{pid}/status"), "VmRSS:")
 }
 
+/// Returns the memory of a process with its share of what others have as well, in KiB.
+pub(crate) fn pss_kib(pid: u32) -> f64 {
+    field(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
+}
+
 /// Returns the voluntary context switches of all threads, by thread name: each one is a wake-up after a wait.
 pub(crate) fn wakeups(pid: u32) -> std::collections::BTreeMap<String, f64> {
     let mut sums = std::collections::BTreeMap::new();
