@@ -16,6 +16,9 @@ use crate::runtime::process::{can_group, can_limit};
 /// The text of the systemd unit that is shipped with herder, in which agents run as a user of their own.
 pub(super) const UNIT: &str = include_str!("../../packaging/systemd/herder.service");
 
+/// The text of the unit beside it, whose agents go on while the bot is updated.
+pub(super) const RUNNER_UNIT: &str = include_str!("../../packaging/systemd/herder-runner.service");
+
 /// Reports whether agents are contained: `check` runs as a user who cannot log in or change `config` and herder's
 /// program, and who can create cgroups.
 pub(super) fn contained(config: &Path) -> Finding {

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::contained::UNIT;
-use super::{complain, failed, say};
+use super::contained::{RUNNER_UNIT, UNIT};
+use super::{Service, complain, failed, say};
 use crate::commands::words::split_quoted;
 use crate::config::{self, Problems};
 use crate::core::link::EMBEDDED_NETWORK;
@@ -49,15 +49,20 @@ pub(super) fn init(path: &Path) -> ExitCode {
     say(format_args!("\n{shown} is written. What else can be set stands in bot.toml.example."));
     say(format_args!("Next: herder check --config {shown}\nThen: herder run --config {shown}"));
     say(
-        "For good, run it as a user of its own, so that no agent can be you: herder init --service prints such a service.",
+        "For good, run it as a user of its own, so that no agent can be you: herder init --service prints such a service.\n\
+         Agents that go on while herder is updated: local = \"process\" under [runners], and a second service, which herder init --service runner prints.",
     );
     ExitCode::SUCCESS
 }
 
 /// Runs `herder init --service`: prints a systemd unit in which agents are contained.
-pub(super) fn service() -> ExitCode {
+pub(super) fn service(service: Service) -> ExitCode {
+    let unit = match service {
+        Service::Bot => UNIT,
+        Service::Runner => RUNNER_UNIT,
+    };
     // A binary that no package has installed is elsewhere.
-    say(UNIT.trim_end().replace("/usr/bin/herder", "/usr/local/bin/herder"));
+    say(unit.trim_end().replace("/usr/bin/herder", "/usr/local/bin/herder"));
     ExitCode::SUCCESS
 }
 

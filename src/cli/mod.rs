@@ -95,6 +95,13 @@ impl Global {
     }
 }
 
+/// Services that `herder init --service` prints.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Service {
+    Bot,
+    Runner,
+}
+
 /// herder's own commands. The chat commands are added from their table, see [`shell`].
 #[derive(Debug, Subcommand)]
 enum Own {
@@ -114,9 +121,10 @@ enum Own {
     },
     /// Ask a few questions and write the configuration file
     Init {
-        /// Print a systemd service that keeps agents contained instead, and ask nothing
-        #[arg(long)]
-        service: bool,
+        /// Print a systemd service that keeps agents contained instead, and ask nothing: the bot's, or the one that runs
+        /// its agents beside it
+        #[arg(long, value_name = "SERVICE", num_args = 0..=1, default_missing_value = "bot")]
+        service: Option<Service>,
     },
     /// See it at work: a server, a console and three agents, without configuration and account
     Demo {
@@ -195,8 +203,8 @@ fn perform(cli: Cli) -> ExitCode {
     match cli.command {
         Own::Run { logs } => run(&global, &logs),
         Own::Check { offline, webhooks } => check::check(&global, offline, webhooks),
-        Own::Init { service: false } => init::init(&global.config),
-        Own::Init { service: true } => init::service(),
+        Own::Init { service: None } => init::init(&global.config),
+        Own::Init { service: Some(service) } => init::service(service),
         Own::Demo { port, no_tour, logs } => demo(&global, port, !no_tour, &logs),
         Own::Export { output, salvage } => transfer::export(&global.data_dir(), output.as_deref(), salvage),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),

@@ -376,9 +376,12 @@ fn the_contained_way_is_proposed_and_looked_for() {
     for line in ["User=herder", "Delegate=yes", "ExecReload=kill -HUP $MAINPID"] {
         assert!(run.said.lines().any(|said| said == line), "{run:?}");
     }
+    let run = folder.herder(&["init", "--service", "runner"]);
+    let starts = "ExecStart=/usr/local/bin/herder runner run --config /etc/herder/bot.toml";
+    assert!(run.said.lines().any(|said| said == starts), "{run:?}");
     assert!(!folder.path("bot.toml").exists());
     let run = folder.herder_with(&["init"], "\n\n\n\n\nspark\ncommand\n\n\n");
-    assert!(run.said.contains("herder init --service"), "{run:?}");
+    assert!(run.said.contains("herder init --service runner"), "{run:?}");
     let run = folder.herder(&["check", "--offline"]);
     // Tests run as root or as a user who can log in.
     assert!(run.said.contains("note  agents are not contained: they run as "), "{run:?}");

@@ -4,6 +4,7 @@ mod bot;
 mod clis;
 mod frames;
 mod ledger;
+mod limits;
 mod links;
 mod process;
 mod simulated;

@@ -10,7 +10,7 @@ mod command;
 mod cuts;
 pub(crate) mod hangs;
 mod isolation;
-mod limits;
+pub(crate) mod limits;
 mod printed;
 mod processes;
 mod replayed;

@@ -217,19 +217,29 @@ fn delegate(group: &Path) -> Result<(), String> {
     tried
 }
 
-/// Moves herder and its children from `group` to a group of their own. Other processes stay where they are.
+/// Moves herder and its children from `group` to a group of their own, and with a runner the bot that has started it.
+/// Other processes stay where they are.
 fn move_away(group: &Path) -> Result<(), String> {
     let main = group.join(MAIN);
     create(&main)?;
     let own = std::process::id();
+    let starter = starter();
     let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     for pid in list.lines().filter_map(|pid| pid.parse::<u32>().ok()) {
-        if pid == own || table::look(pid).is_some_and(|entry| entry.parent == own) {
+        let is_child = || table::look(pid).is_some_and(|entry| entry.parent == own);
+        if pid == own || Some(pid) == starter || is_child() {
             // One that has ended meanwhile needs no move.
             let _ = fs::write(main.join("cgroup.procs"), pid.to_string());
         }
     }
     Ok(())
+}
+
+/// Returns the process above this one, if it is a herder too.
+fn starter() -> Option<u32> {
+    let starter = rustix::process::getppid()?.as_raw_nonzero().get().unsigned_abs();
+    let name = |process: &str| fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    (name("self") == name(&starter.to_string())).then_some(starter)
 }
 
 fn has_all(list: &str) -> bool {

@@ -12,13 +12,13 @@ use crate::kill::{Running, lines, outside_server, reap, signal};
 use crate::stage::{Person, appears};
 
 /// A bot's folder, and the network that it is on.
-struct Home {
-    dir: tempfile::TempDir,
+pub(super) struct Home {
+    pub(super) dir: tempfile::TempDir,
     server: Server,
 }
 
 impl Home {
-    async fn with(script: &str, local: &str) -> Self {
+    pub(super) async fn with(script: &str, local: &str) -> Self {
         let home = Self { dir: tempfile::tempdir().expect("a folder"), server: outside_server().await };
         home.configure(script, local);
         home
@@ -37,7 +37,7 @@ impl Home {
         std::fs::write(self.config(), text).expect("written");
     }
 
-    fn config(&self) -> PathBuf {
+    pub(super) fn config(&self) -> PathBuf {
         self.dir.path().join("bot.toml")
     }
 
@@ -49,11 +49,11 @@ impl Home {
         Running::start(self.dir.path(), &self.config(), &[])
     }
 
-    async fn boss(&self) -> Person {
+    pub(super) async fn boss(&self) -> Person {
         Person::join(self.server.address(), "boss", None, &["#spark", "#herder", "#alerts"]).await
     }
 
-    async fn runner(&self) -> Status {
+    pub(super) async fn runner(&self) -> Status {
         ask(&self.data(), Question::Status).await.expect("the runner answers")
     }
 
@@ -68,7 +68,7 @@ impl Home {
     }
 
     /// Ends the bot, then its runner.
-    async fn end(&self, bot: Running) {
+    pub(super) async fn end(&self, bot: Running) {
         signal(&bot, Signal::TERM);
         assert!(reap(bot).await.success());
         assert!(herder(self.dir.path(), &["runner", "stop"]).status.success());

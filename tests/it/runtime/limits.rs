@@ -14,6 +14,10 @@ use crate::stage::{Person, Scene, shell};
 /// Takes twice as much memory with every step.
 const EATS: &str = r#"awk 'BEGIN { s = "x"; while (1) s = s s }'"#;
 
+/// Takes 16 MiB of memory, waits until it was looked at (each second), then takes twice as much with every step.
+pub(crate) const EATS_LATER: &str =
+    r#"awk 'BEGIN { s = "x"; while (length(s) < 16777216) s = s s; system("sleep 4"); while (1) s = s s }'"#;
+
 /// Takes 128 MiB of memory, and keeps it.
 const EATS_AND_WAITS: &str =
     r#"awk 'BEGIN { s = "x"; while (length(s) < 134217728) s = s s; system("sleep 60") }'"#;
@@ -195,7 +199,7 @@ async fn ten_that_eat_memory_in_a_herder_are_named_and_called_for_and_ten_others
             spec.share = own;
             spec
         };
-        let hogs = (0..10).map(|n| agent(format!("hog-{n}"), EATS));
+        let hogs = (0..10).map(|n| agent(format!("hog-{n}"), EATS_LATER));
         let fine =
             (0..10).map(|n| agent(format!("fine-{n}"), "while ! [ -e over ]; do sleep 0.2; done; echo well"));
         hogs.chain(fine).collect()
