@@ -244,13 +244,15 @@ async fn answered(driver: &mut Driver, number: u64) {
     while driver.reports.recv().await.expect("it runs") != (Report::NotTaken { work: WorkId(number) }) {}
 }
 
-/// Returns the times in ms from an order to the report that answers it.
-async fn asked(driver: &mut Driver, count: u64) -> Vec<f64> {
+/// Returns the times in ms from an order to the report that answers it. `heard` is told of each number of a report.
+async fn asked(driver: &mut Driver, count: u64, heard: impl Fn(u64)) -> Vec<f64> {
+    let first = begun(driver).await;
     let mut times = Vec::new();
     for number in 1..=count {
         let began = Instant::now();
         answered(driver, number).await;
         times.push(began.elapsed().as_secs_f64() * 1000.0);
+        heard(first + number);
     }
     times
 }
@@ -263,8 +265,7 @@ async fn orders(count: u64) {
         let local = Local { environment, ..Local::default() };
         let trees = ProcessTrees::new().expect("this process can adopt");
         let mut driver = launch(session(0, folder.path(), JOURNAL), local, trees);
-        begun(&mut driver).await;
-        let times = asked(&mut driver, count).await;
+        let times = asked(&mut driver, count, |_| {}).await;
         embedded[0].push(quantile(&times, 0.5));
         embedded[1].push(quantile(&times, 0.99));
         driver.orders.send(Order::Stop).await.expect("it runs");
@@ -273,8 +274,8 @@ async fn orders(count: u64) {
         let runner = Runner::start();
         let link = runner.link(1);
         let mut driver = link.launch(session(0, folder.path(), JOURNAL));
-        begun(&mut driver).await;
-        let times = asked(&mut driver, count).await;
+        let of = SessionKey { agent: name(0), session: SessionId(1) };
+        let times = asked(&mut driver, count, |up_to| link.heard(&of, up_to)).await;
         process[0].push(quantile(&times, 0.5));
         process[1].push(quantile(&times, 0.99));
         link.close().await;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   the service's own cgroup        controllers on for what is below
-//!   ├─ herder-main                  herder itself: a group with limited groups below it holds no processes
+//!   ├─ herder-main                  herder itself, cpu.weight: a group with limited groups below it holds no processes
 //!   └─ herder-agents                memory.max: all agents together
 //!      └─ herder.<marker>           memory.max, memory.swap.max, memory.oom.group, cpu.max, pids.max
 //! ```
@@ -23,6 +23,10 @@ pub(super) const MAIN: &str = "herder-main";
 
 /// Name of the cgroup of all limited sessions.
 pub(super) const AGENTS: &str = "herder-agents";
+
+/// Weight of herder itself when processors are short; that of all limited agents together is 100. The kernel takes 1 to
+/// 10,000. herder answers people while every agent is busy, and takes a few percent of a processor.
+const WEIGHT: &str = "1000";
 
 /// The controllers that hold the limits.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
@@ -169,6 +173,8 @@ fn quota(cpu: f64) -> u64 {
 /// Returns the cgroup of all limited sessions, with the controllers switched on for the groups in it.
 fn agents_of(parent: &Path) -> Result<PathBuf, String> {
     delegate(parent)?;
+    // Where herder is in another group, it has the weight of that one.
+    let _ = fs::write(parent.join(MAIN).join("cpu.weight"), WEIGHT);
     let agents = parent.join(AGENTS);
     create(&agents)?;
     delegate(&agents)?;
