@@ -341,17 +341,18 @@ impl Inner {
         }
         match message.body {
             ToRunner::Hello { .. } | ToRunner::Status | ToRunner::Stop | ToRunner::StopWhenIdle => {}
-            ToRunner::Returned { of, call, returned } => match state.calls.end(call) {
-                // The caller may have gone at this moment.
-                Some(waits) => {
-                    let whispers = match waits.send(returned) {
-                        Ok(()) => Vec::new(),
-                        Err(returned) => returned.whispers,
-                    };
-                    self.not_delivered(&mut state, &of, whispers);
+            ToRunner::Returned { of, call, mut returned } => {
+                if let Some(hosted) = state.sessions.get_mut(&of) {
+                    returned.whispers = hosted.not_given(returned.whispers);
                 }
-                None => self.not_delivered(&mut state, &of, returned.whispers),
-            },
+                // The caller may have gone.
+                let unsent = match state.calls.end(call) {
+                    Some(waits) => waits.send(returned).err(),
+                    None => Some(returned),
+                };
+                let whispers = unsent.map(|returned| returned.whispers).unwrap_or_default();
+                self.not_delivered(&mut state, &of, whispers);
+            }
             ToRunner::Launch(launch) => self.launch(&mut state, *launch),
             ToRunner::Order { of, order } => {
                 if let Some(hosted) = state.sessions.get_mut(&of)

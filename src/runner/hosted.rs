@@ -44,7 +44,7 @@ pub(super) struct Hosted {
     pub(super) over: bool,
     /// Wakes the pump when there is room.
     pub(super) room: Arc<Notify>,
-    /// Messages that were given to the runtime, so that none is given twice.
+    /// Messages that were given to the runtime, and whispers in answers to calls, so that none is given twice.
     pub(super) steered: BTreeSet<WorkId>,
 }
 
@@ -105,6 +105,12 @@ impl Hosted {
         let work = work.filter(|_| !given)?;
         self.steered.remove(&work);
         Some(Report::NotTaken { work })
+    }
+
+    /// Returns those whispers of an answer that the session was not given before, by another bot in another way. They
+    /// count as given.
+    pub(super) fn not_given(&mut self, whispers: Vec<(WorkId, String)>) -> Vec<(WorkId, String)> {
+        whispers.into_iter().filter(|(work, _)| self.steered.insert(*work)).collect()
     }
 
     /// Keeps a report until it is heard.
@@ -210,5 +216,25 @@ mod tests {
         expected.extend(std::iter::repeat_n(answer, 100));
         expected.push(Order::Stop);
         assert_eq!(got, expected);
+    }
+
+    #[tokio::test]
+    async fn a_whisper_is_given_in_one_way_until_that_has_failed() {
+        let (driver, mut orders) = mpsc::channel(WAITING_MAX);
+        let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
+        let mut hosted = Hosted { orders: Some(driver), over: false, ..Hosted::over(of) };
+        let steer = |n| Order::Steer { work: WorkId(n), text: String::new() };
+        let answer = |numbers: [u64; 2]| numbers.map(|n| (WorkId(n), String::new())).to_vec();
+        assert_eq!(hosted.order(steer(1)), None);
+        assert_eq!(hosted.not_given(answer([1, 2])), answer([1, 2])[1..], "the turn has the first one");
+        // The next bot knows of neither way.
+        assert_eq!((hosted.order(steer(1)), hosted.order(steer(2))), (None, None));
+        assert_eq!(hosted.not_given(answer([1, 2])), []);
+        hosted.keep(Report::NotTaken { work: WorkId(2) });
+        assert_eq!(hosted.order(steer(2)), None);
+        for n in [1, 2] {
+            assert_eq!(orders.try_recv(), Ok(steer(n)));
+        }
+        assert!(orders.try_recv().is_err());
     }
 }

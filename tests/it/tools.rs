@@ -5,7 +5,7 @@
 
 mod asking;
 mod clis;
-mod killed;
+pub(crate) mod killed;
 mod runner;
 mod whispers;
 

@@ -23,7 +23,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 }
 
 /// Returns a configuration with `networks` and the agent.
-fn configuration(networks: &str, runtime: &str, spec: &AgentSpec) -> String {
+pub(crate) fn configuration(networks: &str, runtime: &str, spec: &AgentSpec) -> String {
     let env: Vec<String> = spec.env.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     format!(
         "name = \"herder\"\ndata_dir = \"data\"\n{networks}\
