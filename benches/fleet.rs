@@ -7,7 +7,10 @@
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
 #[path = "../tests/sim/fleet/mod.rs"]
+#[expect(dead_code, reason = "what is measured has its agents in herder itself")]
 mod simulated_fleet;
+#[path = "../tests/sim/machine/mod.rs"]
+mod simulated_machine;
 
 use std::time::Instant;
 

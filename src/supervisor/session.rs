@@ -148,9 +148,10 @@ impl Session {
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
         let (driver, pass) = match (&shared.fault.simulated, staying) {
-            (Some(simulated), _) => ((simulated.launch)(launch), None),
-            (None, Some(staying)) => shared.place.go_on(staying.stay, launch),
-            (None, None) => shared.place.launch(launch),
+            // A runner simulates its sessions itself.
+            (Some(simulated), _) if !shared.place.is_remote() => ((simulated.launch)(launch), None),
+            (_, Some(staying)) => shared.place.go_on(staying.stay, launch),
+            (_, None) => shared.place.launch(launch),
         };
         Self { warm, ..Self::with(shared, (agent, id, marker), (driver, pass), 0) }
     }

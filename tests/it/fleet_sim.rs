@@ -1,10 +1,14 @@
 //! Whole fleets in virtual time, with faults of every kind, and the invariants that always hold: see
 //! `tests/sim/fleet`.
 //!
+//! Most of them have their agents in herder itself. Some have them on a runner: there herder's end and the runner's end of
+//! the connection between them are real as well, see `histories_on_a_runner`.
+//!
 //! A history that breaks an invariant ends with its seed and with the command that repeats it.
 //! `HERDER_FLEET_SEEDS` (numbers, or `1..100`), `HERDER_FLEET_DAYS` and `HERDER_FLEET_AGENTS` choose other ones.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::simulated_fleet::{Plan, Tally, run};
 
@@ -98,8 +102,55 @@ fn more_histories_of_a_few_agents_keep_every_invariant() {
     histories(12, 130..137);
 }
 
+/// Runs histories of agents on a runner, with faults of the connection and of the runner beside all others. Signs of
+/// life cross every 2 s, which makes virtual time dear: these histories have some hours with a runner, agents that are
+/// faster for that, and go on without one from the time at which everything on it is over.
+fn histories_on_a_runner(range: Range<u64>) {
+    let chosen = seeds();
+    let several = chosen.is_none();
+    let agents = number("HERDER_FLEET_AGENTS").map_or(8, |agents| agents as usize);
+    let run = |seed| {
+        let tally = run(&Plan::on_a_runner(agents, seed));
+        assert!(tally.events > 300 && tally.kills > 2 && tally.sessions > 20, "{tally:?}");
+        tally
+    };
+    let tallies: Vec<Tally> = chosen.unwrap_or_else(|| range.collect()).into_iter().map(run).collect();
+    if !several {
+        return;
+    }
+    type Count = fn(&Tally) -> u64;
+    let faults: [(&str, Count); 12] = [
+        ("herder was killed", |tally| tally.kills),
+        ("herder was without a runner", |tally| tally.without_runner),
+        ("herder was drained", |tally| tally.drains),
+        ("supervisor panicked", |tally| tally.panics),
+        ("runner was killed", |tally| tally.runners_killed),
+        ("runner was killed with its herder", |tally| tally.both_killed),
+        ("session was adopted", |tally| tally.adopted),
+        ("connection was cut", |tally| tally.cuts),
+        ("connection was slow", |tally| tally.delays),
+        ("connection stood still", |tally| tally.freezes),
+        ("report came again", |tally| tally.doubled_reports),
+        ("order came again", |tally| tally.doubled_orders),
+    ];
+    for (what, count) in faults {
+        assert!(tallies.iter().map(count).sum::<u64>() > 0, "no {what}: {tallies:?}");
+    }
+}
+
+#[test]
+fn every_history_of_agents_on_a_runner_keeps_every_invariant() {
+    histories_on_a_runner(300..304);
+}
+
 #[test]
 fn a_seed_decides_everything() {
     let plan = Plan { days: 1, ..plan(7, 12) };
+    assert_eq!(run(&plan), run(&plan));
+}
+
+#[test]
+fn a_seed_decides_everything_of_agents_on_a_runner() {
+    let plan = Plan::on_a_runner(6, 8).lasting(Duration::from_secs(20 * 60));
     assert_eq!(run(&plan), run(&plan));
 }

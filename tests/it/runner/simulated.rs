@@ -24,6 +24,9 @@ const JOURNAL: &str = "simulated";
 /// The time in which everything that was begun comes to an end, once faults have ended.
 const CALM: Duration = Duration::from_secs(90);
 
+/// The longest turn of a bot and of a runner.
+const TURN_MAX: Duration = Duration::from_millis(400);
+
 /// The parameters of a history.
 #[derive(Debug, Clone)]
 struct Plan {
@@ -77,7 +80,7 @@ fn run(plan: &Plan) -> Tally {
     let (mut now, finish) = (Duration::ZERO, plan.lasts + CALM);
     let mut runs = Turn::Again(now);
     let mut bots = Turn::Again(now);
-    let mut turns = Turns::new();
+    let mut turns = Turns::new(TURN_MAX);
     let mut dice = Random::new(plan.seed, &[15]);
     while now < finish {
         if now >= plan.lasts {

@@ -25,6 +25,7 @@ use super::halted::Halted;
 use super::hooks::each_transition_is_told_once;
 use super::ladders::Ladders;
 use super::posts::Posts;
+use super::reports::Reports;
 use super::spent::Spent;
 use super::works::Works;
 use super::world::Tally;
@@ -50,6 +51,7 @@ pub(crate) struct Books {
     pub(crate) spent: Spent,
     pub(crate) ends: Ends,
     pub(crate) halted: Halted,
+    pub(crate) reports: Reports,
     /// Agents whose supervisors panic at every input and are given up.
     lost: BTreeSet<AgentName>,
     /// The accounts that the last sessions began on: they cost those, whatever is written of their agents since.
@@ -83,6 +85,7 @@ impl Books {
             spent: Spent::default(),
             ends: Ends::default(),
             halted: Halted::default(),
+            reports: Reports::default(),
             lost: BTreeSet::new(),
             began_on: HashMap::new(),
             open: BTreeMap::new(),
@@ -176,6 +179,7 @@ impl Books {
         }
         let began_on = self.began_on.get(name).unwrap_or(&account).clone();
         self.works.heard(name, event, agent)?;
+        self.reports.each_report_is_decided_once(name, event)?;
         self.ends.heard(name, event, agent)?;
         let closed = self.fleet.gates.contains_key(&account) || self.fleet.blocked.contains_key(&account);
         self.halted.whoever_was_stopped_begins_nothing(name, event, at)?;

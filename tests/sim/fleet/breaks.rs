@@ -92,6 +92,7 @@ impl Sim {
         }
         let now = clock::now();
         world.tally.panics += 1;
+        world.books.reports.breaks(agent);
         if world.breaks.are_too_many(agent, now) || world.random.is(1, 4) {
             world.tally.given_up += 1;
             world.breaks.lost.insert(agent.clone(), Lost { since: now, panics: 1 });

@@ -13,13 +13,14 @@ use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::Reading;
 use herder::core::work::{TaskEnd, TaskReport};
+use herder::runner::Starts;
 use herder::runtime::{Driver, Launch, Live, Order, Report};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::random::Random;
 use super::tools::{Call, Words};
-use super::world::Sim;
+use super::world::{Sim, World};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -139,39 +140,88 @@ fn number(prompt: &str) -> u64 {
 
 struct Child {
     sim: Sim,
+    /// The number of the runner that has it; `None` for one of herder's own.
+    runner: Option<u64>,
     launch: Launch,
     dice: Random,
     orders: mpsc::Receiver<Order>,
     reports: mpsc::Sender<Report>,
-    words: Words,
+    words: Option<Words>,
     _live: watch::Sender<Live>,
     used: Usage,
     keys: u64,
+    beat_at: Instant,
+    /// A minute of its work.
+    minute: Duration,
+}
+
+/// What a session waits for.
+#[derive(Debug, Clone, Copy)]
+enum Owed {
+    Go,
+    Answer(AskKey),
 }
 
 /// The end of a session, with its outcome.
 struct Over(Option<Box<Outcome>>);
 
+/// Takes a step of the process in which the driver runs. Returns whether that one lives on.
+fn step(sim: &Sim, runner: Option<u64>, done: impl FnOnce(&mut World) -> Result<(), String>) -> bool {
+    match runner {
+        None => sim.step(done),
+        Some(runner) => sim.runner_step(runner, done),
+    }
+}
+
+/// Returns the way in which the machine of this runner starts sessions.
+pub(crate) fn starts(sim: &Sim, runner: u64) -> Starts {
+    let sim = sim.clone();
+    Box::new(move |launch| begin(&sim, None, Some(runner), launch))
+}
+
 /// Starts one, as [`herder::runtime::launch`] would.
 pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
+    begin(sim, Some(words.clone()), None, launch)
+}
+
+fn begin(sim: &Sim, words: Option<Words>, runner: Option<u64>, launch: Launch) -> Driver {
     let (orders, orders_rx) = mpsc::channel(64);
     let (reports, reports_rx) = mpsc::channel(256);
     let (live_tx, live) = watch::channel(Live::default());
     let mut seed = 0;
     let (agent, session) = (launch.agent.clone(), launch.session);
-    let lives = sim.step(|world| {
+    let lives = step(sim, runner, |world| {
         world.launches += 1;
         seed = world.launches;
         at_most_one_process_per_agent(world.processes.get(&agent).copied(), &agent)?;
+        if runner.is_some() {
+            world.books.reports.begun((agent.clone(), session))?;
+            world.begun_at.insert(agent.clone(), clock::now());
+        }
         world.processes.insert(agent.clone(), session);
         world.tally.sessions += 1;
         Ok(())
     });
     let dice = Random::new(sim.world().plan.seed, &[2, seed]);
     let keys = seed << 16;
-    let (sim, words) = (sim.clone(), words.clone());
-    let used = Usage::default();
-    let child = Child { sim, launch, dice, orders: orders_rx, reports, words, _live: live_tx, used, keys };
+    let sim = sim.clone();
+    let (used, beat_at) = (Usage::default(), Instant::now());
+    let faster = sim.world().plan.runner.as_ref().map_or(1, |on| on.faster);
+    let minute = MINUTE / faster;
+    let child = Child {
+        sim,
+        runner,
+        launch,
+        dice,
+        orders: orders_rx,
+        reports,
+        words,
+        _live: live_tx,
+        used,
+        keys,
+        beat_at,
+        minute,
+    };
     tokio::spawn(async move {
         if !lives {
             // It was herder's last step: no one receives the reports of the process.
@@ -203,7 +253,7 @@ impl Child {
         let survivors = if stuck { vec![4_711] } else { Vec::new() };
         // The tree is verified empty before this is said.
         let (agent, session) = (self.launch.agent.clone(), self.launch.session);
-        let lives = self.sim.step(|world| {
+        let lives = step(&self.sim, self.runner, |world| {
             if world.processes.get(&agent) != Some(&session) {
                 return Ok(());
             }
@@ -215,6 +265,10 @@ impl Child {
             }
             Ok(())
         });
+        if self.runner.is_some() {
+            let of = self.of();
+            self.sim.world().books.reports.ended(&of, &outcome);
+        }
         if lives {
             self.say(Signal::Ended { outcome: Box::new(outcome), survivors }).await;
         }
@@ -234,7 +288,7 @@ impl Child {
         let conversation = self.dice.is(3, 4).then(|| format!("conversation-{pid}"));
         self.say(Signal::Ready { conversation }).await;
         for turn in 0..script.turns {
-            let took = self.dice.around(3 * MINUTE);
+            let took = self.dice.around(3 * self.minute);
             self.pass(took).await?;
             self.refused()?;
             self.turn(turn, script.manner).await?;
@@ -245,7 +299,7 @@ impl Child {
         if script.hangs {
             return self.hang().await;
         }
-        let took = self.dice.around(2 * MINUTE);
+        let took = self.dice.around(2 * self.minute);
         self.pass(took).await?;
         self.refused()?;
         Ok(self.ends(script.ends).await)
@@ -279,8 +333,14 @@ impl Child {
             let turn = Turn { session, work: None, at, took_ms: 5, words, steps: vec![step], more: 0 };
             self.say(Signal::Observed { turn: Box::new(turn) }).await;
         }
-        if self.dice.is(1, 3) {
-            self.say(Signal::Turn { text: format!("Turn {number}."), tools: vec!["shell".to_owned()] }).await;
+        // Each turn on a runner is numbered, so that none is missing.
+        if self.dice.is(1, 3) || self.runner.is_some() {
+            let text = format!("Turn {number}.");
+            if self.runner.is_some() {
+                let of = self.of();
+                self.sim.world().books.reports.said(&of, text.clone());
+            }
+            self.say(Signal::Turn { text, tools: vec!["shell".to_owned()] }).await;
         }
         if manner == Manner::Asks && number == 0 {
             self.asks().await?;
@@ -292,7 +352,9 @@ impl Child {
     async fn tells(&mut self, said: &Said) -> Result<(), Over> {
         let (agent, session, report) = (self.launch.agent.clone(), self.launch.session, said.report.clone());
         let (answered, mut answer) = oneshot::channel();
-        if self.words.send(Call { agent, session, report, answered }).is_err() || !said.waits {
+        let words = self.words.clone().or_else(|| self.sim.world().words.clone());
+        let sent = words.is_some_and(|words| words.send(Call { agent, session, report, answered }).is_ok());
+        if !sent || !said.waits {
             return Ok(());
         }
         loop {
@@ -313,8 +375,11 @@ impl Child {
         let (key, tool, command) = (AskKey(self.keys), "Bash".to_owned(), "git push".to_owned());
         self.say(Signal::Asked { key, tool, command, redacted: None, shell: true, vague: false }).await;
         loop {
-            match self.order().await? {
-                Order::Answer { key: answered, .. } if answered == key => return Ok(()),
+            match self.order(Some(Owed::Answer(key))).await? {
+                Order::Answer { key: answered, .. } if answered == key => {
+                    self.got();
+                    return Ok(());
+                }
                 _ => {}
             }
         }
@@ -376,8 +441,14 @@ impl Child {
             if self.reports.is_closed() || self.gone() {
                 return Err(Over(None));
             }
-            tokio::time::sleep(MINUTE).await;
+            tokio::time::sleep(self.looks_every(MINUTE)).await;
         }
+    }
+
+    /// Returns after how long a driver finds that its process was ended: one that does not has its supervisor gone in
+    /// herder itself.
+    fn looks_every(&self, otherwise: Duration) -> Duration {
+        if self.runner.is_some() { Duration::from_secs(1) } else { otherwise }
     }
 
     /// Returns whether another party ended its process.
@@ -387,7 +458,8 @@ impl Child {
 
     async fn wait_for_go(&mut self) -> Result<(), Over> {
         loop {
-            if self.order().await? == Order::Go {
+            if self.order(Some(Owed::Go)).await? == Order::Go {
+                self.got();
                 return Ok(());
             }
         }
@@ -396,9 +468,8 @@ impl Child {
     /// Lives on for that long, with heartbeats.
     async fn pass(&mut self, time: Duration) -> Result<(), Over> {
         let until = Instant::now() + time;
-        let beat = self.launch.clocks.beat;
         loop {
-            let next = until.min(Instant::now() + beat);
+            let next = until.min(self.next_look());
             tokio::select! {
                 biased;
                 order = self.orders.recv() => { self.take(order).await?; }
@@ -406,28 +477,80 @@ impl Child {
                     if next == until {
                         return Ok(());
                     }
-                    let _ = self.reports.send(Report::Beat).await;
+                    self.look().await?;
                 }
             }
         }
     }
 
     /// Returns the next order that is not for the driver alone; beats meanwhile.
-    async fn order(&mut self) -> Result<Order, Over> {
+    async fn order(&mut self, owed: Option<Owed>) -> Result<Order, Over> {
         loop {
-            let next = Instant::now() + self.launch.clocks.beat;
+            let next = self.next_look();
             tokio::select! {
                 biased;
                 order = self.orders.recv() => return self.take(order).await,
                 () = sleep_until(next) => {
-                    let _ = self.reports.send(Report::Beat).await;
+                    self.look().await?;
+                    self.waits_for(owed);
                 }
             }
         }
     }
 
+    /// Returns when it looks at its process the next time.
+    fn next_look(&self) -> Instant {
+        Instant::now() + self.looks_every(self.launch.clocks.beat)
+    }
+
+    /// Looks at its process, and beats when it is time for that.
+    async fn look(&mut self) -> Result<(), Over> {
+        if self.runner.is_some() && self.gone() {
+            return Err(Over(Some(Box::new(self.outcome(Category::Crash)))));
+        }
+        if self.beat_at.elapsed() + self.looks_every(self.launch.clocks.beat) > self.launch.clocks.beat {
+            self.beat_at = Instant::now();
+            let _ = self.reports.send(Report::Beat).await;
+        }
+        Ok(())
+    }
+
+    /// Tells the books what it waits for.
+    fn waits_for(&self, owed: Option<Owed>) {
+        let (Some(_), Some(owed), now) = (self.runner, owed, clock::now()) else { return };
+        let of = self.of();
+        let answer = match owed {
+            Owed::Go => None,
+            Owed::Answer(key) => Some(key),
+        };
+        self.sim.look(|world| {
+            let books = &mut world.books;
+            let agent = books.agents.get(&of.0).filter(|_| books.is_supervised(&of.0));
+            books.reports.what_an_adopted_session_is_owed_it_gets(&of, answer, agent, now)
+        });
+    }
+
+    fn got(&self) {
+        if self.runner.is_some() {
+            self.sim.world().books.reports.got(&self.of());
+        }
+    }
+
+    fn of(&self) -> (AgentName, SessionId) {
+        (self.launch.agent.clone(), self.launch.session)
+    }
+
     async fn take(&mut self, order: Option<Order>) -> Result<Order, Over> {
-        let lives = self.sim.step(|_| Ok(()));
+        let (of, runs) = (self.of(), self.runner.is_some());
+        let lives = step(&self.sim, self.runner, |world| match &order {
+            Some(Order::Go) if runs => {
+                world.books.reports.what_an_adopted_session_is_owed_it_gets_once(&of, None)
+            }
+            Some(Order::Steer { work, .. }) if runs => {
+                world.books.reports.what_an_adopted_session_is_owed_it_gets_once(&of, Some(*work))
+            }
+            _ => Ok(()),
+        });
         if !lives {
             std::future::pending::<()>().await;
         }
@@ -444,6 +567,9 @@ impl Child {
                 if self.dice.is(4, 5) {
                     self.say(Signal::Steered { work }).await;
                 } else {
+                    if runs {
+                        self.sim.world().books.reports.refused(&of, work);
+                    }
                     let _ = self.reports.send(Report::NotTaken { work }).await;
                 }
                 Ok(Order::Steer { work, text: String::new() })

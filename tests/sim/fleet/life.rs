@@ -1,6 +1,7 @@
 //! The lives of herder, one after the other, and the comparisons between them.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -18,14 +19,17 @@ use herder::journal::{FleetState, Journal, Stream};
 use herder::l10n::Locale;
 use herder::outbox::{Markup, Outbox, Renderer};
 use herder::redact::Redactor;
+use herder::runner::link::LinkError;
 use herder::runtime::ProcessTrees;
 use herder::runtime::orphans::{Bereft, Ended, Remains};
-use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
+use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, StartError, start};
 
+use super::machine::{JOURNAL, Machine};
 use super::random::Random;
 use super::tools::{self, Words};
 use super::world::{Ending, Sim, Tally, account};
-use super::{Plan, child, file, hooks, judges, links, people};
+use super::{Plan, child, file, hooks, judges, links, machine, people};
+use crate::simulated_machine::Door;
 
 /// The networks that posts go to.
 pub(crate) const NETWORKS: [&str; 2] = ["libera", "discord"];
@@ -44,27 +48,47 @@ enum End {
     Finished,
 }
 
+/// The times of a history.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// The last fault.
+    calm: Timestamp,
+    /// The end of the time on a runner, as long as agents run on one.
+    on_runner: Option<Timestamp>,
+    finish: Timestamp,
+}
+
 pub(crate) fn run(plan: &Plan) -> Tally {
     let sim = Sim::new(plan);
     let mut now = Timestamp::from_seconds(1_800_000_000);
-    let calm = now.after(Duration::from_secs(u64::from(plan.days) * 86_400));
-    let finish = calm.after(CALM);
+    let days = Duration::from_secs(u64::from(plan.days) * 86_400);
+    let calm = now.after(plan.runner.as_ref().map_or(days, |on| on.lasts));
+    let on_runner = plan.runner.as_ref().map(|on| calm.after(on.calms));
+    let mut times = Times { calm, on_runner, finish: calm.after(CALM) };
+    let mut machine = on_runner.map(|_| Machine::new(&sim, plan.seed));
     for life in 0.. {
         if now >= calm {
             let mut world = sim.world();
             world.calm = true;
             world.file.calm(plan);
+            machine.iter().for_each(Machine::calm);
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.expect("a runtime");
-        let (end, at) = runtime.block_on(async {
-            clock::simulate(now);
-            let end = lived(&sim, plan, life, calm, finish).await;
-            (end, clock::now())
-        });
-        // Whatever herder was about to do is not done.
-        drop(runtime);
-        now = at;
+        // The rest of the time costs little without a runner: the configuration names none any more.
+        if let Some(machine) = machine.take_if(|_| times.on_runner.is_some_and(|until| until <= now)) {
+            times.on_runner = None;
+            sim.world().remote = false;
+            if let Err(broken) = machine.ends(calm) {
+                broke(&sim, plan, now, &broken);
+            }
+        }
+        let end;
+        (end, now) = match &mut machine {
+            None => alone(now, lived(&sim, plan, life, None, times)),
+            Some(machine) => {
+                let door = machine.door();
+                machine.beside(lived(&sim, plan, life, Some(door), times))
+            }
+        };
         let ending = sim.world().ending.clone();
         if let Some(Ending::Broken(broken)) = ending {
             broke(&sim, plan, now, &broken);
@@ -79,6 +103,12 @@ pub(crate) fn run(plan: &Plan) -> Tally {
             broke(&sim, plan, now, &broken);
         }
         now = now.after(wait);
+        if let Some(machine) = &mut machine {
+            if end == End::Over {
+                machine.is_hit_as_well();
+            }
+            machine.alone(now);
+        }
     }
     let ended = sim.world().books.everything_has_come_to_an_end();
     if let Err(broken) = ended {
@@ -88,9 +118,27 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     Tally { events: world.books.events, digest: world.books.digest, ..world.tally.clone() }
 }
 
+/// Lives a life of herder that runs its agents itself. Returns how it ended, and when.
+fn alone<T>(now: Timestamp, life: impl Future<Output = T>) -> (T, Timestamp) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    runtime.block_on(async {
+        clock::simulate(now);
+        let end = life.await;
+        (end, clock::now())
+    })
+    // Whatever herder was about to do is not done.
+}
+
 fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
     let past = sim.world().books.past();
     let Plan { seed, agents, days, .. } = plan;
+    if plan.runner.is_some() {
+        panic!(
+            "{broken}\n  at {now:?}, seed {seed}, {agents} agents on a runner; {past}\n  once more: \
+             HERDER_FLEET_SEEDS={seed} HERDER_FLEET_AGENTS={agents} cargo test --test it agents_on_a_runner"
+        );
+    }
     panic!(
         "{broken}\n  at {now:?}, seed {seed}, {agents} agents, {days} days; {past}\n  once more: \
          HERDER_FLEET_SEEDS={seed} HERDER_FLEET_DAYS={days} HERDER_FLEET_AGENTS={agents} cargo test --test it fleet_sim"
@@ -170,6 +218,10 @@ fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
 fn end_orphans(sim: &Sim, agents: &[Bereft]) -> Ended {
     let mut world = sim.world();
     let mut ended = Ended::default();
+    if world.remote {
+        // It looks for none of a runner's, of which each has ended those of the one before.
+        return ended;
+    }
     for Bereft { agent, .. } in agents {
         if !world.processes.contains_key(agent) {
             continue;
@@ -193,8 +245,8 @@ fn renderer(markup: Markup) -> Renderer {
     Renderer::new(SOURCE.clone(), Redactor::default(), markup)
 }
 
-async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Timestamp) -> End {
-    let journal = Journal::in_memory(&sim.memory, "simulated", history(), sim.onlooker());
+async fn lived(sim: &Sim, plan: &Plan, life: u64, door: Option<Door>, times: Times) -> End {
+    let journal = Journal::in_memory(&sim.memory, JOURNAL, history(), sim.onlooker());
     let journal = journal.expect("what is in memory is a journal");
     let networks: Vec<NetworkName> = NETWORKS.map(NetworkName::from).to_vec();
     let markups = [Markup::Irc, Markup::Plain];
@@ -210,6 +262,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         written
     };
     let (words, heard) = tools::line();
+    sim.world().words = Some(words.clone());
     let settings = Settings {
         attempts: 5,
         journal,
@@ -220,7 +273,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         agents: written.agents.into_values().collect(),
         withheld: BTreeSet::new(),
         tools: None,
-        runner: None,
+        runner: door.map(|door| machine::link(&door, life)),
         redactor: Redactor::default(),
         evaluator: None,
         fault: faults(sim, words),
@@ -230,7 +283,16 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         () = sim.over() => return End::Over,
         started = start(settings) => started,
     };
-    let fleet = started.expect("the fleet starts");
+    let fleet = match started {
+        Ok(fleet) => fleet,
+        // It is tried once more.
+        Err(StartError::Runner(LinkError::Away)) if plan.runner.is_some() => {
+            sim.world().tally.without_runner += 1;
+            return End::Over;
+        }
+        Err(reason) => panic!("the fleet starts: {reason}"),
+    };
+    sim.world().tally.adopted += fleet.went_on() as u64;
     for (number, network) in (0..).zip(&networks) {
         let queue = Arc::clone(outbox.queue(network).expect("it was just made"));
         let dice = Random::new(plan.seed, &[3, life, number]);
@@ -251,18 +313,23 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     tokio::select! {
         biased;
         () = sim.over() => End::Over,
-        end = ends(sim, &fleet, dice(7), calm, finish) => end,
+        end = ends(sim, &fleet, dice(7), times) => end,
     }
 }
 
-/// Ends a life that was not killed: in order now and then, and at the end of the simulated time.
-async fn ends(sim: &Sim, fleet: &Fleet, mut dice: Random, calm: Timestamp, finish: Timestamp) -> End {
+/// Ends a life that was not killed: in order now and then, and at the end of the simulated time, or of that on a runner.
+async fn ends(sim: &Sim, fleet: &Fleet, mut dice: Random, times: Times) -> End {
     let now = clock::now();
-    if sim.world().calm {
-        tokio::time::sleep(finish.since(now)).await;
-        return End::Finished;
-    }
-    let stays = dice.around(Duration::from_secs(10 * 86_400)).min(calm.since(now));
+    let Times { calm, on_runner, finish } = times;
+    let stays = match on_runner {
+        None if sim.world().calm => {
+            tokio::time::sleep(finish.since(now)).await;
+            return End::Finished;
+        }
+        None => dice.around(Duration::from_secs(10 * 86_400)).min(calm.since(now)),
+        Some(until) if sim.world().calm => until.since(now),
+        Some(_) => dice.around(Duration::from_secs(1800)).min(calm.since(now)),
+    };
     tokio::time::sleep(stays).await;
     fleet.drain(Duration::from_secs(10)).await;
     End::Drained

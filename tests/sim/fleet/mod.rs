@@ -7,6 +7,10 @@
 //! kill drops it whole, before or after any commit, order, launch or line. The next life begins with the content of
 //! the disk at that point.
 //!
+//! In some histories agents run on a runner for some hours ([`machine`]): its end of the connection is real too, it is
+//! killed on its own and with herder, and connections are slow, stand still and end at any byte. The calls of herder's
+//! tools do not go by the connection there. Orders and reports are counted ([`reports`]).
+//!
 //! Every commit, launch and line is shown to the [`books`], which judge by their own observations. A history that
 //! breaks an invariant ends with its seed.
 
@@ -22,9 +26,11 @@ mod judges;
 mod ladders;
 mod life;
 mod links;
+mod machine;
 mod people;
 mod posts;
 pub(crate) mod random;
+mod reports;
 mod spent;
 mod tools;
 mod works;
@@ -33,6 +39,8 @@ mod world;
 use std::time::Duration;
 
 pub(crate) use world::Tally;
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// The parameters of a simulation.
 #[derive(Debug, Clone)]
@@ -53,6 +61,24 @@ pub(crate) struct Plan {
     pub(crate) work_every: Duration,
     /// Between two changes of the configuration, about.
     pub(crate) reload_every: Duration,
+    /// Between two looks after what stands still, about, and between two at everything.
+    pub(crate) attend_every: Duration,
+    pub(crate) look_every: Duration,
+    /// Agents run on a runner first; `None` if they run in herder itself.
+    pub(crate) runner: Option<OnRunner>,
+}
+
+/// The parameters of the time in which agents run on a runner.
+#[derive(Debug, Clone)]
+pub(crate) struct OnRunner {
+    /// About so many steps of a runner before it is killed.
+    pub(crate) life: u64,
+    /// The time with faults.
+    pub(crate) lasts: Duration,
+    /// The time without faults after that, at whose end everything that the runner had is over.
+    pub(crate) calms: Duration,
+    /// The factor by which agents are faster than in other histories, so that more happens between two signs of life.
+    pub(crate) faster: u32,
 }
 
 impl Plan {
@@ -93,7 +119,32 @@ impl Plan {
             rarer: 1,
             work_every,
             reload_every,
+            attend_every: HOUR / 2,
+            look_every: HOUR / 3,
+            runner: None,
         }
+    }
+
+    /// Returns a few busy agents that run on a runner for some hours.
+    pub(crate) fn on_a_runner(agents: usize, seed: u64) -> Self {
+        let runner = OnRunner { life: 100, lasts: 2 * HOUR, calms: 2 * HOUR / 3, faster: 12 };
+        Self {
+            agents,
+            max_active: 4,
+            life: 300,
+            work_every: Duration::from_secs(30),
+            reload_every: Duration::from_secs(240),
+            attend_every: Duration::from_secs(120),
+            look_every: Duration::from_secs(300),
+            runner: Some(runner),
+            ..Self::few(seed, 0)
+        }
+    }
+
+    /// Returns the plan with another time of faults on a runner.
+    pub(crate) fn lasting(mut self, lasts: Duration) -> Self {
+        self.runner.iter_mut().for_each(|runner| runner.lasts = lasts);
+        self
     }
 
     /// Returns a thousand agents on five accounts.
@@ -109,6 +160,9 @@ impl Plan {
             rarer: 25,
             work_every,
             reload_every,
+            attend_every: HOUR / 2,
+            look_every: HOUR / 3,
+            runner: None,
         }
     }
 }

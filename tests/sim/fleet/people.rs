@@ -27,9 +27,6 @@ use super::world::Sim;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Between two looks at everything.
-const ROUND: Duration = Duration::from_secs(20 * 60);
-
 fn asked(verb: &str, agent: Option<&AgentName>) -> Asked {
     let by = Actor { network: "libera".into(), name: "alice".into(), identity: Some("alice".into()) };
     let audit = AuditEntry {
@@ -190,9 +187,10 @@ async fn decide(fleet: &Fleet, dice: &mut Random) {
 
 /// Looks after what stands still, now and then.
 pub(crate) async fn attend(sim: Sim, fleet: Fleet, mut dice: Random) {
+    let every = sim.world().plan.attend_every;
     loop {
         let calm = sim.world().calm;
-        sleep(if calm { HOUR } else { dice.around(HOUR / 2) }).await;
+        sleep(if calm { 2 * every } else { dice.around(every) }).await;
         for View { name, agent, hold, .. } in fleet.agents() {
             let asks: Vec<_> = agent.asks.iter().map(|ask| ask.id).collect();
             for ask in asks {
@@ -256,10 +254,11 @@ type Waits = BTreeMap<AgentName, (Timestamp, &'static str)>;
 
 /// Goes round all the time.
 pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
+    let every = sim.world().plan.look_every;
     let mut before = Waits::new();
     let mut offered: BTreeMap<WorkId, Timestamp> = BTreeMap::new();
     loop {
-        sleep(ROUND).await;
+        sleep(every).await;
         let views = fleet.agents();
         let used = fleet.usage();
         let waits = waits(&sim, &views);
@@ -303,7 +302,9 @@ fn waits(sim: &Sim, views: &[View]) -> Waits {
             (_, _) if view.agent.session().is_some() && !world.processes.contains_key(&view.name) => {
                 "a session without a process"
             }
-            (Phase::Waiting { until, .. }, _) if until.after(ROUND) < herder::clock::now() => {
+            (Phase::Waiting { until, .. }, _)
+                if until.after(world.plan.look_every) < herder::clock::now() =>
+            {
                 "a countdown that is over"
             }
             _ => return None,

@@ -17,6 +17,7 @@ use super::breaks::Breaks;
 use super::file::File;
 use super::hooks;
 use super::random::Random;
+use super::tools::Words;
 
 /// The counts of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +58,18 @@ pub(crate) struct Tally {
     pub(crate) changed: u64,
     pub(crate) cut: u64,
     pub(crate) dropped: u64,
+    /// Of a runner and the connections to it: how often it was killed, and what happened to connections.
+    pub(crate) runners_killed: u64,
+    pub(crate) both_killed: u64,
+    /// Herders that found no runner.
+    pub(crate) without_runner: u64,
+    pub(crate) delays: u64,
+    pub(crate) cuts: u64,
+    pub(crate) freezes: u64,
+    pub(crate) doubled_reports: u64,
+    pub(crate) doubled_orders: u64,
+    /// Sessions that went on with another herder.
+    pub(crate) adopted: u64,
     /// Decides whether two histories were the same.
     pub(crate) digest: u64,
 }
@@ -88,6 +101,8 @@ pub(crate) struct World {
     /// The configuration as it is written now.
     pub(crate) file: File,
     pub(crate) processes: BTreeMap<AgentName, SessionId>,
+    /// When an agent's last session on a runner began.
+    pub(crate) begun_at: BTreeMap<AgentName, Timestamp>,
     /// Agents among them whose processes cannot be ended: a person does that by hand before the agent continues.
     pub(crate) survivors: BTreeSet<AgentName>,
     pub(crate) accounts: BTreeMap<AccountName, Account>,
@@ -97,6 +112,13 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     /// Steps until herder is killed.
     left: u64,
+    /// True while agents run on a runner.
+    pub(crate) remote: bool,
+    /// The runner that lives, counted from 1, and the steps until it is killed.
+    runner: u64,
+    runner_left: u64,
+    /// The way to the tools of the herder that lives, for sessions on a runner.
+    pub(crate) words: Option<Words>,
 }
 
 /// The world, shared by everybody in it.
@@ -105,6 +127,7 @@ pub(crate) struct Sim {
     world: Arc<Mutex<World>>,
     pub(crate) memory: Memory,
     over: Arc<Notify>,
+    runner_over: Arc<Notify>,
 }
 
 pub(crate) fn account(number: usize) -> AccountName {
@@ -123,6 +146,7 @@ impl Sim {
             books: Books::new(plan.max_active, !hooks::listeners(plan).is_empty()),
             file: File::new(plan),
             processes: BTreeMap::new(),
+            begun_at: BTreeMap::new(),
             survivors: BTreeSet::new(),
             accounts,
             breaks: Breaks::default(),
@@ -130,8 +154,13 @@ impl Sim {
             launches: 0,
             tally: Tally::default(),
             left,
+            remote: plan.runner.is_some(),
+            runner: 0,
+            runner_left: 0,
+            words: None,
         };
-        Self { world: Arc::new(Mutex::new(world)), memory: Memory::default(), over: Arc::new(Notify::new()) }
+        let (over, runner_over) = (Arc::default(), Arc::default());
+        Self { world: Arc::new(Mutex::new(world)), memory: Memory::default(), over, runner_over }
     }
 
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
@@ -156,6 +185,49 @@ impl Sim {
             self.over.notify_one();
         }
         world.ending.is_none()
+    }
+
+    /// Takes a step of the runner with this number, which could be its last one. Returns whether it lives on.
+    pub(crate) fn runner_step(
+        &self,
+        runner: u64,
+        done: impl FnOnce(&mut World) -> Result<(), String>,
+    ) -> bool {
+        let mut world = self.world();
+        if world.runner != runner || world.runner_left == 0 {
+            return false;
+        }
+        if let Err(broken) = done(&mut world) {
+            world.ending = Some(Ending::Broken(broken));
+            self.over.notify_one();
+            return false;
+        }
+        if !world.calm {
+            world.runner_left -= 1;
+        }
+        if world.runner_left == 0 {
+            world.tally.runners_killed += 1;
+            self.runner_over.notify_one();
+        }
+        world.runner_left > 0
+    }
+
+    /// Looks at what is there, which is no step.
+    pub(crate) fn look(&self, at: impl FnOnce(&mut World) -> Result<(), String>) {
+        let mut world = self.world();
+        if world.ending.is_none()
+            && let Err(broken) = at(&mut world)
+        {
+            world.ending = Some(Ending::Broken(broken));
+            self.over.notify_one();
+        }
+    }
+
+    /// Resolves when the runner's life is over.
+    pub(crate) async fn runner_over(&self) {
+        while self.world().runner_left > 0 {
+            self.runner_over.notified().await;
+        }
     }
 
     /// Randomness for one answer of the evaluator's, and whether all goes well by now.
@@ -193,8 +265,10 @@ impl Sim {
             1 + world.random.below(life)
         };
         world.books.herder_is_gone();
+        world.books.reports.herder_begins();
         world.breaks.herder_is_gone();
-        let longest = if world.random.is(1, 4) { 3600 } else { 20 };
+        let (often, long) = if world.plan.runner.is_some() { (40, 1800) } else { (4, 3600) };
+        let longest = if world.random.is(1, often) { long } else { 20 };
         world.random.between(Duration::ZERO, Duration::from_secs(longest))
     }
 }
@@ -242,6 +316,22 @@ impl World {
             self.left = self.left.min(1 + self.random.below(6));
         }
         Ok(())
+    }
+
+    /// Kills the runner that lives.
+    pub(crate) fn runner_dies(&mut self) {
+        self.runner_left = 0;
+        self.tally.runners_killed += 1;
+    }
+
+    /// Begins the life of a runner, which ends first what a killed one has left. Returns its number.
+    pub(crate) fn runner_begins(&mut self) -> u64 {
+        let life = self.plan.runner.as_ref().map_or(1, |on| on.life);
+        self.runner_left = 1 + self.random.below(life * 2);
+        self.runner += 1;
+        self.processes.clear();
+        self.survivors.clear();
+        self.runner
     }
 
     /// Records the end of a process, whoever ended it.

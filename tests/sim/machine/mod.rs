@@ -27,8 +27,8 @@ use crate::simulated_fleet::random::Random;
 /// Bytes on their way in one direction, at most: as many as a socket holds.
 const ROOM: usize = 64 * 1024;
 
-/// The longest turn of a life, in milliseconds.
-const TURN_MAX: u64 = 400;
+/// The longest time that a runner goes on without a bot: the default of its configuration.
+const UNATTENDED: Duration = Duration::from_secs(15 * 60);
 
 /// The time at which simulations begin.
 pub(crate) const BEGINNING: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -75,18 +75,21 @@ impl Life {
 pub(crate) struct Turns {
     crossings: u64,
     length: u64,
+    max: u64,
 }
 
 impl Turns {
-    pub(crate) fn new() -> Self {
-        Self { crossings: 0, length: 1 }
+    /// Returns turns that are no longer than `max` while nothing is said.
+    pub(crate) fn new(max: Duration) -> Self {
+        let max = u64::try_from(max.as_millis()).expect("short");
+        Self { crossings: 0, length: 1, max }
     }
 
     /// Returns the length of the next turn.
     pub(crate) fn next(&mut self, seen: &Seen, dice: &mut Random) -> Duration {
         let crossings = seen.counts().crossings;
         let quiet = std::mem::replace(&mut self.crossings, crossings) == crossings;
-        self.length = if quiet { (self.length * 2).min(TURN_MAX) } else { 1 + dice.below(12) };
+        self.length = if quiet { (self.length * 2).min(self.max) } else { 1 + dice.below(12) };
         Duration::from_millis(self.length)
     }
 }
@@ -164,7 +167,11 @@ impl Runner {
         let (inside, connections) = mpsc::unbounded_channel();
         *door.inside() = Some(inside);
         let listening = listen(host.clone(), number, connections, seen.clone(), dice);
-        life.within(|| tokio::spawn(listening));
+        let unattended = host.clone();
+        life.within(|| {
+            tokio::spawn(listening);
+            tokio::spawn(async move { unattended.end_unattended(UNATTENDED).await });
+        });
         Self { life, host }
     }
 }

@@ -67,6 +67,12 @@ fn cut_after(dice: &mut Random) -> u64 {
     }
 }
 
+/// Returns true if the piece is no more than the runner's sign of life.
+fn is_a_beat(piece: &[u8]) -> bool {
+    const WORD: &[u8] = b"\"beat\"";
+    piece.len() < 80 && piece.windows(WORD.len()).any(|word| word == WORD)
+}
+
 impl Lane {
     /// Passes bytes on until there are no more, or the connection is cut. What was said before the end is passed on.
     async fn carry(
@@ -83,7 +89,8 @@ impl Lane {
             };
             let calm = {
                 let mut counts = self.seen.counts();
-                counts.crossings += 1;
+                // Nobody waits for a sign of life.
+                counts.crossings += u64::from(!is_a_beat(&piece[..read]));
                 counts.calm
             };
             let waits = if calm { Duration::ZERO } else { self.wait() };
