@@ -186,12 +186,15 @@ impl Crew {
                     _ => panic!("seed {seed}: {name}: {line}"),
                 }
             }
-            let numbers = |words: &str| {
+            for (words, expected) in [("asks for permission", asked), ("asks question", questions)] {
                 let asks = heard.iter().filter(|line| line.channel == channel && line.text.contains(words));
-                asks.map(|line| number_of(&line.text)).collect::<BTreeSet<_>>().len()
-            };
-            assert_eq!(numbers("asks for permission"), asked, "seed {seed}: {name}: {calls:?}");
-            assert_eq!(numbers("asks question"), questions, "seed {seed}: {name}: {calls:?}");
+                let asks: Vec<_> = asks.map(|line| &line.text).collect();
+                let numbers: BTreeSet<_> = asks.iter().map(|text| number_of(text)).collect();
+                let log = self.field.lines("log").into_iter();
+                let log: Vec<_> =
+                    log.filter(|line| line.contains(&name) && line.contains("question ")).collect();
+                assert_eq!(numbers.len(), expected, "seed {seed}: {name}: {calls:?} {asks:?} {log:#?}");
+            }
             for post in notes("posts") {
                 is_said(&heard, (&channel, &post), seed);
             }
