@@ -216,6 +216,16 @@ impl Field {
     }
 }
 
+impl Drop for Field {
+    fn drop(&mut self) {
+        // A test that fails leaves its runner.
+        if self.dir.path().join("data/runner.sock").exists() {
+            let mut stop = Command::new(env!("CARGO_BIN_EXE_herder"));
+            stop.args(["runner", "stop", "--config"]).arg(&self.config).output().ok();
+        }
+    }
+}
+
 fn configuration(dir: &Path, port: u16) -> String {
     let workspace = dir.display();
     let agent = |name: &str, command: &str| {

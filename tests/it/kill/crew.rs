@@ -40,9 +40,9 @@ fn names() -> impl Iterator<Item = String> {
 /// Returns the sections of the crew, and those of the rest of the load: two places for the three other agents that work.
 pub(super) fn configuration(dir: &std::path::Path) -> String {
     let dir = dir.join(FOLDER);
-    let mut text = format!(
+    let mut text = String::from(
         "[runners]\nlocal = \"process\"\n[evaluator]\nkind = \"off\"\n[tools]\nsends_per_minute = 1000\n\
-         [approvals]\ntimeout = \"12h\"\n"
+         [approvals]\ntimeout = \"12h\"\n",
     );
     for name in names() {
         text += &format!(
@@ -63,7 +63,7 @@ pub(super) fn places() -> String {
 struct Told {
     all: BTreeSet<String>,
     acknowledged: BTreeSet<String>,
-    /// Messages that were acknowledged, without those that were taken for answers.
+    /// Number of messages that were acknowledged.
     messages: usize,
 }
 
@@ -117,13 +117,15 @@ impl Crew {
                     .await;
             }
         }
+        let failed = self.talking.iter().any(tokio::task::JoinHandle::is_finished);
+        assert!(!failed, "a person has failed");
         let more = self.moments.lock().unwrap().millis(CREW as u64).as_millis() as u64;
         let enough = *self.steps.borrow() + more;
         let mut steps = self.steps.subscribe();
         // All members may wait for the kill.
         drop(tokio::time::timeout(STEPS_WITHIN, steps.wait_for(|steps| *steps >= enough)).await);
         let timeout = |hours| format!("tool_timeout = \"{hours}h\"");
-        let (is, other) = if kill % 2 == 0 { (12, 11) } else { (11, 12) };
+        let (is, other) = if kill.is_multiple_of(2) { (12, 11) } else { (11, 12) };
         self.field.changes(&timeout(is), &timeout(other));
         let field = Arc::clone(&self.field);
         tokio::spawn(async move {
@@ -140,7 +142,7 @@ impl Crew {
     }
 
     /// Ends all sessions, half of them by their own word, the others by people; then compares.
-    pub(super) async fn is_accounted_for(self, seed: u64) {
+    pub(super) async fn account(self, seed: u64) {
         for name in names() {
             let begun = self.notes(&name, "begun");
             assert_eq!(begun.len(), 1, "seed {seed}: {name} is begun once: {begun:?}\n{}", self.field.log());
@@ -184,12 +186,15 @@ impl Crew {
                     _ => panic!("seed {seed}: {name}: {line}"),
                 }
             }
-            let numbers = |words: &str| {
+            for (words, expected) in [("asks for permission", asked), ("asks question", questions)] {
                 let asks = heard.iter().filter(|line| line.channel == channel && line.text.contains(words));
-                asks.map(|line| number_of(&line.text)).collect::<BTreeSet<_>>().len()
-            };
-            assert_eq!(numbers("asks for permission"), asked, "seed {seed}: {name}: {calls:?}");
-            assert_eq!(numbers("asks question"), questions, "seed {seed}: {name}: {calls:?}");
+                let asks: Vec<_> = asks.map(|line| &line.text).collect();
+                let numbers: BTreeSet<_> = asks.iter().map(|text| number_of(text)).collect();
+                let log = self.field.lines("log").into_iter();
+                let log: Vec<_> =
+                    log.filter(|line| line.contains(&name) && line.contains("question ")).collect();
+                assert_eq!(numbers.len(), expected, "seed {seed}: {name}: {calls:?} {asks:?} {log:#?}");
+            }
             for post in notes("posts") {
                 is_said(&heard, (&channel, &post), seed);
             }
@@ -235,7 +240,7 @@ struct Talk {
 impl Talk {
     /// Talks until all is over and enough was acknowledged; then the session is ended.
     async fn go_on(mut self, index: usize) -> Told {
-        let nick = format!("boss-{}", self.name);
+        let nick = self.nick();
         let mut boss = Person::join(self.field.server.address(), &nick, None, &[&self.channel]).await;
         boss.sees("herder", &self.channel).await;
         self.begins().await;
@@ -257,7 +262,7 @@ impl Talk {
                     () = self.ledger.over() => {}
                 }
             }
-            if taken.is_some() {
+            if taken == Some(Taken::AsMessage) {
                 self.answers_until(&message).await;
             } else {
                 self.answers().await;
@@ -282,6 +287,18 @@ impl Talk {
         notes(&self.field, &self.name, kind)
     }
 
+    fn nick(&self) -> String {
+        format!("boss-{}", self.name)
+    }
+
+    /// Returns the last lines of herder's log about the member.
+    fn course(&self) -> String {
+        let name = format!("agent=\"{}\"", self.name);
+        let lines: Vec<String> =
+            self.field.lines("log").into_iter().filter(|line| line.contains(&name)).collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
     /// Waits until herder answers what was never asked before: every line after it is an answer to a later one.
     async fn barrier(&mut self, boss: &mut Person) {
         self.barriers += 1;
@@ -301,20 +318,23 @@ impl Talk {
         self.barrier(boss).await;
         told.all.insert(message.to_owned());
         boss.say(&self.channel, &format!("@{} {message} {kind}", self.name)).await;
-        let is_answer = |line: &str| {
-            said(line).is_some_and(|(_, _, text)| {
-                let text = plain(text);
-                text.contains("Passed on to") || text.contains("Queued for") || text.contains("answered by")
-            })
+        let nick = self.nick();
+        let by_it = format!("answered by {nick} ");
+        let takes = |line: &str| {
+            let text = plain(said(line)?.2);
+            let passed_on = text.contains("Passed on to") || text.contains("Queued for");
+            match text.starts_with(&nick) && passed_on {
+                true => Some(Taken::AsMessage),
+                false => text.contains(&by_it).then_some(Taken::AsAnswer),
+            }
         };
-        let heard = boss.expect_forever(|line| is_answer(line) || line.contains(" QUIT ")).await;
-        if !is_answer(&heard) {
-            return None;
+        let heard = boss.expect_forever(|line| takes(line).is_some() || line.contains(" QUIT ")).await;
+        let taken = takes(&heard);
+        if taken == Some(Taken::AsMessage) {
+            told.acknowledged.insert(message.to_owned());
+            told.messages += 1;
         }
-        told.acknowledged.insert(message.to_owned());
-        let taken = if heard.contains("answered by") { Taken::AsAnswer } else { Taken::AsMessage };
-        told.messages += usize::from(taken == Taken::AsMessage);
-        Some(taken)
+        taken
     }
 
     async fn whispers(&self, whisper: &str, told: &mut Told) {
@@ -351,7 +371,7 @@ impl Talk {
         };
         let done = tokio::time::timeout(PATIENCE, done).await;
         let notes = ["told", "calls"].map(|kind| self.notes(kind));
-        assert!(done.is_ok(), "{}: {message} was never done: {notes:?}\n{}", self.name, self.field.log());
+        assert!(done.is_ok(), "{}: {message} was never done: {notes:?}\n{}", self.name, self.course());
     }
 
     /// Answers what the member asks as long as its state is so.
@@ -390,7 +410,7 @@ impl Talk {
         until(&self.field, &format!("{}'s words are posted", self.name), posts).await;
         // What is still queued would begin another session.
         self.answers_while(|status| find(status, "queued").is_none_or(|queued| queued != 0)).await;
-        if index % 2 == 0 {
+        if index.is_multiple_of(2) {
             let mut number = 1_000_000;
             // A question of a message that was not acknowledged may be open.
             while self.says(boss, &format!("m-{number}"), "end", told).await != Some(Taken::AsMessage) {

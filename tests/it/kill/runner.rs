@@ -76,7 +76,7 @@ async fn a_bot_and_its_runner_that_are_killed_at_once_lose_nothing() {
 /// Ends what a crew works at, and checks that the runner has ended with all that was on it.
 async fn crew_is_accounted_for(field: &Field, crew: Crew, seed: u64) {
     let bot = field.start();
-    crew.is_accounted_for(seed).await;
+    crew.account(seed).await;
     let data = field.dir.path().join("data");
     let status = ask(&data, Question::Status).await.expect("the runner answers");
     signal(&bot, Signal::TERM);
@@ -125,7 +125,7 @@ async fn a_bot_or_a_runner_that_stands_still_beside_twenty_agents_ends_no_sessio
     let crew = Crew::of(&field, seed).await;
     let strike = async |freeze: u64, bot: &Running| {
         crew.is_at_work(freeze).await;
-        let pid = if freeze % 2 == 0 { bot.pid() } else { runner(&field).await };
+        let pid = if freeze.is_multiple_of(2) { bot.pid() } else { runner(&field).await };
         let still = Duration::from_secs(5) + moments.lock().unwrap().millis(1000 * (longest - 5).max(1));
         sends(pid, Signal::STOP).expect("it runs");
         tokio::time::sleep(still).await;
