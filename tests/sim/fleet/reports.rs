@@ -180,7 +180,7 @@ impl Reports {
             })
         };
         let is_owed = agent.is_some_and(|agent| match agent.phase {
-            // What is on disk is that its process is there, or that its question is answered.
+            // Its process is on disk, or the answer to its question.
             Phase::Starting { session } => session == of.1 && answer.is_none() && agent.process.is_some(),
             Phase::Running { session } => {
                 session == of.1 && answer.is_some_and(|key| words.asked.contains(&key) && !open(key))

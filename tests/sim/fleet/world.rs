@@ -58,7 +58,7 @@ pub(crate) struct Tally {
     pub(crate) changed: u64,
     pub(crate) cut: u64,
     pub(crate) dropped: u64,
-    /// Of a runner and the connections to it: how often it was killed, and what happened to connections.
+    /// Counts of a runner that was killed, and of the connections to it.
     pub(crate) runners_killed: u64,
     pub(crate) both_killed: u64,
     /// Herders that found no runner.
