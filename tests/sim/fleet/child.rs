@@ -155,7 +155,7 @@ struct Child {
     minute: Duration,
 }
 
-/// What a session waits for.
+/// The order that a session waits for.
 #[derive(Debug, Clone, Copy)]
 enum Owed {
     Go,

@@ -292,7 +292,11 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, door: Option<Door>, times: Tim
         }
         Err(reason) => panic!("the fleet starts: {reason}"),
     };
-    sim.world().tally.adopted += fleet.went_on() as u64;
+    {
+        let mut world = sim.world();
+        world.tally.adopted += fleet.went_on() as u64;
+        world.books.reports.herder_is_there();
+    }
     for (number, network) in (0..).zip(&networks) {
         let queue = Arc::clone(outbox.queue(network).expect("it was just made"));
         let dice = Random::new(plan.seed, &[3, life, number]);

@@ -14,14 +14,15 @@ use herder::core::time::Timestamp;
 
 /// The longest time without an order that a session is owed, while one herder lives: a connection is made again, and
 /// the next one may stand still as well.
-const OWED: Duration = Duration::from_secs(150);
+const OWED: Duration = Duration::from_secs(45);
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     sessions: BTreeMap<(AgentName, SessionId), Words>,
-    /// The number of herders so far.
+    /// The number of herders so far, and whether one is there and has adopted what goes on.
     herders: u64,
+    attended: bool,
 }
 
 /// The words of a session on a runner.
@@ -46,9 +47,15 @@ struct Words {
 }
 
 impl Reports {
-    /// Records the begin of a herder.
-    pub(crate) fn herder_begins(&mut self) {
+    /// Records that a herder has adopted what goes on.
+    pub(crate) fn herder_is_there(&mut self) {
+        self.attended = true;
+    }
+
+    /// Records the end of a herder: the next one may repeat what this one has said.
+    pub(crate) fn herder_is_gone(&mut self) {
         self.herders += 1;
+        self.attended = false;
         self.sessions.values_mut().for_each(|words| words.owed = None);
     }
 
@@ -173,14 +180,14 @@ impl Reports {
             })
         };
         let is_owed = agent.is_some_and(|agent| match agent.phase {
-            // What is on disk is that its process is there, or that its question is answered.
+            // Its process is on disk, or the answer to its question.
             Phase::Starting { session } => session == of.1 && answer.is_none() && agent.process.is_some(),
             Phase::Running { session } => {
                 session == of.1 && answer.is_some_and(|key| words.asked.contains(&key) && !open(key))
             }
             _ => false,
         });
-        let is_owed = is_owed && !words.excused;
+        let is_owed = is_owed && self.attended && !words.excused;
         if !is_owed {
             words.owed = None;
             return Ok(());

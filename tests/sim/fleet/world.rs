@@ -58,7 +58,7 @@ pub(crate) struct Tally {
     pub(crate) changed: u64,
     pub(crate) cut: u64,
     pub(crate) dropped: u64,
-    /// Of a runner and the connections to it: how often it was killed, and what happened to connections.
+    /// Counts of a runner that was killed, and of the connections to it.
     pub(crate) runners_killed: u64,
     pub(crate) both_killed: u64,
     /// Herders that found no runner.
@@ -265,7 +265,7 @@ impl Sim {
             1 + world.random.below(life)
         };
         world.books.herder_is_gone();
-        world.books.reports.herder_begins();
+        world.books.reports.herder_is_gone();
         world.breaks.herder_is_gone();
         let (often, long) = if world.plan.runner.is_some() { (40, 1800) } else { (4, 3600) };
         let longest = if world.random.is(1, often) { long } else { 20 };
@@ -314,6 +314,16 @@ impl World {
             && self.random.is(1, one_in * self.plan.rarer)
         {
             self.left = self.left.min(1 + self.random.below(6));
+        }
+        // Between a decision and the order that follows.
+        let ordered = |entry: &Entry| {
+            matches!(entry, Entry::Agent(Event::ProcessStarted { .. } | Event::Answered { .. }))
+        };
+        if self.remote
+            && batch.writes.iter().flat_map(|write| &write.entries).any(ordered)
+            && self.random.is(1, 12)
+        {
+            self.left = 1;
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Lane {
             };
             let calm = {
                 let mut counts = self.seen.counts();
-                // Nobody waits for a sign of life.
+                // A sign of life is no message that another party waits for.
                 counts.crossings += u64::from(!is_a_beat(&piece[..read]));
                 counts.calm
             };
