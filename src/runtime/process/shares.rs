@@ -173,7 +173,7 @@ fn quota(cpu: f64) -> u64 {
 /// Returns the cgroup of all limited sessions, with the controllers switched on for the groups in it.
 fn agents_of(parent: &Path) -> Result<PathBuf, String> {
     delegate(parent)?;
-    // Where herder is in another group, it has the weight of that one.
+    // A herder that is in another group keeps the weight of that one.
     let _ = fs::write(parent.join(MAIN).join("cpu.weight"), WEIGHT);
     let agents = parent.join(AGENTS);
     create(&agents)?;
