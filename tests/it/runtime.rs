@@ -27,7 +27,7 @@ use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Output, Pattern, PromptMode, Relay, Runtime};
-use herder::runtime::process::{Identity, lives};
+use herder::runtime::process::{Identity, Owned, Tree, lives};
 use herder::runtime::{Clocks, Driver, Launch, Local, Order, ProcessTrees, Report, launch, orphans};
 
 /// Longer than anything here takes on a busy machine; a test that gets here has failed.

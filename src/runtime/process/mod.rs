@@ -419,7 +419,7 @@ impl ProcessTrees {
         let living = adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie);
         living.into_iter().all(|entry| match self.inner.marker(entry.identity) {
             Some(marker) => marker != tree.marker,
-            None => !self.is_stray(entry, tree),
+            None => !table::is_between_programs(entry.identity.pid) && !self.is_stray(entry, tree),
         })
     }
 
@@ -451,6 +451,13 @@ impl ProcessTrees {
         // A child that is being started still runs this program, until it executes another one.
         if starting && table::is_this_program(entry.identity.pid) {
             return false;
+        }
+        if table::is_between_programs(entry.identity.pid) {
+            return false;
+        }
+        // It had no marker when it was looked at, and may have its program since then.
+        if let Some(marker) = self.inner.marker(entry.identity) {
+            return marker == tree.marker;
         }
         !others
             || table::workspace(entry.identity.pid).is_some_and(|folder| folder.starts_with(&tree.workspace))

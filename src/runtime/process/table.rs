@@ -91,6 +91,20 @@ pub(super) fn is_this_program(pid: u32) -> bool {
     program("self").is_some_and(|this| program(&pid.to_string()) == Some(this))
 }
 
+/// Returns true if a process is being given its next program: the kernel has taken its old environment away, and shows
+/// none until the program starts. So it cannot be told yet which session it belongs to.
+pub(super) fn is_between_programs(pid: u32) -> bool {
+    contents(&format!("/proc/{pid}/stat")).is_some_and(|stat| environment_end(&stat) == Some(0))
+}
+
+/// Parses the address of the end of the environment in `/proc/<pid>/stat`; 0 before it is set, and for another user's
+/// process.
+fn environment_end(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    // The first field behind the name is field 3 in the manual page; this is field 51.
+    rest.split_ascii_whitespace().nth(51 - 3)?.parse().ok()
+}
+
 /// Returns the ids of all processes on the machine.
 pub(super) fn pids() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };

@@ -1,5 +1,7 @@
 //! The stop ladder over whole trees, and the processes that a killed herder left.
 
+use std::process::Stdio;
+
 use super::*;
 
 /// A process that forks children in sessions of their own and double-forked daemons; all of them ignore SIGTERM.
@@ -166,6 +168,41 @@ async fn a_number_that_was_given_to_another_process_is_not_signalled() {
     child.wait().await.expect("it ends");
     assert!(!herder::runtime::process::send(identity, kill));
     assert!(!herder::runtime::process::send(Identity { pid: 1, started: 0 }, kill));
+}
+
+/// Number of sessions that start while others end.
+const STARTS: usize = 2000;
+
+fn start_in(trees: &ProcessTrees, folder: &Path, program: &[&str], marker: &str) -> Owned {
+    let mut command = tokio::process::Command::new(program[0]);
+    command.args(&program[1..]).env_clear().env("HERDER_SESSION", marker).current_dir(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    trees.spawn(&mut command, marker).expect("it starts")
+}
+
+/// A process shows no environment, and so no marker, until the program that it was told to become starts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_starts_in_the_folder_of_one_that_ends_is_not_ended_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
+    let (ending, workspace) = (trees.clone(), folder.path().to_owned());
+    let ends = tokio::spawn(async move {
+        for number in 0.. {
+            let marker = format!("test/ends/{number}");
+            let mut session = start_in(&ending, &workspace, &["/bin/sleep", "1000"], &marker);
+            let tree = Tree { root: Some(session.identity), marker, workspace: workspace.clone() };
+            assert_eq!(ending.end(&tree, Duration::ZERO).await, Vec::<u32>::new());
+            session.wait().await.expect("it is waited for");
+        }
+    });
+    for number in 0..STARTS {
+        let mut session = start_in(&trees, folder.path(), &["/bin/true"], &format!("test/starts/{number}"));
+        let status = session.wait().await.expect("it is waited for");
+        assert!(status.success(), "start {number}: {status}");
+    }
+    ends.abort();
+    let stopped = ends.await.expect_err("sessions end for ever");
+    assert!(stopped.is_cancelled(), "{stopped}");
 }
 
 fn bereft(agent: &AgentName, record: ProcessRecord) -> orphans::Bereft {
