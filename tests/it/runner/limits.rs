@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
-use super::bot::Home;
-use crate::kill::Running;
-use crate::runtime::limits::EATS_LATER;
+use super::bot::{Home, herder};
+use crate::kill::{Running, find};
+use crate::runtime::limits::{EATEN, EATS_WHEN_TOLD};
 
 /// Begins the program behind it in a cgroup of its own, as a service manager does.
 const IN_ITS_OWN: &str = r#"echo $$ >"$0/cgroup.procs"; exec "$@""#;
@@ -29,7 +30,7 @@ fn group() -> PathBuf {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs cgroup v2: scripts/test-limits"]
 async fn an_agent_that_eats_memory_on_a_runner_is_ended_and_named() {
-    let script = format!("case $(cat) in *eat*) {EATS_LATER} ;; *) echo well ;; esac");
+    let script = format!("case $(cat) in *eat*) {EATS_WHEN_TOLD} ;; *) echo well ;; esac");
     let home = Home::with(&script, "process").await;
     // The machine has no other shell.
     let text = fs::read_to_string(home.config()).expect("it is there").replace("\"bash\"", "\"sh\"");
@@ -41,6 +42,19 @@ async fn an_agent_that_eats_memory_on_a_runner_is_ended_and_named() {
     let running = Running::by(command, home.dir.path(), &home.config(), &[]);
     boss.reaches("herder", "#spark").await;
     boss.say("#spark", "eat").await;
+    // herder knows the program that took the most from its last look before the kernel ended it.
+    let was_looked_at = || {
+        let status = herder(home.dir.path(), &["status", "spark", "--json"]).stdout;
+        let status: serde_json::Value = serde_json::from_slice(&status).unwrap_or_default();
+        find(&status, "memory").and_then(|memory| memory["now"].as_u64()).is_some_and(|now| now >= EATEN)
+    };
+    let looked_at = async {
+        while !was_looked_at() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(super::PATIENCE, looked_at).await.expect("it is looked at");
+    fs::write(home.dir.path().join("eat"), "").expect("a file");
     let said = boss.hears_in_any_order("#spark", "was ended for want of memory").await;
     assert!(said.contains("of 64 MB") && said.contains("awk"), "{said}");
     boss.say("#herder", "!abort spark").await;

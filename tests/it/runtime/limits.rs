@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use herder::core::machine::{Enforcement, Share, Together};
 use herder::runtime::process::can_limit;
+use herder::supervisor::View;
 
 use super::*;
 use crate::stage::{Person, Scene, shell};
@@ -14,9 +15,14 @@ use crate::stage::{Person, Scene, shell};
 /// Takes twice as much memory with every step.
 const EATS: &str = r#"awk 'BEGIN { s = "x"; while (1) s = s s }'"#;
 
-/// Takes 16 MiB of memory, waits until it was looked at (each second), then takes twice as much with every step.
-pub(crate) const EATS_LATER: &str =
-    r#"awk 'BEGIN { s = "x"; while (length(s) < 16777216) s = s s; system("sleep 4"); while (1) s = s s }'"#;
+/// Takes 16 MiB of memory, and waits until there is a file `eat`; then takes twice as much with every step.
+pub(crate) const EATS_WHEN_TOLD: &str = r#"awk 'BEGIN {
+    s = "x"; while (length(s) < 16777216) s = s s
+    system("until [ -e eat ]; do sleep 0.2; done"); while (1) s = s s
+}'"#;
+
+/// Memory that a session has taken when [`EATS_WHEN_TOLD`] waits, in bytes.
+pub(crate) const EATEN: u64 = 16 << 20;
 
 /// Takes 128 MiB of memory, and keeps it.
 const EATS_AND_WAITS: &str =
@@ -177,6 +183,10 @@ const EACH: u64 = 48 << 20;
 const ASKED: usize = 100;
 
 /// Times the answers of `status` to a person, in milliseconds, sorted.
+fn is_hog(view: &View) -> bool {
+    view.name.as_str().starts_with("hog")
+}
+
 async fn status_times(person: &mut Person) -> Vec<f64> {
     let mut times = Vec::new();
     for _ in 0..ASKED {
@@ -199,7 +209,7 @@ async fn ten_that_eat_memory_in_a_herder_are_named_and_called_for_and_ten_others
             spec.share = own;
             spec
         };
-        let hogs = (0..10).map(|n| agent(format!("hog-{n}"), EATS_LATER));
+        let hogs = (0..10).map(|n| agent(format!("hog-{n}"), EATS_WHEN_TOLD));
         let fine =
             (0..10).map(|n| agent(format!("fine-{n}"), "while ! [ -e over ]; do sleep 0.2; done; echo well"));
         hogs.chain(fine).collect()
@@ -227,6 +237,16 @@ async fn ten_that_eat_memory_in_a_herder_are_named_and_called_for_and_ten_others
     for n in 0..10 {
         person.say("#herder", &format!("!task add hog-{n} eat")).await;
     }
+    // herder knows the program that took the most from its last look before the kernel ended it.
+    let fleet = scene.stage.herder.fleet();
+    let was_looked_at = |view: &View| view.live.memory.is_some_and(|memory| memory.now >= EATEN);
+    let all = async {
+        while !fleet.agents().iter().filter(|view| is_hog(view)).all(was_looked_at) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, all).await.expect("all hogs are looked at");
+    fs::write(scene.dir.path().join("eat"), "").expect("a file");
     let beside = status_times(person).await;
     let p99 = |times: &[f64]| times[ASKED * 99 / 100];
     let (quiet, beside) = (p99(&quiet), p99(&beside));
@@ -237,7 +257,7 @@ async fn ten_that_eat_memory_in_a_herder_are_named_and_called_for_and_ten_others
         person.hears_in_any_order("#alerts", &format!("hog-{n}")).await;
     }
     let hogs = scene.stage.herder.fleet().agents();
-    for view in hogs.iter().filter(|view| view.name.as_str().starts_with("hog")) {
+    for view in hogs.iter().filter(|view| is_hog(view)) {
         assert_eq!(view.agent.totals.sessions, 2, "{}: tried once more and no more", view.name);
     }
     let fine = hogs.iter().filter(|view| view.name.as_str().starts_with("fine"));
