@@ -272,7 +272,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     let Some(spec) = &view.agent.spec else {
         return Err(Refusal::Removed { agent: view.name }.into());
     };
-    let (voice, data) = (desk.voice(), shown(spec));
+    let (voice, mut data) = (desk.voice(), shown(spec));
     let mut first = vec![format!("{}: {}", spec.name, voice.locale.runtime(spec.runtime))];
     let mut second = Vec::new();
     // Settings at their default are left out; the keys are those of `agent edit`.
@@ -290,6 +290,17 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     if !second.is_empty() {
         lines.push(second.join(DOT));
     }
+    let handoff = super::handoff::line(desk.inner.journal.data_dir(), &view);
+    lines.extend(view.agent.conversation.as_ref().map(|conversation| {
+        let known = if handoff.is_some() { "yes" } else { "no" };
+        let line = ("line", handoff.clone().unwrap_or_default().into());
+        voice.text(
+            "cmd-agent-conversation",
+            &[("conversation", voice.short(conversation, 60).into()), ("known", known.into()), line],
+        )
+    }));
+    data["conversation"] = json!(view.agent.conversation);
+    data["handoff"] = json!(handoff);
     Ok(Answer::lines(lines).with(data))
 }
 

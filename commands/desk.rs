@@ -182,6 +182,7 @@ impl<'a> Desk<'a> {
     async fn call(&self, call: &Call) -> Done {
         match call.command.verb {
             Verb::Pause => super::pause::run(self, call).await,
+            Verb::Handoff => super::handoff::run(self, call).await,
             Verb::Resume => super::resume::run(self, call).await,
             Verb::Abort => super::abort::run(self, call).await,
             Verb::Restart => super::restart::run(self, call).await,

@@ -54,6 +54,7 @@ mod agent;
 mod approve;
 mod audit;
 mod clear;
+mod handoff;
 mod help;
 mod history;
 mod log;
@@ -89,6 +90,7 @@ use crate::l10n::Locale;
 #[expect(missing_docs, reason = "each is documented by its entry in the table and its own file")]
 pub enum Verb {
     Pause,
+    Handoff,
     Resume,
     Abort,
     Restart,
@@ -298,8 +300,9 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 37] = [
+pub static COMMANDS: [&Command; 38] = [
     &pause::COMMAND,
+    &handoff::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
     &restart::COMMAND,

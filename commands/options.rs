@@ -120,6 +120,7 @@ impl Command {
             Verb::AgentAdd => &ADD,
             Verb::AgentEdit => &EDIT,
             Verb::Pause
+            | Verb::Handoff
             | Verb::Resume
             | Verb::Abort
             | Verb::Restart

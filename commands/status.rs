@@ -35,16 +35,17 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
+    let line = |view: &View| super::handoff::line(desk.inner.journal.data_dir(), view);
     if call.agent.is_some() {
         let view = desk.view(call)?;
-        let data = json!(AgentStatus::of(&view, desk.now));
+        let data = json!(AgentStatus::of(&view, desk.now, line(&view)));
         return Ok(Answer::lines(one(voice, &view)).with(data));
     }
     let (views, links) = (desk.fleet.agents(), desk.fleet.links());
     let mut lines = vec![fleet(voice, &views, &links)];
-    lines.extend(desk.first(views.iter().map(|view| line(voice, view))));
+    lines.extend(desk.first(views.iter().map(|view| self::line(voice, view))));
     let data = json!({
-        "agents": views.iter().map(|view| AgentStatus::of(view, desk.now)).collect::<Vec<_>>(),
+        "agents": views.iter().map(|view| AgentStatus::of(view, desk.now, line(view))).collect::<Vec<_>>(),
         "links": links.iter().map(link).collect::<Vec<_>>(),
     });
     Ok(Answer::lines(lines).with(data))
@@ -297,11 +298,14 @@ struct AgentStatus<'a> {
     runtime: Option<crate::core::spec::Runtime>,
     account: Option<&'a str>,
     pid: Option<u32>,
+    conversation: Option<&'a str>,
+    /// The line that takes the conversation up in a terminal.
+    handoff: Option<String>,
     memory: Option<Taken>,
 }
 
 impl<'a> AgentStatus<'a> {
-    fn of(view: &'a View, now: Timestamp) -> Self {
+    fn of(view: &'a View, now: Timestamp, handoff: Option<String>) -> Self {
         let agent = &*view.agent;
         let idle = view.live.last_event.map(|last| now.since(last));
         Self {
@@ -334,6 +338,8 @@ impl<'a> AgentStatus<'a> {
             runtime: agent.spec.as_ref().map(|spec| spec.runtime),
             account: agent.spec.as_ref().map(|spec| spec.account.as_str()),
             pid: agent.process.map(|process| process.pid),
+            conversation: agent.conversation.as_deref(),
+            handoff,
             memory: view.live.memory.filter(|_| agent.session().is_some()),
         }
     }
@@ -517,7 +523,7 @@ mod tests {
             前回のセッション 入力 12k、出力 0 · $0.50
         "##);
         let view = spent(running.clone(), turn);
-        let data = json!(AgentStatus::of(&view, NOW));
+        let data = json!(AgentStatus::of(&view, NOW, None));
         assert_eq!(
             (&data["last_turn"]["input_tokens"], &data["usage"]["input_tokens"]),
             (&json!(3_000), &json!(12_000))
@@ -546,9 +552,9 @@ mod tests {
     #[test]
     fn programs_get_the_phase_and_the_countdown() {
         let all = views();
-        let data = json!(AgentStatus::of(&all[5], NOW));
+        let data = json!(AgentStatus::of(&all[5], NOW, None));
         assert_eq!(data["phase"], "waiting");
         assert_eq!(data["next_restart"], NOW.after(Duration::from_secs(35)).as_millis());
-        assert_eq!(json!(AgentStatus::of(&all[2], NOW))["idle_ms"], 12_000);
+        assert_eq!(json!(AgentStatus::of(&all[2], NOW, None))["idle_ms"], 12_000);
     }
 }

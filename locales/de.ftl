@@ -441,6 +441,10 @@ live-ended = 🐜 **{ $agent }** hat { $duration } gearbeitet
 ## Antworten auf Befehle
 
 notice-pausing = ⏸️ **{ $agent }** pausiert nach dieser Sitzung. `@{ $agent } pause now` hält sofort an.
+notice-handed-off-now = ⏸️ **{ $agent }** pausiert. So geht sein Gespräch { $conversation } in einem Terminal weiter: `{ $line }` Das Terminal verlassen, dann erst `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde.
+notice-handed-off-before = ⏸️ **{ $agent }** stand schon still. So geht sein Gespräch { $conversation } in einem Terminal weiter: `{ $line }` Das Terminal verlassen, dann erst `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde.
+notice-handed-off-pausing = ⏸️ **{ $agent }** arbeitet und pausiert nach dieser Sitzung; `@{ $agent } handoff now` hält es sofort an. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter: `{ $line }` Das Terminal verlassen, dann erst `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde.
+notice-handed-off-stopping = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert; seine Arbeit bleibt erhalten. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter: `{ $line }` Das Terminal verlassen, dann erst `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde.
 notice-resuming = ▶️ **{ $agent }** macht weiter.
 notice-resuming-trial = ▶️ **{ $agent }** macht mit einer Probesitzung weiter. Scheitert sie, gibt es keine weiteren Neustarts.
 notice-stopping-pause = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert. Die Arbeit bleibt erhalten.
@@ -690,6 +694,9 @@ refusal-no-such-number = Nichts hat die Nummer { $id }: `!history` des Agenten z
 
 refusal-already-paused = **{ $agent }** pausiert schon oder gleich. Mit `@{ $agent } resume` geht es weiter.
 refusal-already-halted = Bei **{ $agent }** gibt es nichts anzuhalten, Stand: { $why }. Mit `@{ $agent } resume` geht es weiter.
+refusal-no-conversation = **{ $agent }** hat noch kein Gespräch: Seine nächste Sitzung beginnt eines. Geändert wurde nichts.
+refusal-no-line = **{ $agent }** hat das Gespräch { $conversation }, aber herder kennt keine Zeile, mit der sein Programm es in einem Terminal fortsetzt. Geändert wurde nichts; `@{ $agent } pause` pausiert es.
+refusal-no-line-ever = **{ $agent }** läuft mit `command`: Jede seiner Sitzungen steht für sich, und es gibt kein Gespräch, das in einem Terminal weitergehen könnte. Geändert wurde nichts.
 refusal-not-paused = **{ $agent }** pausiert nicht, es gibt also nichts fortzusetzen. `@{ $agent } status` zeigt den Stand.
 refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine Sitzung läuft.
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
@@ -754,6 +761,7 @@ refusal-closing = herder beendet sich gerade. Das wurde nicht ausgeführt; bitte
 ## Befehle: was sie tun, in der Hilfe
 
 cmd-about-pause = nach der laufenden Sitzung anhalten; `now` unterbricht sie
+cmd-about-handoff = pausieren und die Zeile nennen, mit der es im Terminal weitergeht; `now` unterbricht
 cmd-about-resume = jede Pause beenden, Sicherung halb öffnen, weitermachen
 cmd-about-abort = die Sitzung beenden, ihre Arbeit verwerfen, mit der nächsten weitermachen
 cmd-about-restart = saubere neue Sitzung, Zähler auf null; überspringt einen Countdown
@@ -1126,6 +1134,10 @@ cmd-agent-problems = „{ $name }“: nichts getan, es gibt { $count ->
     [one] { $count } Problem:
    *[other] { $count } Probleme:
 }
+cmd-agent-conversation = Gespräch { $conversation }, { $known ->
+    [yes] in einem Terminal, sobald der Agent pausiert: `{ $line }`
+   *[no] das keine bekannte Zeile in einem Terminal fortsetzt
+}
 cmd-agent-remove-confirm = Das beendet **{ $agent }** und nimmt den Kanal weg; die Geschichte bleibt.{ $works ->
     [0] {""}
     [one] {" "}1 Arbeit, die noch nicht erledigt ist, wird aufgegeben.
@@ -1167,6 +1179,7 @@ discord-post-refused = 🚫 Hier war etwas zu sagen, das Discord in keiner Form 
 ## Befehle von Netzen, die eigene haben
 
 slash-pause = pausieren
+slash-handoff = übergeben
 slash-resume = fortsetzen
 slash-abort = abbrechen
 slash-restart = neustarten

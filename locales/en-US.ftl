@@ -477,6 +477,11 @@ live-ended = 🐜 **{ $agent }** worked for { $duration }
 ## Answers to commands
 
 notice-pausing = ⏸️ **{ $agent }** will pause after this session. `@{ $agent } pause now` stops it at once.
+# $line: what to type into a shell, as it stands; $conversation: its id.
+notice-handed-off-now = ⏸️ **{ $agent }** is paused. This takes its conversation { $conversation } up in a terminal: `{ $line }` Leave the terminal before `@{ $agent } resume`: it goes on with what was said and done there.
+notice-handed-off-before = ⏸️ **{ $agent }** stood still already. This takes its conversation { $conversation } up in a terminal: `{ $line }` Leave the terminal before `@{ $agent } resume`: it goes on with what was said and done there.
+notice-handed-off-pausing = ⏸️ **{ $agent }** is at work and will pause after this session; `@{ $agent } handoff now` stops it at once. When it is said to be paused, and not before, this takes its conversation { $conversation } up in a terminal: `{ $line }` Leave the terminal before `@{ $agent } resume`: it goes on with what was said and done there.
+notice-handed-off-stopping = ⏸️ **{ $agent }** is being stopped and will stay paused; its work is kept. When it is said to be paused, and not before, this takes its conversation { $conversation } up in a terminal: `{ $line }` Leave the terminal before `@{ $agent } resume`: it goes on with what was said and done there.
 notice-resuming = ▶️ **{ $agent }** resumes.
 notice-resuming-trial = ▶️ **{ $agent }** resumes with one trial session. If it fails, no more restarts.
 notice-stopping-pause = ⏸️ **{ $agent }** is being stopped and will stay paused. Its work is kept.
@@ -736,6 +741,9 @@ refusal-no-such-number = Nothing has the number { $id }: `!history` of the agent
 refusal-already-paused = **{ $agent }** is already paused, or about to be. `@{ $agent } resume` lets it go on.
 # $why: phase-paused or one of halt-…, read after "it is".
 refusal-already-halted = **{ $agent }** has nothing to pause: it is { $why }. `@{ $agent } resume` lets it go on.
+refusal-no-conversation = **{ $agent }** has no conversation yet: its next session begins one. Nothing was changed.
+refusal-no-line = **{ $agent }** has the conversation { $conversation }, but herder knows no line by which its program takes it up in a terminal. Nothing was changed; `@{ $agent } pause` pauses it.
+refusal-no-line-ever = **{ $agent }** runs by `command`: each of its sessions stands alone, and there is no conversation to take up in a terminal. Nothing was changed.
 refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume. `@{ $agent } status` shows what it does.
 refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
@@ -802,6 +810,7 @@ refusal-closing = herder is going down. This was not done; say it again once her
 ## Commands: what they do, in help and in the README
 
 cmd-about-pause = pause after the current session; `now` interrupts it
+cmd-about-handoff = pause, and name the line by which a person goes on in a terminal; `now` interrupts
 cmd-about-resume = leave any pause, close the breaker half-open, start again
 cmd-about-abort = stop the session, discard its work, go on with the next
 cmd-about-restart = clean new session, counters reset; skips a countdown
@@ -1199,6 +1208,11 @@ cmd-agent-problems = “{ $name }”: nothing was done, there { $count ->
     [one] is { $count } problem:
    *[other] are { $count } problems:
 }
+# $known: yes | no, whether there is such a line.
+cmd-agent-conversation = conversation { $conversation }, { $known ->
+    [yes] in a terminal, once the agent is paused: `{ $line }`
+   *[no] which no known line takes up in a terminal
+}
 cmd-agent-remove-confirm = This ends **{ $agent }** and takes its channel away; its history stays.{ $works ->
     [0] {""}
     [one] {" "}1 piece of work that it has not done is given up.
@@ -1245,6 +1259,7 @@ discord-post-refused = 🚫 Something was to be said here that Discord takes in 
 
 # Names: small letters, digits, hyphens; at most 32 characters. In English they are the commands' own.
 slash-pause = pause
+slash-handoff = handoff
 slash-resume = resume
 slash-abort = abort
 slash-restart = restart

@@ -397,6 +397,10 @@ live-ended = 🐜 **{ $agent }** は { $duration } 作業しました
 ## コマンドへの返事
 
 notice-pausing = ⏸️ **{ $agent }** はこのセッションの後に一時停止します。`@{ $agent } pause now` ですぐに止まります。
+notice-handed-off-now = ⏸️ **{ $agent }** は一時停止しました。会話 { $conversation } は端末で次の行から続けられます: `{ $line }` 端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。
+notice-handed-off-before = ⏸️ **{ $agent }** はすでに止まっていました。会話 { $conversation } は端末で次の行から続けられます: `{ $line }` 端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。
+notice-handed-off-pausing = ⏸️ **{ $agent }** は作業中で、このセッションの後に一時停止します。`@{ $agent } handoff now` ですぐに止まります。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます: `{ $line }` 端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。
+notice-handed-off-stopping = ⏸️ **{ $agent }** を停止しています。一時停止のままになり、作業は保持されます。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます: `{ $line }` 端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。
 notice-resuming = ▶️ **{ $agent }** を再開します。
 notice-resuming-trial = ▶️ **{ $agent }** を試しに1セッションだけ再開します。失敗したら、もう再起動しません。
 notice-stopping-pause = ⏸️ **{ $agent }** を停止し、一時停止のままにします。作業は残ります。
@@ -599,6 +603,9 @@ refusal-no-such-number = 番号 { $id } のものはありません。エージ�
 
 refusal-already-paused = **{ $agent }** はすでに一時停止中か、まもなく一時停止します。`@{ $agent } resume` で再開します。
 refusal-already-halted = **{ $agent }** に止めるものはありません（{ $why }）。`@{ $agent } resume` で再開します。
+refusal-no-conversation = **{ $agent }** にはまだ会話がありません。次のセッションが会話を始めます。何も変更していません。
+refusal-no-line = **{ $agent }** には会話 { $conversation } がありますが、そのプログラムで端末から続ける行を herder は知りません。何も変更していません。`@{ $agent } pause` で一時停止できます。
+refusal-no-line-ever = **{ $agent }** は `command` で動いています。セッションはそれぞれ独立していて、端末で続けられる会話はありません。何も変更していません。
 refusal-not-paused = **{ $agent }** は一時停止していないので、再開するものがありません。`@{ $agent } status` で状態を見られます。
 refusal-nothing-running = **{ $agent }** に中止するものはありません。セッションは動いていません。
 refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。
@@ -663,6 +670,7 @@ refusal-closing = herder は終了中のため、実行されませんでした�
 ## コマンド：ヘルプに出る説明
 
 cmd-about-pause = 今のセッションの後で一時停止する。`now` を付けるとすぐ止める
+cmd-about-handoff = 端末で続ける人のために一時停止し、そのための行を示す。`now` はセッションを中断する
 cmd-about-resume = 一時停止を解き、ブレーカーを半開にして再開する
 cmd-about-abort = セッションを止め、その作業を捨てて次に進む
 cmd-about-restart = まっさらなセッションを始め、カウンターを戻す。待ち時間は飛ばす
@@ -1014,6 +1022,10 @@ cmd-agent-name-is-channel = 「{ $name }」はエージェントの名前にで�
 cmd-agent-problems = 「{ $name }」：何もしていない。問題が { $count ->
    *[other] { $count } 件ある：
 }
+cmd-agent-conversation = 会話 { $conversation }、{ $known ->
+    [yes] エージェントの一時停止後に端末で: `{ $line }`
+   *[no] 端末で続ける行は知られていません
+}
 cmd-agent-remove-confirm = **{ $agent }** を終わらせ、チャンネルを外す。履歴は残る。{ $works ->
     [0] {""}
    *[other] 未完了の作業 { $works } 件は取りやめる。
@@ -1054,6 +1066,7 @@ discord-post-refused = 🚫 ここに表示するはずの内容を Discord が�
 ## 独自のコマンドを持つネットワーク
 
 slash-pause = 一時停止
+slash-handoff = 引き継ぎ
 slash-resume = 再開
 slash-abort = 中止
 slash-restart = 再起動

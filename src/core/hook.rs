@@ -119,6 +119,7 @@ impl HookEvent {
             | N::ConversationLost { .. }
             | N::WorkLine { .. }
             | N::Pausing { .. }
+            | N::HandedOff { .. }
             | N::Stopping { .. }
             | N::Ended { .. }
             | N::Restarting { .. }

@@ -7,6 +7,7 @@ use super::ask::{AskAnswer, AskKey, Inquiry, Part};
 use super::card::Card;
 use super::dealings::{Cut, Onward};
 use super::detail::Own;
+use super::handoff::Places;
 use super::id::{AccountName, AskId, SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
@@ -162,6 +163,13 @@ pub enum Control {
     Pause {
         /// True to interrupt the running turn, whose work goes back to the head of the queue.
         now: bool,
+    },
+    /// Pauses like [`Control::Pause`], for a person who takes the conversation up in a terminal.
+    HandOff {
+        /// True to interrupt the running turn.
+        now: bool,
+        /// The folders that the line for the terminal depends on.
+        places: Box<Places>,
     },
     /// Resumes the agent: ends any pause, half-opens the breaker, starts again.
     Resume,

@@ -27,6 +27,7 @@ pub mod detail;
 pub mod detector;
 pub mod effect;
 pub mod event;
+pub mod handoff;
 pub mod hook;
 pub mod id;
 pub mod input;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::{AskEnd, Offer};
 use super::detail::Detail;
 use super::event::{PauseReason, StopReason};
+use super::handoff::Since;
 use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use super::input::Clock;
 use super::outcome::Category;
@@ -236,6 +237,8 @@ pub enum Notice {
     // ── answers to accepted commands ──
     /// ⏸️ The agent will pause after the current session.
     Pausing { agent: AgentName },
+    /// ⏸️ The agent's conversation with the line that takes it up in a terminal; the agent is paused for it.
+    HandedOff { agent: AgentName, conversation: String, line: String, since: Since },
     /// ▶️ The agent resumes. `trial`: with the one session that the half-open breaker allows.
     Resuming { agent: AgentName, trial: bool },
     /// The session is being stopped, for this reason.
@@ -467,6 +470,10 @@ pub enum Refusal {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Halt>,
     },
+    /// The agent has no conversation that could be taken up.
+    NoConversation { agent: AgentName },
+    /// No line takes up the agent's conversation in a terminal; without an id its runtime keeps none.
+    NoLine { agent: AgentName, conversation: Option<String> },
     /// There is nothing to resume: the agent works, rests or waits for work.
     NotPaused { agent: AgentName },
     /// There is no work to abort.

@@ -24,6 +24,7 @@ pub const COMMAND_WORDS: &[&str] = &[
     "exit",
     "freeze",
     "halt",
+    "handoff",
     "help",
     "history",
     "kill",

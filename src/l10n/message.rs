@@ -296,6 +296,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::Interrupted { agent } => say("notice-interrupted", [of(agent)]),
         N::WorkLine { line } => say("notice-work-line", [("line", one_line(line, DETAIL_MAX).into())]),
         N::Pausing { agent } => say("notice-pausing", [of(agent)]),
+        N::HandedOff { agent, conversation, line, since } => {
+            stopping::handed_off(agent, conversation, line, *since)
+        }
         N::Resuming { agent, trial } => {
             say(if *trial { "notice-resuming-trial" } else { "notice-resuming" }, [of(agent)])
         }

@@ -520,7 +520,7 @@ fn help_names_everything() {
     let folder = Folder::new();
     let run = folder.herder(&["-h"]);
     assert_eq!(run.code, Some(0));
-    insta::assert_snapshot!(run.said, @r"
+    insta::assert_snapshot!(run.said, @r##"
     A chat bot that runs AI coding agents and keeps them honest
 
     Usage: herder [OPTIONS] <COMMAND>
@@ -540,6 +540,7 @@ fn help_names_everything() {
       task         Task: add, list, show, assign, split, cancel
       rule         Rule: list, remove
       pause        Pause after the current session; `now` interrupts it
+      handoff      Pause, and name the line by which a person goes on in a terminal; `now` interrupts
       resume       Leave any pause, close the breaker half-open, start again
       abort        Stop the session, discard its work, go on with the next
       restart      Clean new session, counters reset; skips a countdown
@@ -575,7 +576,7 @@ fn help_names_everything() {
     To see it at work: herder demo
     Exit codes: 0 done, 1 it did not work, 2 wrong usage, 3 done but something is lacking, 69 herder is
     not running, 78 the configuration is wrong.
-    ");
+    "##);
 }
 
 #[test]

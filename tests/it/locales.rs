@@ -44,7 +44,7 @@ variants!(every_notice, Notice:
     DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked PlanAsked AskOpen
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
-    SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
+    SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown
     NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable
@@ -52,7 +52,7 @@ variants!(every_notice, Notice:
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
+    AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession Invalid
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing
     EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber

@@ -44,6 +44,7 @@ mod evaluator_cli;
 mod fleet_sim;
 mod from_within;
 mod going_down;
+mod handoff_cli;
 mod http;
 mod irc;
 mod irc_rig;

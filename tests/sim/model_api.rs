@@ -221,6 +221,8 @@ struct Heard {
     credential: Mutex<String>,
     released: Notify,
     thinks: watch::Sender<bool>,
+    /// The number of requests so far.
+    taken: watch::Sender<u32>,
 }
 
 impl Heard {
@@ -230,7 +232,9 @@ impl Heard {
             .as_ref()
             .clone_into(&mut self.last.lock().expect("nobody panics with it"));
         request.credential.clone_into(&mut self.credential.lock().expect("nobody panics with it"));
-        self.messages.fetch_add(1, Ordering::SeqCst)
+        let number = self.messages.fetch_add(1, Ordering::SeqCst);
+        self.taken.send_replace(number + 1);
+        number
     }
 }
 
@@ -257,6 +261,19 @@ impl ModelApi {
     /// The last request for a message.
     pub(crate) fn last(&self) -> String {
         self.heard.last.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Waits for a request for a message that has all these words, and returns it.
+    pub(crate) async fn hears(&self, words: &[&str]) -> String {
+        let mut taken = self.heard.taken.subscribe();
+        loop {
+            taken.borrow_and_update();
+            let last = self.last();
+            if words.iter().all(|word| last.contains(word)) {
+                return last;
+            }
+            taken.changed().await.expect("this keeps the sender");
+        }
     }
 
     /// Sets whether [`Scenario::Wanders`] holds its answers back.

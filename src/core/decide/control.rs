@@ -6,6 +6,7 @@ use crate::agent::{Agent, Breaker, Phase};
 use crate::cut;
 use crate::detail::Detail;
 use crate::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::handoff::{self, Places, Since};
 use crate::id::{AgentName, SessionId, WorkId};
 use crate::input::{Button, Control};
 use crate::notice::{Halt, Notice, Refusal};
@@ -28,6 +29,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 // `stop-all` is fulfilled already by the removal.
                 Control::Stop => Ok(Notice::Stopping { agent: name, reason: StopReason::Remove }),
                 Control::Pause { .. }
+                | Control::HandOff { .. }
                 | Control::Resume
                 | Control::LetOn
                 | Control::Abort
@@ -61,6 +63,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
     }
     match control {
         Control::Pause { now } => pause(draft, name, by, *now),
+        Control::HandOff { now, places } => hand_off(draft, name, by, *now, places),
         Control::Resume => resume(draft, name, by),
         Control::LetOn if draft.agent().is_stopped_with_all() => resume(draft, name, by),
         Control::LetOn => Err(Refusal::NotPaused { agent: name }),
@@ -132,6 +135,48 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
         Phase::NeedsIntervention => Err(Refusal::AlreadyPaused { agent, why: Some(Halt::NeedsIntervention) }),
         Phase::Degraded => Err(Refusal::AlreadyPaused { agent, why: Some(Halt::Degraded) }),
     }
+}
+
+/// Pauses the agent so that a person can take its conversation up in a terminal, where no session of herder's may be in
+/// the same conversation.
+fn hand_off(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    now: bool,
+    places: &Places,
+) -> Result<Notice, Refusal> {
+    let (conversation, line) = handoff::of(draft.agent(), &agent, places)?;
+    let since = match &draft.agent().phase {
+        Phase::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
+            // The agent would go on when somebody opens the account for another one.
+            draft.pause(PauseReason::Person(by.clone()));
+            Since::Now
+        }
+        Phase::Paused {
+            reason: PauseReason::Account(_) | PauseReason::StopAll(_) | PauseReason::Survivors,
+        } => {
+            pause(draft, agent.clone(), by, now)?;
+            Since::Now
+        }
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => Since::Before,
+        Phase::Idle | Phase::Waiting { .. } => {
+            pause(draft, agent.clone(), by, now)?;
+            Since::Now
+        }
+        Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } | Phase::Removed => {
+            match pause(draft, agent.clone(), by, now) {
+                Ok(Notice::Stopping { .. }) | Err(Refusal::AlreadyStopping { .. }) => Since::Stopping,
+                Ok(_) => Since::Pausing,
+                Err(Refusal::AlreadyPaused { why: None, .. }) => {
+                    let stopping = matches!(draft.agent().phase, Phase::Stopping { .. });
+                    if stopping { Since::Stopping } else { Since::Pausing }
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    };
+    Ok(Notice::HandedOff { agent, conversation, line, since })
 }
 
 /// Returns true if the agent is in a halt that `resume` can end, or about to enter one.

@@ -116,6 +116,91 @@ fn pause_in_every_phase() {
     "#);
 }
 
+/// Hands a conversation off in each phase; the phases of the list have none.
+fn handed_off(now: bool) -> String {
+    let mut lines = String::new();
+    for (phase, mut desk) in every_phase() {
+        desk.agent.conversation = Some("c1".to_owned());
+        if let Some(spec) = &mut desk.agent.spec {
+            spec.runtime = Runtime::Claude;
+        }
+        let line = match desk.try_ask(Control::HandOff { now, places: Box::default() }) {
+            Ok(step) => match &step.reply {
+                Some(Notice::HandedOff { since, .. }) => format!("{since:?} <- {}", step.told()),
+                reply => panic!("{phase}: {reply:?}"),
+            },
+            Err(refusal) => unnamed(&format!("refused: {refusal:?}")),
+        };
+        lines.push_str(&format!("{phase}: {line}\n"));
+    }
+    lines
+}
+
+#[test]
+fn hand_off_in_every_phase() {
+    insta::assert_snapshot!(handed_off(false), @r##"
+    idle: Now <- Paused(alice)
+    starting: Pausing <- PausePending
+    running: Pausing <- PausePending
+    pause pending: Pausing <- 
+    stopping: pause: Stopping <- 
+    stopping: abort: Pausing <- PausePending
+    stopping: restart: Pausing <- PausePending
+    stopping: stop-all: Stopping <- 
+    stopping: account: Pausing <- PausePending
+    stopping: remove: refused: Removed
+    countdown: Now <- Paused(alice)
+    resting: Now <- Paused(alice)
+    paused: failure: Now <- Paused(alice)
+    paused: account: Now <- Paused(alice)
+    needs intervention: Before <- 
+    degraded: Before <- 
+    removed: refused: Removed
+    "##);
+    insta::assert_snapshot!(handed_off(true), @r##"
+    idle: Now <- Paused(alice)
+    starting: Stopping <- StopRequested(Pause)
+    running: Stopping <- StopRequested(Pause)
+    pause pending: Stopping <- StopRequested(Pause)
+    stopping: pause: Stopping <- 
+    stopping: abort: Pausing <- PausePending
+    stopping: restart: Pausing <- PausePending
+    stopping: stop-all: Stopping <- 
+    stopping: account: Pausing <- PausePending
+    stopping: remove: refused: Removed
+    countdown: Now <- Paused(alice)
+    resting: Now <- Paused(alice)
+    paused: failure: Now <- Paused(alice)
+    paused: account: Now <- Paused(alice)
+    needs intervention: Before <- 
+    degraded: Before <- 
+    removed: refused: Removed
+    "##);
+}
+
+#[test]
+fn what_has_no_conversation_is_not_paused_for_one() {
+    let ask = |runtime, conversation: Option<&str>| {
+        let mut desk = Desk::new();
+        desk.agent.conversation = conversation.map(str::to_owned);
+        desk.agent.spec.as_mut().expect("a spec").runtime = runtime;
+        let refused = desk.try_ask(Control::HandOff { now: true, places: Box::default() });
+        unnamed(&format!("{:?}", refused.expect_err("there is no line")))
+    };
+    let asked = [
+        ask(Runtime::Claude, None),
+        ask(Runtime::Command, None),
+        ask(Runtime::Acp, Some("c1")),
+        ask(Runtime::Claude, Some("--fork-session")),
+    ];
+    insta::assert_snapshot!(asked.join("\n"), @r##"
+    NoConversation
+    NoLine { conversation: None }
+    NoLine { conversation: Some("c1") }
+    NoLine { conversation: Some("--fork-session") }
+    "##);
+}
+
 #[test]
 fn pause_now_in_every_phase() {
     insta::assert_snapshot!(table(|| Control::Pause { now: true }), @r#"

@@ -117,6 +117,13 @@ const SHAPES: &[Shape] = &[
             ("runtime", Maybe(&Text), true, "its runtime"),
             ("account", Maybe(&Text), true, "its account"),
             ("pid", Maybe(&Whole), true, "its process"),
+            ("conversation", Maybe(&Text), true, "the conversation that its next session goes on with"),
+            (
+                "handoff",
+                Maybe(&Text),
+                true,
+                "the line that takes it up in a terminal, once the agent is paused",
+            ),
             (
                 "memory",
                 Anything,

@@ -25,6 +25,11 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::NoSuchWhisper { agent, id } => {
             say("refusal-no-such-whisper", [of(agent), ("id", id.to_string().into())])
         }
+        R::NoConversation { agent } => say("refusal-no-conversation", [of(agent)]),
+        R::NoLine { agent, conversation: None } => say("refusal-no-line-ever", [of(agent)]),
+        R::NoLine { agent, conversation: Some(conversation) } => {
+            say("refusal-no-line", [of(agent), ("conversation", bare_name(conversation).into())])
+        }
         R::NotPaused { agent } => say("refusal-not-paused", [of(agent)]),
         R::NothingRunning { agent } => say("refusal-nothing-running", [of(agent)]),
         R::AlreadyStopping { agent } => say("refusal-already-stopping", [of(agent)]),

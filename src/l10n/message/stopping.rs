@@ -1,7 +1,8 @@
 //! Messages about a session that is being stopped.
 
-use super::{Message, of, say};
+use super::{Message, bare_name, of, say};
 use crate::core::event::StopReason;
+use crate::core::handoff::Since;
 use crate::core::id::AgentName;
 use crate::l10n::Locale;
 
@@ -23,4 +24,20 @@ pub(super) fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopRe
         StopReason::Configured => say("notice-stopping-configured", [of(agent)]),
         StopReason::Cap(cap) => say("notice-stopping-cap", [of(agent), ("cap", locale.cap(cap).into())]),
     }
+}
+
+/// Selects the Fluent message and the variables for a conversation that a person takes up in a terminal.
+pub(super) fn handed_off<'a>(
+    agent: &'a AgentName,
+    conversation: &str,
+    line: &'a str,
+    since: Since,
+) -> Message<'a> {
+    let id = match since {
+        Since::Now => "notice-handed-off-now",
+        Since::Before => "notice-handed-off-before",
+        Since::Pausing => "notice-handed-off-pausing",
+        Since::Stopping => "notice-handed-off-stopping",
+    };
+    say(id, [of(agent), ("conversation", bare_name(conversation).into()), ("line", line.into())])
 }

@@ -100,6 +100,8 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "connection failed", Transient),
         (Field::Text, "experiencing high demand", Transient),
         (Field::Text, "is at capacity", Transient),
+        // Somebody has the conversation open in a terminal.
+        (Field::Text, "already has an active writer", Transient),
     ]
 };
 

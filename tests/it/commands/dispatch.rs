@@ -337,14 +337,14 @@ async fn no_piece_of_a_secret_shows_where_a_text_is_cut_or_coloured() {
 async fn help_is_short_and_complete() {
     let rig = Rig::open().await;
     let help = rig.say("olga", "#spark", "help").await;
-    insta::assert_snapshot!(help.join("\n"), @r"
+    insta::assert_snapshot!(help.join("\n"), @r##"
     In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
     anybody: link, whoami
     viewer: status, usage, task list, task show, rule list, queue, log, history, agent list, agent show, help, page
-    operator: pause, resume, abort, restart, stop-all, resume-all, task add, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
+    operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
     admin (not you): agent add, agent edit, agent remove, reload
     `!help pause` explains one command.
-    ");
+    "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help pause").await.join("\n"), @r##"
         !pause [agent] [now] – pause after the current session; `now` interrupts it
         Needs the role operator. In an agent's channel, and after `@agent`, the agent can be left out.

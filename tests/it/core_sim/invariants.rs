@@ -192,7 +192,7 @@ impl Ledger {
             Control::Whisper { id, .. } => {
                 self.whispers.insert(*id, false);
             }
-            Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
+            Control::Pause { .. } | Control::HandOff { .. } | Control::Stop => self.asked_to_pause = true,
             Control::Resume | Control::LetOn | Control::Restart => self.asked_to_pause = false,
             Control::Abort
             | Control::AbortAnyway { .. }

@@ -6,6 +6,7 @@ use herder::core::agent::Phase;
 use herder::core::ask::{AskAnswer, AskEnd, Offer};
 use herder::core::detail::{Detail, DiscordReason, LinkReason, Own};
 use herder::core::event::{PauseReason, StopReason, WaitReason};
+use herder::core::handoff::Since;
 use herder::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
 use herder::core::input::Clock;
 use herder::core::notice::{Halt, Notice, Refusal};
@@ -168,6 +169,12 @@ fn answer_notices() -> Vec<Notice> {
     use Notice as N;
     let (agent, work) = (spark(), WorkId(7));
     let stopping = |reason| N::Stopping { agent: spark(), reason };
+    let handed_off = |since| N::HandedOff {
+        agent: spark(),
+        conversation: "0a1b".to_owned(),
+        line: "cd /srv/spark && claude --resume 0a1b".to_owned(),
+        since,
+    };
     let held = |hold| N::QueuedWhilePaused {
         agent: spark(),
         work: WorkId(7),
@@ -179,6 +186,10 @@ fn answer_notices() -> Vec<Notice> {
     vec![
         N::Whispered { agent: agent.clone() },
         N::Pausing { agent: agent.clone() },
+        handed_off(Since::Now),
+        handed_off(Since::Before),
+        handed_off(Since::Pausing),
+        handed_off(Since::Stopping),
         N::Resuming { agent: agent.clone(), trial: false },
         N::Resuming { agent: agent.clone(), trial: true },
         stopping(StopReason::Pause),
@@ -448,6 +459,9 @@ pub(super) fn refusals() -> Vec<Refusal> {
         R::GoingDown,
         R::Closing,
         R::AlreadyPaused { agent: agent.clone(), why: None },
+        R::NoConversation { agent: agent.clone() },
+        R::NoLine { agent: agent.clone(), conversation: None },
+        R::NoLine { agent: agent.clone(), conversation: Some("0a1b".to_owned()) },
         R::AlreadyPaused { agent: agent.clone(), why: Some(Halt::NeedsIntervention) },
         R::NotPaused { agent: agent.clone() },
         R::NothingRunning { agent: agent.clone() },

@@ -178,6 +178,8 @@ fn a_conversation_is_given_up_only_when_the_refusal_is_about_it() {
             r#"{"code":-32603,"message":"x","data":{"codexErrorInfo":"serverOverloaded"}}"#,
             Category::Transient,
         ),
+        // Somebody has it open in a terminal.
+        (r#"{"code":-32603,"message":"thread c-0 already has an active writer"}"#, Category::Transient),
         (r#"{"code":-32603,"message":"Connection refused (os error 111)"}"#, Category::Transient),
     ] {
         let Replayed { happened, outcome, .. } = refused(error);

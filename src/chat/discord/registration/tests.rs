@@ -61,8 +61,9 @@ fn the_whole_table_is_registered() {
     for command in body.as_array().unwrap() {
         usage(command, &mut out, "");
     }
-    insta::assert_snapshot!(out, @r#"
+    insta::assert_snapshot!(out, @r##"
     /pause [agent:completed] [now:flag] (32)
+    /handoff [agent:completed] [now:flag] (32)
     /resume [agent:completed] (32)
     /abort [agent:completed] (32)
     /restart [agent:completed] (32)
@@ -102,7 +103,7 @@ fn the_whole_table_is_registered() {
     /rule list [agent:completed]
     /rule remove <id:completed>
     /rule: null
-    "#);
+    "##);
     for command in COMMANDS {
         let options = command.options();
         assert!(out.contains(&format!("/{}", command.name)), "{}", command.name);

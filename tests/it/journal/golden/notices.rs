@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use herder::core::ask::Offer;
 use herder::core::detail::{LinkReason, Own};
+use herder::core::handoff::Since;
 use herder::core::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::Category;
@@ -93,6 +94,12 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::ConversationLost { agent: agent.clone(), why: "gone".into() },
         Notice::WorkLine { line: "FAIL 7 timeout".into() },
         Notice::Pausing { agent: agent.clone() },
+        Notice::HandedOff {
+            agent: agent.clone(),
+            conversation: "0a1b".into(),
+            line: "cd /srv/spark && claude --resume 0a1b".into(),
+            since: Since::Stopping,
+        },
         Notice::Resuming { agent: agent.clone(), trial: true },
         Notice::Ended { agent: agent.clone(), ended: 3, left: 0 },
         Notice::Restarting { agent: agent.clone() },
@@ -275,6 +282,8 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::GoingDown,
         Refusal::Closing,
         Refusal::AlreadyPaused { agent: agent.clone(), why: None },
+        Refusal::NoConversation { agent: agent.clone() },
+        Refusal::NoLine { agent: agent.clone(), conversation: Some("0a1b".into()) },
         Refusal::NotPaused { agent: agent.clone() },
         Refusal::NothingRunning { agent: agent.clone() },
         Refusal::AlreadyStopping { agent: agent.clone() },

@@ -51,11 +51,11 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PlanAsked AskOpen PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
-    Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping
+    Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable ShuttingDown);
-variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
+variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber

@@ -113,6 +113,8 @@ const UNSEEN: &[(Field, &str)] = &[
     (Field::Text, "model provider `"),
     (Field::Text, "error loading config"),
     (Field::Text, "connection failed"),
+    // Seen in `handoff_cli`, where a server of codex's own kept the conversation open.
+    (Field::Text, "already has an active writer"),
 ];
 
 #[test]
