@@ -254,7 +254,7 @@ mod tests {
     fn plan(text: &str) -> Recorded {
         let at = Timestamp::default();
         let about = About::Plan { text: text.to_owned() };
-        let asker = Some(Asker { session: SessionId(1), key: None });
+        let asker = Some(Asker { session: SessionId(1), key: None, call: None });
         let work = WorkId(1);
         let ask =
             Ask { id: AskId(9), about, work, asker, at, until: at, part: None, remind_at: None, reminded: 0 };

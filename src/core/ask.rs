@@ -270,6 +270,10 @@ pub struct Asker {
     pub session: SessionId,
     /// The driver's key of the question; `None` if the agent itself polls for the answer.
     pub key: Option<AskKey>,
+    /// Number of the tool call that asked, on a runner; `None` without one. A herder that is started again gets the
+    /// call once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u64>,
 }
 
 /// A permission request, question or plan of an agent for people, open until it is answered, expires or is dropped.

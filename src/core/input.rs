@@ -128,6 +128,8 @@ pub enum Input {
     Question {
         /// Number of the session.
         session: SessionId,
+        /// Number of the tool call on a runner; `None` without one.
+        call: Option<u64>,
         /// The question or plan.
         inquiry: Inquiry,
     },

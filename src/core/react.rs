@@ -211,7 +211,7 @@ fn hand_over(agent: &Agent, whisper: &Whisper) -> Option<Effect> {
 fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
     let settled = agent.settled_ask(id).filter(|_| agent.open_ask(id).is_none())?;
     // A session that does not need the answer any more gets none.
-    let Some(Asker { session, key: Some(key) }) = settled.ask.asker else { return None };
+    let Some(Asker { session, key: Some(key), .. }) = settled.ask.asker else { return None };
     let told = settled.end.told().filter(|_| agent.session() == Some(session))?;
     Some(Effect::Answer { session, key, told })
 }

@@ -274,7 +274,7 @@ impl Fleet {
     pub async fn question(
         &self,
         agent: &AgentName,
-        session: SessionId,
+        (session, call): (SessionId, Option<u64>),
         inquiry: Inquiry,
     ) -> Result<AskId, Refusal> {
         let fault = || Refusal::Fault { agent: agent.clone() };
@@ -285,7 +285,7 @@ impl Fleet {
         let (ticket, asked) = oneshot::channel();
         handle
             .notes
-            .send(Note::Question(Box::new(Question { session, inquiry, ticket })))
+            .send(Note::Question(Box::new(Question { session, call, inquiry, ticket })))
             .await
             .map_err(|_| fault())?;
         asked.await.map_err(|_| fault())?

@@ -96,6 +96,8 @@ pub(super) enum Note {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) session: SessionId,
+    /// Number of the tool call on a runner.
+    pub(super) call: Option<u64>,
     pub(super) inquiry: Inquiry,
     /// Receives the question's number when the question is on disk.
     pub(super) ticket: oneshot::Sender<Result<AskId, Refusal>>,

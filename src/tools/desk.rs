@@ -19,19 +19,8 @@ impl Desk for Host {
         view.agent.process.filter(|_| current).map(|process| process.pid)
     }
 
-    async fn perform(&self, call: Call, mut admitted: Admitted) -> (Answer, Vec<WorkId>) {
-        let caller = Caller { agent: &call.agent, session: call.session };
-        let told = Self::perform(self, caller, &call.tool, &call.arguments, &mut admitted).await;
-        // Later whispers are delivered in another way; earlier ones go with this answer.
-        drop(admitted);
-        let offered = self.fleet().whispers_for(&call.agent, call.session).await;
-        let numbers = offered.iter().map(|offered| offered.whisper).collect();
-        let (ok, text) = match told {
-            Ok(text) => (true, text),
-            Err(text) => (false, text),
-        };
-        let whispers = offered.into_iter().map(|offered| offered.text).collect();
-        (Answer { ok, text, whispers }, numbers)
+    async fn perform(&self, call: Call, admitted: Admitted) -> (Answer, Vec<WorkId>) {
+        self.carry_out(call, None, admitted).await
     }
 
     fn delivered(&self, agent: &AgentName, session: SessionId, whispers: Vec<WorkId>, got: bool) {
@@ -43,6 +32,30 @@ impl Desk for Host {
 
     fn hung_up(&self, agent: &AgentName, session: SessionId) {
         self.fleet().whispers_returned(agent, session, Vec::new());
+    }
+}
+
+impl Host {
+    /// Carries out a call, and returns the answer with the numbers of the whispers in it. `number` is that of the call
+    /// on a runner.
+    async fn carry_out(
+        &self,
+        call: Call,
+        number: Option<u64>,
+        mut admitted: Admitted,
+    ) -> (Answer, Vec<WorkId>) {
+        let caller = Caller { agent: &call.agent, session: call.session, call: number };
+        let told = Self::perform(self, caller, &call.tool, &call.arguments, &mut admitted).await;
+        // Later whispers are delivered in another way; earlier ones go with this answer.
+        drop(admitted);
+        let offered = self.fleet().whispers_for(&call.agent, call.session).await;
+        let numbers = offered.iter().map(|offered| offered.whisper).collect();
+        let (ok, text) = match told {
+            Ok(text) => (true, text),
+            Err(text) => (false, text),
+        };
+        let whispers = offered.into_iter().map(|offered| offered.text).collect();
+        (Answer { ok, text, whispers }, numbers)
     }
 }
 
@@ -59,7 +72,7 @@ pub async fn serve(link: Link, grants: Grants, host: Host, shutdown: Cancellatio
                     let (agent, session) = (of.agent.clone(), of.session);
                     let call = Call { agent, session, token: String::new(), tool, arguments };
                     tokio::select! {
-                        (answer, numbers) = Desk::perform(&host, call, admitted) => Returned {
+                        (answer, numbers) = host.carry_out(call, Some(number), admitted) => Returned {
                             ok: answer.ok,
                             text: answer.text,
                             whispers: numbers.into_iter().zip(answer.whispers).collect(),

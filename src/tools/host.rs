@@ -75,6 +75,8 @@ pub struct Caller<'a> {
     pub agent: &'a AgentName,
     /// Number of the session that calls.
     pub session: SessionId,
+    /// Number of the call on a runner, which passes it on once more to a herder that is started again.
+    pub call: Option<u64>,
 }
 
 /// The text that a tool call returns to the model: of a success, or of a refusal.

@@ -130,7 +130,7 @@ async fn a_question_in_words_is_answered_in_the_channel_and_its_post_shows_by_wh
     let session = view.agent.session().expect("it runs");
     let question =
         Inquiry::Question { text: "Which branch?".to_owned(), options: Vec::new(), several: false };
-    let ask: AskId = fleet.question(&quick, session, question).await.expect("it is asked");
+    let ask: AskId = fleet.question(&quick, (session, None), question).await.expect("it is asked");
     let post = rig.seen("quick", "Which branch?").await;
     olga.says("#quick", "the green one");
     let settled = fleet.answer_to(&quick, ask, PATIENCE).await.expect("it is answered");
@@ -183,7 +183,7 @@ async fn answers_to_choose_from_are_buttons_or_a_menu_and_words_are_given_in_a_f
         let offer = |n| Offer { label: format!("plan {n}"), description: format!("it costs {n}") };
         let options = (1..=count).map(offer).collect();
         let question = Inquiry::Question { text: text.to_owned(), options, several };
-        fleet.question(&quick, session, question).await.expect("it is asked")
+        fleet.question(&quick, (session, None), question).await.expect("it is asked")
     };
     let chosen = async |ask: AskId| match fleet.answer_to(&quick, ask, PATIENCE).await.expect("answered").end
     {

@@ -15,11 +15,15 @@ pub(super) fn asked(agent: &mut Agent, ask: &Ask) {
 }
 
 pub(super) fn asked_again(agent: &mut Agent, id: AskId, session: SessionId, key: Option<AskKey>) {
-    let asker = Some(Asker { session, key });
+    let same = |before: &Asker| before.session == session && before.key == key;
+    let asker = |before: Option<Asker>| {
+        let call = before.filter(same).and_then(|before| before.call);
+        Some(Asker { session, key, call })
+    };
     if let Some(open) = agent.asks.iter_mut().find(|ask| ask.id == id) {
-        open.asker = asker;
+        open.asker = asker(open.asker);
     } else if let Some(settled) = agent.settled.iter_mut().rev().find(|settled| settled.ask.id == id) {
-        settled.ask.asker = asker;
+        settled.ask.asker = asker(settled.ask.asker);
         settled.due = false;
     }
 }

@@ -4,7 +4,7 @@ use super::Draft;
 use crate::agent::Phase;
 use crate::ask::{
     ABOUT_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Inquiry, LINES_MAX, OPEN_MAX, Part,
-    RULES_MAX, Rule, TOOL_MAX,
+    RULES_MAX, Rule, Settled, TOOL_MAX,
 };
 use crate::danger;
 use crate::event::Event;
@@ -48,7 +48,7 @@ pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<
         secret: wish.redacted.is_some(),
         danger,
     };
-    let asker = Asker { session, key: Some(wish.key) };
+    let asker = Asker { session, key: Some(wish.key), call: None };
     if again(draft, &about, work, asker).is_some() {
         return;
     }
@@ -70,7 +70,7 @@ pub(super) fn inquired(
     part: Option<Part>,
 ) {
     let Some(work) = asking(draft) else { return };
-    let (about, asker) = (inquiry.about(), Asker { session, key: Some(key) });
+    let (about, asker) = (inquiry.about(), Asker { session, key: Some(key), call: None });
     if again(draft, &about, work, asker).is_some() {
         return;
     }
@@ -104,11 +104,16 @@ fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Op
     let agent = draft.agent();
     let same = |ask: &Ask| ask.work == work && ask.about.is_same(about);
     let open = agent.asks.iter().find(|ask| same(ask) && waits_for_nobody(ask, asker));
-    let due =
-        || agent.settled.iter().find(|settled| settled.due && same(&settled.ask)).map(|settled| &settled.ask);
+    let is_due = |settled: &&Settled| same(&settled.ask) && (settled.due || is_of_call(&settled.ask, asker));
+    let due = || agent.settled.iter().find(is_due).map(|settled| &settled.ask);
     let id = open.or_else(due)?.id;
     draft.record(Event::AskedAgain { ask: id, session: asker.session, key: asker.key });
     Some(id)
+}
+
+/// Returns true if this very tool call has asked the question: a herder that was started again gets the call once more.
+fn is_of_call(ask: &Ask, asker: Asker) -> bool {
+    asker.call.is_some() && ask.asker == Some(asker)
 }
 
 /// Returns true if an open question can be taken over by this asker, because no session waits for it. Two equal
@@ -172,7 +177,11 @@ pub(super) fn remind(draft: &mut Draft<'_>) {
 }
 
 /// Handles a question that the agent asks with herder's own tool.
-pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inquiry) -> Result<(), Refusal> {
+pub(super) fn question(
+    draft: &mut Draft<'_>,
+    (session, call): (SessionId, Option<u64>),
+    inquiry: &Inquiry,
+) -> Result<(), Refusal> {
     let agent = draft.name()?;
     let work = asking(draft).filter(|_| draft.agent().session() == Some(session));
     let work = work.ok_or_else(|| Refusal::NoSession { agent: agent.clone() })?;
@@ -180,7 +189,7 @@ pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inqu
     if about.words().is_empty() {
         return Err(Refusal::EmptyWork { agent });
     }
-    let asker = Asker { session, key: None };
+    let asker = Asker { session, key: None, call };
     if again(draft, &about, work, asker).is_some() {
         return Ok(());
     }
@@ -197,7 +206,7 @@ pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) 
     if asking(draft).is_none() {
         return;
     }
-    let asker = Some(Asker { session, key: Some(key) });
+    let asker = Some(Asker { session, key: Some(key), call: None });
     if let Some(ask) = draft.agent().asks.iter().find(|ask| ask.asker == asker).map(|ask| ask.id) {
         draft.record(Event::AskDropped { ask });
     }

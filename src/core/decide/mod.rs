@@ -141,8 +141,8 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             whisper::taken(&mut draft, *session, whispers);
             Ok(draft.done())
         }
-        Input::Question { session, inquiry } => {
-            asks::question(&mut draft, *session, inquiry)?;
+        Input::Question { session, call, inquiry } => {
+            asks::question(&mut draft, (*session, *call), inquiry)?;
             Ok(draft.done())
         }
         Input::Evaluated { number, judgement, usage } => {

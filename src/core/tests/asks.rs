@@ -299,3 +299,28 @@ fn a_call_of_several_questions_goes_on_where_its_session_was_cut() {
     let told = Told::Words(vec!["SQLite".to_owned()]);
     assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), told }]);
 }
+
+#[test]
+fn a_call_that_a_herder_started_again_gets_once_more_asks_once() {
+    let mut desk = Desk::busy();
+    let session = desk.session();
+    let calls = |desk: &mut Desk, call| {
+        let inquiry = Inquiry::Question { text: "which?".to_owned(), options: Vec::new(), several: false };
+        desk.tell(&Input::Question { session, call, inquiry }).told()
+    };
+    assert_eq!(calls(&mut desk, Some(7)), "Asked");
+    assert_eq!(calls(&mut desk, Some(7)), "AskedAgain", "it is open");
+    let ask = desk.agent.asks.first().expect("it is open").id;
+    desk.ask(Control::Answer { ask, answer: AskAnswer::Text { text: "this".to_owned() } });
+    assert_eq!(calls(&mut desk, Some(7)), "AskedAgain", "it was answered before the call was");
+    assert!(desk.agent.asks.is_empty());
+    assert_eq!(calls(&mut desk, Some(8)), "Asked", "the agent asks anew");
+    let ask = desk.agent.asks.first().expect("it is open").id;
+    desk.ask(Control::Answer { ask, answer: AskAnswer::Text { text: "that".to_owned() } });
+    for _ in 0..2 {
+        // In one process no call comes twice.
+        assert_eq!(calls(&mut desk, None), "Asked");
+        let ask = desk.agent.asks.first().expect("it is open").id;
+        desk.ask(Control::Answer { ask, answer: AskAnswer::Text { text: "that".to_owned() } });
+    }
+}

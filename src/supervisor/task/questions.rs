@@ -39,16 +39,17 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
 impl Supervisor<'_> {
     /// Decides a question that the agent asks people with a tool; the reply is the question's number.
     pub(super) fn question(&mut self, question: Question, pending: &mut Pending) {
-        let Question { session, inquiry, ticket } = question;
-        let decided = self.decide(&Input::Question { session, inquiry }, pending.at()).and_then(|decision| {
-            let asked = decision.events.iter().find_map(|event| match event {
-                Event::Asked { ask } => Some(ask.id),
-                Event::AskedAgain { ask, .. } => Some(*ask),
-                _ => None,
+        let Question { session, call, inquiry, ticket } = question;
+        let decided =
+            self.decide(&Input::Question { session, call, inquiry }, pending.at()).and_then(|decision| {
+                let asked = decision.events.iter().find_map(|event| match event {
+                    Event::Asked { ask } => Some(ask.id),
+                    Event::AskedAgain { ask, .. } => Some(*ask),
+                    _ => None,
+                });
+                self.absorb(decision.events, pending);
+                asked.ok_or_else(|| Refusal::NoSession { agent: self.name.clone() })
             });
-            self.absorb(decision.events, pending);
-            asked.ok_or_else(|| Refusal::NoSession { agent: self.name.clone() })
-        });
         pending.questions.push((ticket, decided));
     }
 }

@@ -87,7 +87,7 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
         several: arguments.is("several")?.unwrap_or_default(),
     };
     let inquiry = inquiry.each(|text| host.without_secrets(text));
-    let asked = host.fleet().question(caller.agent, caller.session, inquiry).await;
+    let asked = host.fleet().question(caller.agent, (caller.session, caller.call), inquiry).await;
     asked.map_err(|refusal| match refusal {
         Refusal::TooManyAsks { max, .. } => {
             format!("{max} questions of yours are open; wait for their answers with irc_ask and their `id`.")

@@ -255,7 +255,7 @@ fn asked() -> impl Strategy<Value = Ask> {
     let more = (part, prop::option::of(time()));
     (ask_id(), about(), id(), asker, time(), time(), more).prop_map(
         |(id, about, work, asker, at, until, (part, remind_at))| {
-            let asker = asker.map(|(session, key)| Asker { session, key });
+            let asker = asker.map(|(session, key)| Asker { session, key, call: None });
             Ask { id, about, work, asker, at, until, part, remind_at, reminded: 0 }
         },
     )
@@ -498,6 +498,7 @@ fn input() -> impl Strategy<Value = Input> {
         }),
         1 => (session(), text()).prop_map(|(session, text)| Input::Question {
             session,
+            call: None,
             inquiry: Inquiry::Question { text, options: Vec::new(), several: false }
         }),
         1 => text().prop_map(|message| Input::Panicked { message }),

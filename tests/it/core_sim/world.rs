@@ -200,7 +200,7 @@ impl World {
                 let before = self.agent.clone();
                 let text = format!("question {what}?");
                 let inquiry = Inquiry::Question { text, options: Vec::new(), several: false };
-                let asked = Input::Question { session, inquiry };
+                let asked = Input::Question { session, call: None, inquiry };
                 if self.decide(&asked).is_err() {
                     assert_eq!(self.agent, before, "a refusal changed the state");
                 }

@@ -126,7 +126,7 @@ pub(super) const DECIDER: [DecidedBy; 3] =
 /// Returns the records of an agent's questions.
 fn asks(session: SessionId, until: Timestamp, by: &Actor) -> Vec<Event> {
     let (ask, at) = (AskId(21), Timestamp::from_millis(1_763_700_000_000));
-    let asker = |key| Some(Asker { session, key });
+    let asker = |key| Some(Asker { session, key, call: None });
     let mut events: Vec<Event> = abouts()
         .into_iter()
         .zip([asker(Some(AskKey(1))), None, asker(Some(AskKey(2))), asker(Some(AskKey(3)))])
