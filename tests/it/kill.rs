@@ -7,6 +7,7 @@
 
 mod accounts;
 mod commanding;
+mod crew;
 mod handover;
 mod runner;
 mod warm;
@@ -80,12 +81,15 @@ echo "done $line"
 
 /// Starts a server to which herder connects from outside, under a nick that it does not reserve.
 pub(crate) async fn outside_server() -> Server {
-    let options = embedded_ircd::Options {
+    Server::start(outside()).await.expect("a server")
+}
+
+fn outside() -> embedded_ircd::Options {
+    embedded_ircd::Options {
         bot_nick: "nobody".to_owned(),
         guests: true,
         ..embedded_ircd::Options::default()
-    };
-    Server::start(options).await.expect("a server")
+    }
 }
 
 /// The lines of a file; none if there is no such file.
@@ -154,6 +158,8 @@ impl Drop for Running {
 
 struct Field {
     dir: tempfile::TempDir,
+    /// Maximum number of lines of one life, the first one counted, that a later life may repeat.
+    window: usize,
     server: Server,
     config: PathBuf,
     socket: PathBuf,
@@ -166,18 +172,31 @@ impl Field {
 
     /// A field whose configuration has these sections as well.
     async fn with(more: &str) -> Self {
+        Self::configured(outside_server().await, |text, _| text + more)
+    }
+
+    /// A field whose configuration is changed before the first start.
+    fn configured(server: Server, change: impl FnOnce(String, &Path) -> String) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let server = outside_server().await;
         let config = dir.path().join("bot.toml");
         std::fs::write(dir.path().join("worker.sh"), format!("{ALONE}{WORKER}")).unwrap();
         std::fs::write(dir.path().join("long.sh"), format!("{ALONE}{LONG_WORKER}")).unwrap();
-        std::fs::write(&config, configuration(dir.path(), server.address().port()) + more).unwrap();
+        let text = change(configuration(dir.path(), server.address().port()), dir.path());
+        std::fs::write(&config, text).unwrap();
         let socket = dir.path().join("data").join(local::FILE_NAME);
-        Self { dir, server, config, socket }
+        Self { dir, window: accounts::WINDOW, server, config, socket }
     }
 
     fn start(&self) -> Running {
         Running::start(self.dir.path(), &self.config, &[])
+    }
+
+    /// Writes one line of the configuration in another way, at once.
+    fn changes(&self, from: &str, to: &str) {
+        let text = std::fs::read_to_string(&self.config).unwrap().replace(from, to);
+        let next = self.config.with_extension("next");
+        std::fs::write(&next, text).unwrap();
+        std::fs::rename(next, &self.config).unwrap();
     }
 
     fn lines(&self, file: &str) -> Vec<String> {
@@ -196,6 +215,16 @@ impl Field {
             .await
             .expect("an answer or a refusal")
             .ok()
+    }
+}
+
+impl Drop for Field {
+    fn drop(&mut self) {
+        // A test that fails leaves its runner.
+        if self.dir.path().join("data/runner.sock").exists() {
+            let mut stop = Command::new(env!("CARGO_BIN_EXE_herder"));
+            stop.args(["runner", "stop", "--config"]).arg(&self.config).output().ok();
+        }
     }
 }
 
@@ -295,7 +324,7 @@ pub(crate) fn signal(herder: &Running, signal: rustix::process::Signal) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_by_kills() {
     let field = Arc::new(Field::new().await);
-    kills_under_load(&field, number("HERDER_KILLS", 200), async |_| Struck::Bot).await;
+    kills_under_load(&field, number("HERDER_KILLS", 200), async |_, _| Struck::Bot).await;
 }
 
 /// The process that one round of kills has hit.
@@ -309,7 +338,7 @@ enum Struck {
 
 /// Kills herder, or what `strike` kills instead, again and again under load; then compares what was acknowledged with
 /// what is on disk and what was said.
-async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u64) -> Struck) {
+async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u64, &Running) -> Struck) {
     let field = Arc::clone(field);
     let seed = number("HERDER_SEED", u64::from(std::process::id()));
     let mut moments = Moments::new(seed);
@@ -346,7 +375,7 @@ async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u
             watcher.sees("herder", "#worker-a").await;
         }
         tokio::time::sleep(moments.millis(250)).await;
-        joins = strike(kill).await == Struck::Bot;
+        joins = strike(kill, &herder).await == Struck::Bot;
         if !joins {
             continue;
         }
@@ -383,7 +412,7 @@ async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u
     let runs: BTreeSet<String> = field.lines("runs").into_iter().collect();
     let lost: Vec<_> = acknowledged.keys().filter(|job| !runs.contains(*job)).collect();
     assert!(lost.is_empty(), "seed {seed}: acknowledged and never run: {lost:?}");
-    is_accounted_for(&ledger.heard.lock().unwrap(), &acknowledged, seed);
+    is_accounted_for(&ledger.heard.lock().unwrap(), &acknowledged, field.window, seed);
     let journal = check_journal(&field).await;
     assert_eq!(left(&journal), Vec::<u32>::new(), "seed {seed}: orphans");
     tasks_are_as_told(&told, &journal, seed);
@@ -419,7 +448,7 @@ async fn countdown(field: &Field) -> String {
 }
 
 /// The first value of `key`, however deep.
-fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::Value> {
+pub(crate) fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::Value> {
     match value {
         serde_json::Value::Object(map) => {
             map.get(key).or_else(|| map.values().find_map(|value| find(value, key)))

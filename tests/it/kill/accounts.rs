@@ -11,15 +11,15 @@ use super::Field;
 use crate::stage::{PATIENCE, Person, said};
 
 /// Lines that one window holds: what may be seen twice after a kill.
-const WINDOW: usize = 4;
+pub(super) const WINDOW: usize = 4;
 
 /// A line of herder's.
 #[derive(Debug)]
 pub(super) struct Line {
     /// The number of herder's life that said it.
     life: u64,
-    channel: String,
-    text: String,
+    pub(super) channel: String,
+    pub(super) text: String,
 }
 
 /// The records of all people.
@@ -193,7 +193,12 @@ pub(super) async fn everything_is_heard(
 
 /// Checks that every job that was done is reported as over, and to machines, once. A repeat must be among the last
 /// lines of the life that said it before.
-pub(super) fn is_accounted_for(heard: &[Line], acknowledged: &BTreeMap<String, u64>, seed: u64) {
+pub(super) fn is_accounted_for(
+    heard: &[Line],
+    acknowledged: &BTreeMap<String, u64>,
+    window: usize,
+    seed: u64,
+) {
     let told = Told::of(heard);
     let missing: Vec<_> = acknowledged.iter().filter(|job| !told.is_complete(job)).collect();
     assert!(missing.is_empty(), "seed {seed}: posts are missing for {missing:?}");
@@ -202,6 +207,21 @@ pub(super) fn is_accounted_for(heard: &[Line], acknowledged: &BTreeMap<String, u
     for (again, before) in told.again {
         let (again, first) = (&heard[again], &heard[before]);
         let later = heard[before + 1..].iter().take_while(|line| line.life == first.life).count();
+        assert!(first.life < again.life, "seed {seed}: {again:?} was said twice in one life");
+        assert!(later < window, "seed {seed}: {again:?} was repeated though {later} lines followed it");
+    }
+}
+
+/// Checks that a channel was told this: once, but for a repeat of the last lines of a life that was cut short.
+pub(super) fn is_said(heard: &[Line], (channel, words): (&str, &str), seed: u64) {
+    let says = |line: &&(usize, &Line)| line.1.channel == channel && line.1.text.contains(words);
+    let lines: Vec<_> = heard.iter().enumerate().collect();
+    let mut said = lines.iter().filter(says);
+    let Some((at, first)) = said.next() else { panic!("seed {seed}: {channel} was never told {words:?}") };
+    for (_, again) in said {
+        let later = heard[at + 1..].iter().take_while(|line| line.life == first.life);
+        // Answers in other channels are sent outside of the window.
+        let later = later.filter(|line| line.channel == channel).count();
         assert!(first.life < again.life, "seed {seed}: {again:?} was said twice in one life");
         assert!(later < WINDOW, "seed {seed}: {again:?} was repeated though {later} lines followed it");
     }
