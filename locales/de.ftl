@@ -177,6 +177,14 @@ own-other-protocol = der Agent spricht Version { $spoken } seines Protokolls, he
 own-no-protocol = der Agent spricht keine Version seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
 own-model-not-set = das Modell { $model } lässt sich nicht einstellen
 own-no-plan-mode = der Agent hat keinen Modus, in dem er nur plant; setze permissions auf read-only, workspace-write oder full
+git-no-repository = { $path } ist kein Git-Repository
+git-no-base = das Repository hat keinen Commit `{ $base }`, von dem aus begonnen werden könnte
+git-failed = `{ $command }` ist fehlgeschlagen
+git-late = `{ $command }` wurde nicht rechtzeitig fertig
+git-too-much = `{ $command }` gab mehr aus, als gelesen wird
+git-no-clone = der Klon { $path } der Aufgabe ist nicht da
+git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
+git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
 
 ## Warum ein Netz nicht zu haben ist; was die Gegenseite dazu sagt, folgt
 link-not-found = { $server } ist nicht zu finden

@@ -195,6 +195,14 @@ own-other-protocol = the agent speaks version { $spoken } of its protocol and he
 own-no-protocol = the agent speaks no version of its protocol and herder speaks version { $ours }; use a release of it that does
 own-model-not-set = the model { $model } cannot be set
 own-no-plan-mode = the agent offers no mode in which it only plans; set permissions to read-only, workspace-write or full
+git-no-repository = { $path } is no git repository
+git-no-base = the repository has no commit `{ $base }` to begin from
+git-failed = `{ $command }` failed
+git-late = `{ $command }` was not done in time
+git-too-much = `{ $command }` had more output than is read
+git-no-clone = the task's clone { $path } is not there
+git-replaced = { $path } is not the folder that was made for the task: its contents are not read
+git-file = { $path } cannot be written, copied or removed
 
 ## Why a network is not to be had; what the other side said of it follows
 link-not-found = cannot find { $server }

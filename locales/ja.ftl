@@ -162,6 +162,14 @@ own-other-protocol = エージェントのプロトコルはバージョン { $s
 own-no-protocol = エージェントはプロトコルのバージョンを示さず、herder はバージョン { $ours } です。合うリリースを使ってください
 own-model-not-set = モデル { $model } を設定できません
 own-no-plan-mode = エージェントに計画だけのモードがありません。permissions を read-only、workspace-write、full のどれかにしてください
+git-no-repository = { $path } は git リポジトリではありません
+git-no-base = リポジトリに開始点となるコミット `{ $base }` がありません
+git-failed = `{ $command }` が失敗しました
+git-late = `{ $command }` が時間内に終わりませんでした
+git-too-much = `{ $command }` の出力が読み取り上限を超えました
+git-no-clone = タスクのクローン { $path } がありません
+git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
+git-file = { $path } を書き込み、コピー、または削除できません
 
 ## ネットワークにつながらない理由。相手の言葉があれば後に続く
 link-not-found = { $server } が見つかりません

@@ -207,6 +207,10 @@ pub struct Card {
     /// Usage of the task's sessions so far.
     #[serde(skip_serializing_if = "Spent::is_none")]
     pub spent: Spent,
+    /// Number of the task in whose clone the work is done; `None` if it is a task itself, or its agent has no
+    /// repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<WorkId>,
 }
 
 /// A thread of a chat channel.
@@ -234,6 +238,7 @@ impl Card {
         came: None,
         thread: None,
         spent: Spent { tokens: 0, microdollars: 0 },
+        of: None,
     };
 
     /// Adds a failed session; the oldest one makes room.

@@ -38,6 +38,7 @@ fn carded() -> Work {
         came: Some(AT),
         thread: None,
         spent: Spent::default(),
+        of: None,
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
