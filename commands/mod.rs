@@ -101,6 +101,9 @@ pub enum Verb {
     AgentList,
     AgentShow,
     TaskAdd,
+    TaskNew,
+    TaskOpen,
+    TaskDrop,
     TaskList,
     TaskShow,
     TaskAssign,
@@ -298,7 +301,7 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 37] = [
+pub static COMMANDS: [&Command; 40] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -308,6 +311,9 @@ pub static COMMANDS: [&Command; 37] = [
     &status::COMMAND,
     &usage::COMMAND,
     &task::ADD,
+    &task::NEW,
+    &task::OPEN,
+    &task::DROP,
     &task::LIST,
     &task::SHOW,
     &task::ASSIGN,

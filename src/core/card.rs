@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkout::Plan;
 use super::detail::Detail;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
@@ -211,6 +212,9 @@ pub struct Card {
     /// repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<WorkId>,
+    /// The task's clone, while the task is on its way from one agent to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Box<Plan>>,
 }
 
 /// A thread of a chat channel.
@@ -239,6 +243,7 @@ impl Card {
         thread: None,
         spent: Spent { tokens: 0, microdollars: 0 },
         of: None,
+        checkout: None,
     };
 
     /// Adds a failed session; the oldest one makes room.

@@ -29,7 +29,6 @@ pub mod environment;
 mod feed;
 pub(crate) mod folder;
 mod form;
-#[cfg_attr(not(test), expect(dead_code, reason = "its callers follow with the setting `repository`"))]
 pub(crate) mod git;
 pub mod grants;
 pub mod isolation;

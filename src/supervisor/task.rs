@@ -11,6 +11,7 @@
 //! journal and tells the core. The mailbox outlives the panic, and decisions made before it are committed; only the
 //! request at hand is lost, and its ticket reports that.
 
+mod checkouts;
 mod deciding;
 mod handing;
 mod keeping;
@@ -184,6 +185,7 @@ pub(super) async fn supervise(
             split: None,
             risen: Risen::Ahead,
             keeping: Keeping::default(),
+            acting: None,
             stand: Stand::default(),
             offset: Offset::read(),
         };

@@ -121,9 +121,27 @@ impl Checkouts {
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
         let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
         let head = self.commit_in(&own, &head_ref).await?.ok_or_else(no_base)?;
-        let commits = self.count(&own, &[&head, "--not", &base]).await?;
-        let aside = self.count(&clone, &["--all", "--not", "--remotes", &base, &head]).await?;
-        let uncommitted = self.uncommitted(&clone, plan.task).await?;
+        self.held(&clone, plan.task, base, head).await
+    }
+
+    /// Returns what the clone holds, without fetching anything.
+    ///
+    /// # Errors
+    /// The clone is not there or is not what herder made, or git or the disk fails.
+    pub(crate) async fn look(&self, plan: &Plan) -> Result<Held, Detail> {
+        let source = self.repository(plan).await?;
+        let [base_ref, _] = refs(plan.task);
+        let no_base = || GitReason::NoBase { base: base_ref.clone() };
+        let base = self.commit(&source, &base_ref).await?.ok_or_else(no_base)?;
+        let clone = self.clone_of(&source, plan.task).await?;
+        let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
+        self.held(&clone, plan.task, base, head).await
+    }
+
+    async fn held(&self, clone: &Mirror, task: WorkId, base: String, head: String) -> Result<Held, Detail> {
+        let commits = self.count(clone, &[&head, "--not", &base]).await?;
+        let aside = self.count(clone, &["--all", "--not", "--remotes", &base, &head]).await?;
+        let uncommitted = self.uncommitted(clone, task).await?;
         Ok(Held { base, head, commits, uncommitted, aside })
     }
 
