@@ -88,7 +88,7 @@ impl Held {
 pub enum Act {
     /// The clone is made.
     Make,
-    /// What was committed is fetched into the repository, and the clone is looked at.
+    /// The commits are fetched into the repository, and the clone is looked at.
     Read,
     /// The clone is removed.
     Remove,

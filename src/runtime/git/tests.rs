@@ -303,7 +303,7 @@ async fn nothing_of_a_hostile_repository_is_run() {
     let _ = fs::remove_file(&mark);
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
     assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "run when the clone was read");
-    assert_eq!((held.commits, held.uncommitted), (1, 1));
+    assert_eq!((held.commits, held.uncommitted), (1, 2));
     scene.checkouts.remove(&scene.plan()).await.expect("it is removed");
     assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "run when the clone was removed");
 }
