@@ -127,7 +127,7 @@ pub enum CheckoutEvent {
         /// Number of the task.
         task: WorkId,
     },
-    /// What was committed is in the repository.
+    /// The commits are in the repository.
     Read {
         /// Number of the task.
         task: WorkId,
