@@ -131,7 +131,7 @@ pub enum CheckoutEvent {
     Read {
         /// Number of the task.
         task: WorkId,
-        /// What the clone holds.
+        /// The state of the clone.
         held: Held,
     },
     /// A person lets the clone be removed.
@@ -155,7 +155,7 @@ pub enum CheckoutEvent {
         /// The reason.
         why: Detail,
     },
-    /// What is said in the agent's channel belongs to this task from now on.
+    /// The agent's channel: its messages belong to this task from now on.
     Opened {
         /// Number of the task.
         task: WorkId,
@@ -214,7 +214,7 @@ pub struct Checkout {
     /// How far it is.
     #[serde(default)]
     pub stage: Stage,
-    /// What it held when it was last read.
+    /// Its state when it was last read.
     #[serde(default)]
     pub held: Option<Held>,
     /// True if it is being read, or is to be read again.

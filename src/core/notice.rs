@@ -125,7 +125,7 @@ pub enum Notice {
     TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The clone of a task could not be made, read or removed.
     CheckoutFailed { agent: AgentName, task: WorkId, act: Act, why: Detail },
-    /// What is said in the agent's channel belongs to this task from now on.
+    /// The agent's channel: its messages belong to this task from now on.
     TaskOpened { agent: AgentName, task: WorkId },
     /// The clone of a task is being removed.
     TaskDropping { agent: AgentName, task: WorkId },
