@@ -177,7 +177,7 @@ pub enum Acted {
     Failed(Act, Detail),
 }
 
-/// How far the clone of a task is.
+/// Progress of the clone of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
@@ -211,7 +211,7 @@ pub struct Conversation {
 pub struct Checkout {
     /// The clone as it was planned.
     pub plan: Plan,
-    /// How far it is.
+    /// Progress of the clone.
     #[serde(default)]
     pub stage: Stage,
     /// Its state when it was last read.
