@@ -393,7 +393,7 @@ impl Agent {
             (self.conversation, self.conversed) = (None, Usage::default());
             self.exchanges.clear();
         }
-        // What was said about it and still waits begins tasks of its own.
+        // Messages about it that still wait begin tasks of their own.
         for work in &mut self.queue {
             if let Some(card) = work.card.as_mut().filter(|card| card.of == Some(task)) {
                 card.of = None;
