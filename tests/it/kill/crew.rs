@@ -61,7 +61,7 @@ pub(super) fn places() -> String {
     format!("max_active = {}\ntool_timeout = \"12h\"\nsilence_timeout = \"12h\"\n", CREW + 2)
 }
 
-/// What a member was told, by a person or by the shell.
+/// The messages and whispers that a member was told, by a person or by the shell.
 #[derive(Default)]
 struct Told {
     all: BTreeSet<String>,
@@ -359,7 +359,7 @@ impl Talk {
             } else {
                 ("answer", vec![id.as_str(), "blue"])
             };
-            // Who answered first may have been the herder before.
+            // The herder before may have answered already.
             self.field.ask(command, &args).await;
         }
     }
@@ -411,7 +411,7 @@ impl Talk {
             self.notes("posts").iter().all(is_heard)
         };
         until(&self.field, &format!("{}'s words are posted", self.name), posts).await;
-        // What is still queued would begin another session.
+        // A message that is still queued would begin another session.
         self.answers_while(|status| find(status, "queued").is_none_or(|queued| queued != 0)).await;
         if index.is_multiple_of(2) {
             let mut number = 1_000_000;
@@ -422,7 +422,7 @@ impl Talk {
             self.answers_while(|status| find(status, "phase").is_none_or(|phase| phase != "idle")).await;
             boss.hears(&self.channel, "completed").await;
         } else {
-            // What was never acknowledged may have reached it; it is done before what is said after it.
+            // A message without an acknowledgement may have reached it; it is done before one that is said later.
             let mut number = 2_000_000;
             while self.says(boss, &format!("m-{number}"), "go", told).await != Some(Taken::AsMessage) {
                 number += 1;
