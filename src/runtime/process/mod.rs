@@ -423,6 +423,20 @@ impl ProcessTrees {
         })
     }
 
+    /// Returns true if an adopted child is between two programs, so that it cannot be told yet whose it is.
+    fn is_undecided(&self) -> bool {
+        let Some(children) = self.inner.adopted() else { return false };
+        let own = lock(&OWN);
+        // A child that is being started is no orphan, and looks the same.
+        if own.starting > 0 {
+            return false;
+        }
+        let unknown: Vec<u32> = children.into_iter().filter(|pid| !own.known.contains_key(pid)).collect();
+        drop(own);
+        let lives = |pid: &u32| look(*pid).is_some_and(|entry| !entry.zombie);
+        unknown.into_iter().any(|pid| table::is_between_programs(pid) && lives(&pid))
+    }
+
     /// Returns the adopted processes without a marker that belong to `tree` and are ended with it.
     fn strays(&self, table: &Table, tree: &Tree) -> Vec<Identity> {
         let strays = table.unmarked_children().filter(|entry| self.is_stray(*entry, tree));

@@ -156,7 +156,9 @@ impl Climb<'_> {
     /// Returns true if no process is left, given the result of the last look. A process that forks and exits all the
     /// time is never seen alive, but its cgroup shows it.
     fn is_over(&self, members: &[Identity]) -> bool {
-        members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
+        members.is_empty()
+            && self.groups().iter().all(|group| cgroup::is_empty(group))
+            && !self.trees.is_undecided()
     }
 
     /// Sends SIGTERM to every process, to children once their parent has ended or [`PARENTS_FIRST`] is over. Returns

@@ -94,15 +94,17 @@ pub(super) fn is_this_program(pid: u32) -> bool {
 /// Returns true if a process is being given its next program: the kernel has taken its old environment away, and shows
 /// none until the program starts. So it cannot be told yet which session it belongs to.
 pub(super) fn is_between_programs(pid: u32) -> bool {
-    contents(&format!("/proc/{pid}/stat")).is_some_and(|stat| environment_end(&stat) == Some(0))
+    contents(&format!("/proc/{pid}/stat")).is_some_and(|stat| has_no_environment_yet(&stat))
 }
 
-/// Parses the address of the end of the environment in `/proc/<pid>/stat`; 0 before it is set, and for another user's
-/// process.
-fn environment_end(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    // The first field behind the name is field 3 in the manual page; this is field 51.
-    rest.split_ascii_whitespace().nth(51 - 3)?.parse().ok()
+/// Parses `/proc/<pid>/stat`: true if the end of the environment is 0. Of a process that may not be inspected, as
+/// another user's, the kernel shows no address, and 1 as that of its code.
+fn has_no_environment_yet(stat: &str) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Numbers as in the manual page, whose field 3 is the first one behind the name.
+    let field = |number: usize| fields.get(number - 3).copied();
+    field(51) == Some("0") && field(26) != Some("1")
 }
 
 /// Returns the ids of all processes on the machine.
@@ -230,6 +232,23 @@ mod tests {
         assert_eq!((entry.parent, entry.group, entry.zombie, entry.ticks), (7, 42, false, 20));
         assert_eq!(parse(42, "42 (cut) S 7"), None);
         assert_eq!(parse(42, ""), None);
+    }
+
+    #[test]
+    fn a_process_without_an_environment_is_told_from_one_that_may_not_be_inspected() {
+        let stat = |code: &str, end: &str| {
+            let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+            fields[26 - 3] = code.to_owned();
+            fields[51 - 3] = end.to_owned();
+            format!("42 (a) b) {}", fields.join(" "))
+        };
+        assert!(has_no_environment_yet(&stat("93824", "0")));
+        assert!(has_no_environment_yet(&stat("0", "0")));
+        assert!(!has_no_environment_yet(&stat("1", "0")));
+        assert!(!has_no_environment_yet(&stat("93824", "14073")));
+        assert!(!has_no_environment_yet("42 (cut) S 7"));
+        let me = std::process::id();
+        assert!(!is_between_programs(me));
     }
 
     #[test]

@@ -182,11 +182,11 @@ const EACH: u64 = 48 << 20;
 /// Answers of `status` that are timed.
 const ASKED: usize = 100;
 
-/// Times the answers of `status` to a person, in milliseconds, sorted.
 fn is_hog(view: &View) -> bool {
     view.name.as_str().starts_with("hog")
 }
 
+/// Times the answers of `status` to a person, in milliseconds, sorted.
 async fn status_times(person: &mut Person) -> Vec<f64> {
     let mut times = Vec::new();
     for _ in 0..ASKED {
