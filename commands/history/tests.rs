@@ -140,7 +140,7 @@ fn agent_events() -> Vec<Event> {
                 reminded: 0,
             },
         },
-        Event::AskedAgain { ask: AskId(9), session, key: None },
+        Event::AskedAgain { ask: AskId(9), session, key: None, call: None },
         Event::Answered { ask: AskId(9), answer: AskAnswer::Deny, by: by.clone() },
         Event::AskExpired { ask: AskId(9) },
         Event::AskDropped { ask: AskId(9) },

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished, Warm};
-use super::ask::AskEnd;
+use super::ask::{AskEnd, Asker};
 use super::card::Attempt;
 use super::context::{DONE_KEPT, brief};
 use super::cut::both_ends;
@@ -159,7 +159,9 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Degraded { .. } => halt(agent, Phase::Degraded, at),
         Event::SupervisorPanicked { message } => supervisor_panicked(agent, message, at),
         Event::Asked { ask } => asks::asked(agent, ask),
-        Event::AskedAgain { ask, session, key } => asks::asked_again(agent, *ask, *session, *key),
+        Event::AskedAgain { ask, session, key, call } => {
+            asks::asked_again(agent, *ask, Asker { session: *session, key: *key, call: *call });
+        }
         Event::Answered { ask, answer, by } => {
             let end = AskEnd::Answered { answer: answer.clone(), by: by.clone() };
             asks::over(agent, *ask, end, at);

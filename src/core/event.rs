@@ -45,8 +45,7 @@ pub enum StopReason {
     Account(Category),
     /// The session's driver sent no heartbeat.
     Hung,
-    /// One of the agent's own caps is reached: the session's work goes back to the head of the queue, and the agent is
-    /// paused.
+    /// One of the agent's own caps is reached: its work goes back to the head of the queue, and it is paused.
     Cap(Cap),
     /// A person is called: the session's work goes back to the head of the queue, and the agent is paused.
     Escalation,
@@ -329,8 +328,7 @@ pub enum Event {
         session: SessionId,
         /// Process id of the session's process.
         pid: u32,
-        /// Start time of the process, in clock ticks since boot; it tells the process from a later one with the same
-        /// id.
+        /// Start time in clock ticks since boot; it tells the process from a later one with the same id.
         started: u64,
     },
     /// The session's process stays for the next session, or does not stay any longer.
@@ -448,14 +446,17 @@ pub enum Event {
         /// The request.
         ask: Ask,
     },
-    /// Another session for the same work asks the same question; it becomes the one that waits for the answer.
+    /// The same question is asked again for the same work; whoever asks waits for the answer from now on.
     AskedAgain {
-        /// Number of the question, which is open or was answered while no session waited.
+        /// Number of the question, which is open or was answered while nobody waited.
         ask: AskId,
         /// The session that waits for the answer now.
         session: SessionId,
         /// The driver's key of the question; `None` if the agent polls for the answer.
         key: Option<AskKey>,
+        /// See [`Asker::call`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<u64>,
     },
     /// Nobody answered a question for a while: people are reminded of it.
     AskReminded {

@@ -14,16 +14,11 @@ pub(super) fn asked(agent: &mut Agent, ask: &Ask) {
     }
 }
 
-pub(super) fn asked_again(agent: &mut Agent, id: AskId, session: SessionId, key: Option<AskKey>) {
-    let same = |before: &Asker| before.session == session && before.key == key;
-    let asker = |before: Option<Asker>| {
-        let call = before.filter(same).and_then(|before| before.call);
-        Some(Asker { session, key, call })
-    };
+pub(super) fn asked_again(agent: &mut Agent, id: AskId, asker: Asker) {
     if let Some(open) = agent.asks.iter_mut().find(|ask| ask.id == id) {
-        open.asker = asker(open.asker);
+        open.asker = Some(asker);
     } else if let Some(settled) = agent.settled.iter_mut().rev().find(|settled| settled.ask.id == id) {
-        settled.ask.asker = asker(settled.ask.asker);
+        settled.ask.asker = Some(asker);
         settled.due = false;
     }
 }

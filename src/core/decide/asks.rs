@@ -98,22 +98,20 @@ fn asking(draft: &Draft<'_>) -> Option<WorkId> {
     draft.agent().current.as_ref().filter(|_| works).map(|work| work.id)
 }
 
-/// Reuses an equal question of an earlier session for the same work, still open or answered while no session waited,
-/// and returns its number.
+/// Reuses an equal question for the same work, and returns its number: that of this very tool call, which a herder that
+/// was started again gets once more; else one that is still open, or was answered while no session waited.
 fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Option<AskId> {
     let agent = draft.agent();
     let same = |ask: &Ask| ask.work == work && ask.about.is_same(about);
-    let open = agent.asks.iter().find(|ask| same(ask) && waits_for_nobody(ask, asker));
-    let is_due = |settled: &&Settled| same(&settled.ask) && (settled.due || is_of_call(&settled.ask, asker));
-    let due = || agent.settled.iter().find(is_due).map(|settled| &settled.ask);
-    let id = open.or_else(due)?.id;
-    draft.record(Event::AskedAgain { ask: id, session: asker.session, key: asker.key });
+    let settled = |is_it: &dyn Fn(&Settled) -> bool| {
+        agent.settled.iter().find(|settled| same(&settled.ask) && is_it(settled)).map(|settled| &settled.ask)
+    };
+    let of_call = settled(&|settled| asker.call.is_some() && settled.ask.asker == Some(asker));
+    let open = || agent.asks.iter().find(|ask| same(ask) && waits_for_nobody(ask, asker));
+    let id = of_call.or_else(open).or_else(|| settled(&|settled| settled.due))?.id;
+    let Asker { session, key, call } = asker;
+    draft.record(Event::AskedAgain { ask: id, session, key, call });
     Some(id)
-}
-
-/// Returns true if this very tool call has asked the question: a herder that was started again gets the call once more.
-fn is_of_call(ask: &Ask, asker: Asker) -> bool {
-    asker.call.is_some() && ask.asker == Some(asker)
 }
 
 /// Returns true if an open question can be taken over by this asker, because no session waits for it. Two equal

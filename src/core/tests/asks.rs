@@ -315,8 +315,10 @@ fn a_call_that_a_herder_started_again_gets_once_more_asks_once() {
     assert_eq!(calls(&mut desk, Some(7)), "AskedAgain", "it was answered before the call was");
     assert!(desk.agent.asks.is_empty());
     assert_eq!(calls(&mut desk, Some(8)), "Asked", "the agent asks anew");
+    assert_eq!(calls(&mut desk, Some(9)), "AskedAgain", "it was told to go on for a while");
     let ask = desk.agent.asks.first().expect("it is open").id;
     desk.ask(Control::Answer { ask, answer: AskAnswer::Text { text: "that".to_owned() } });
+    assert_eq!(calls(&mut desk, Some(9)), "AskedAgain", "the last call had no answer");
     for _ in 0..2 {
         // In one process no call comes twice.
         assert_eq!(calls(&mut desk, None), "Asked");

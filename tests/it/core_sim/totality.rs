@@ -267,7 +267,8 @@ fn ask_event() -> impl Strategy<Value = Event> {
         (ask_id(), session(), prop::option::of(key())).prop_map(|(ask, session, key)| Event::AskedAgain {
             ask,
             session,
-            key
+            key,
+            call: None
         }),
         (ask_id(), answer()).prop_map(|(ask, answer)| Event::Answered { ask, answer, by: by() }),
         ask_id().prop_map(|ask| Event::AskExpired { ask }),

@@ -145,7 +145,7 @@ fn asks(session: SessionId, until: Timestamp, by: &Actor) -> Vec<Event> {
             },
         })
         .collect();
-    events.push(Event::AskedAgain { ask, session, key: Some(AskKey(2)) });
+    events.push(Event::AskedAgain { ask, session, key: Some(AskKey(2)), call: None });
     events.extend(answers().map(|answer| Event::Answered { ask, answer, by: by.clone() }));
     events.extend([Some(until), None].map(|next| Event::AskReminded { ask, next }));
     events.push(Event::AskExpired { ask });
