@@ -159,6 +159,7 @@ impl Crew {
         for talk in self.talking {
             told.push(talk.await.unwrap());
         }
+        assert_eq!(self.field.lines(&format!("{FOLDER}/violations")), Vec::<String>::new(), "seed {seed}");
         self.listening.abort();
         let heard = self.ledger.heard.lock().unwrap();
         for (name, told) in names().zip(told) {
@@ -173,7 +174,9 @@ impl Crew {
             // Messages are done one after the other, each once.
             let did = notes("did");
             let expected: Vec<&String> = had.iter().filter(|token| token.starts_with("m-")).collect();
-            assert!(did.len() <= expected.len(), "seed {seed}: {name}: {did:?} of {had:?}");
+            let done: BTreeSet<&String> = did.iter().collect();
+            assert_eq!(done.len(), did.len(), "seed {seed}: {name} did something twice: {did:?}");
+            assert!(did.iter().all(|did| expected.contains(&did)), "seed {seed}: {name}: {did:?} of {had:?}");
             let mut asked = 0;
             let mut questions = 0;
             let channel = format!("#{name}");
