@@ -148,14 +148,12 @@ fn hand_off(
 ) -> Result<Notice, Refusal> {
     let (conversation, line) = handoff::of(draft.agent(), &agent, places)?;
     let since = match &draft.agent().phase {
-        Phase::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
-            // The agent would go on when somebody opens the account for another one.
+        Phase::Paused { reason } if opens_by_itself(reason) => {
+            // Somebody else's command would start the agent beside the person's terminal.
             draft.pause(PauseReason::Person(by.clone()));
             Since::Now
         }
-        Phase::Paused {
-            reason: PauseReason::Account(_) | PauseReason::StopAll(_) | PauseReason::Survivors,
-        } => {
+        Phase::Paused { reason: PauseReason::StopAll(_) | PauseReason::Survivors } => {
             pause(draft, agent.clone(), by, now)?;
             Since::Now
         }
@@ -393,22 +391,25 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
         }
         Phase::Paused { reason } => {
             // A `resume` of another agent must not start this one after `stop-all`.
-            let opens_by_itself = match reason {
-                // The answer to a call may let the agent continue with other work.
-                PauseReason::Account(_) | PauseReason::Escalation => true,
-                PauseReason::Failure(category) => category.is_of_account(),
-                PauseReason::Person(_)
-                | PauseReason::StopAll(_)
-                | PauseReason::Survivors
-                | PauseReason::Cap(_) => false,
-            };
-            if opens_by_itself {
+            if opens_by_itself(reason) {
                 // It was halted before, so `resume-all` does not apply to it.
                 draft.pause(PauseReason::Person(by.clone()));
             }
             Notice::Paused { agent }
         }
         Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => Notice::Paused { agent },
+    }
+}
+
+/// Returns true if something else than a `resume` of the agent itself can end the pause.
+fn opens_by_itself(reason: &PauseReason) -> bool {
+    match reason {
+        // The answer to a call may let the agent continue with other work.
+        PauseReason::Account(_) | PauseReason::Escalation => true,
+        PauseReason::Failure(category) => category.is_of_account(),
+        PauseReason::Person(_) | PauseReason::StopAll(_) | PauseReason::Survivors | PauseReason::Cap(_) => {
+            false
+        }
     }
 }
 
