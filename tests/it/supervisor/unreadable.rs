@@ -142,14 +142,19 @@ async fn a_removed_agent_whose_last_entry_is_lost_can_be_added_again_and_read_ev
         House::open(dir.path(), agents, FaultInjection::default())
     };
     open(&["flint", "newt"]).await.close().await;
-    let house = open(&["flint"]).await;
     let newt = name("newt");
-    let gone = house.fleet.wait_for(&newt, |_| false);
-    assert!(tokio::time::timeout(PATIENCE, gone).await.unwrap().is_none());
+    let is_gone = async |house: &House| {
+        let gone = house.fleet.wait_for(&newt, |_| false);
+        assert!(tokio::time::timeout(PATIENCE, gone).await.unwrap().is_none());
+    };
+    let house = open(&["flint"]).await;
+    is_gone(&house).await;
     house.close().await;
     damage(dir.path(), "newt", None);
     let house = open(&["flint"]).await;
     assert_eq!(house.journal.missing().len(), 1, "it is said");
+    // Its removal was the entry that is lost, and is decided once more.
+    is_gone(&house).await;
     house.fleet.add(shell("newt", dir.path(), "cat"), asked("agent add")).await.unwrap();
     house.close().await;
     let house = open(&["flint"]).await;
