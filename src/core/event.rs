@@ -454,7 +454,7 @@ pub enum Event {
         session: SessionId,
         /// The driver's key of the question; `None` if the agent polls for the answer.
         key: Option<AskKey>,
-        /// See [`Asker::call`].
+        /// Number of the tool call that asks, on a runner; `None` without one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<u64>,
     },
