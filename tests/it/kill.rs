@@ -158,8 +158,6 @@ impl Drop for Running {
 
 struct Field {
     dir: tempfile::TempDir,
-    /// Maximum number of lines of one life, the first one counted, that a later life may repeat.
-    window: usize,
     server: Server,
     config: PathBuf,
     socket: PathBuf,
@@ -184,7 +182,7 @@ impl Field {
         let text = change(configuration(dir.path(), server.address().port()), dir.path());
         std::fs::write(&config, text).unwrap();
         let socket = dir.path().join("data").join(local::FILE_NAME);
-        Self { dir, window: accounts::WINDOW, server, config, socket }
+        Self { dir, server, config, socket }
     }
 
     fn start(&self) -> Running {
@@ -412,7 +410,7 @@ async fn kills_under_load(field: &Arc<Field>, kills: u64, strike: impl AsyncFn(u
     let runs: BTreeSet<String> = field.lines("runs").into_iter().collect();
     let lost: Vec<_> = acknowledged.keys().filter(|job| !runs.contains(*job)).collect();
     assert!(lost.is_empty(), "seed {seed}: acknowledged and never run: {lost:?}");
-    is_accounted_for(&ledger.heard.lock().unwrap(), &acknowledged, field.window, seed);
+    is_accounted_for(&ledger.heard.lock().unwrap(), &acknowledged, seed);
     let journal = check_journal(&field).await;
     assert_eq!(left(&journal), Vec::<u32>::new(), "seed {seed}: orphans");
     tasks_are_as_told(&told, &journal, seed);

@@ -11,7 +11,7 @@ use super::Field;
 use crate::stage::{PATIENCE, Person, said};
 
 /// Lines that one window holds: what may be seen twice after a kill.
-pub(super) const WINDOW: usize = 4;
+const WINDOW: usize = 4;
 
 /// A line of herder's.
 #[derive(Debug)]
@@ -131,9 +131,9 @@ impl<'a> Told<'a> {
                 current.insert(channel, (job, line.life));
             } else if line.text.starts_with('✅') {
                 let Some((last, life)) = current.get(channel) else { continue };
-                // A life may begin with a repeat of the life before: then the following line is a repeat too.
-                let rest = heard[index + 1..].iter().take_while(|other| other.life == line.life);
-                let next = rest.filter(|other| other.channel == line.channel);
+                // A life may begin with a repeat of the life before: then the following line is a repeat too, in this
+                // life or, if it was cut short, in a later one.
+                let next = heard[index + 1..].iter().filter(|other| other.channel == line.channel);
                 let next = next.filter_map(|other| other.text.strip_prefix("│ done ")).next();
                 let repeated = next.filter(|next| *life < line.life && told.done.contains(next));
                 let job = match repeated {
@@ -193,12 +193,7 @@ pub(super) async fn everything_is_heard(
 
 /// Checks that every job that was done is reported as over, and to machines, once. A repeat must be among the last
 /// lines of the life that said it before.
-pub(super) fn is_accounted_for(
-    heard: &[Line],
-    acknowledged: &BTreeMap<String, u64>,
-    window: usize,
-    seed: u64,
-) {
+pub(super) fn is_accounted_for(heard: &[Line], acknowledged: &BTreeMap<String, u64>, seed: u64) {
     let told = Told::of(heard);
     let missing: Vec<_> = acknowledged.iter().filter(|job| !told.is_complete(job)).collect();
     assert!(missing.is_empty(), "seed {seed}: posts are missing for {missing:?}");
@@ -208,7 +203,7 @@ pub(super) fn is_accounted_for(
         let (again, first) = (&heard[again], &heard[before]);
         let later = heard[before + 1..].iter().take_while(|line| line.life == first.life).count();
         assert!(first.life < again.life, "seed {seed}: {again:?} was said twice in one life");
-        assert!(later < window, "seed {seed}: {again:?} was repeated though {later} lines followed it");
+        assert!(later < WINDOW, "seed {seed}: {again:?} was repeated though {later} lines followed it");
     }
 }
 
@@ -225,4 +220,20 @@ pub(super) fn is_said(heard: &[Line], (channel, words): (&str, &str), seed: u64)
         assert!(first.life < again.life, "seed {seed}: {again:?} was said twice in one life");
         assert!(later < WINDOW, "seed {seed}: {again:?} was repeated though {later} lines followed it");
     }
+}
+
+#[test]
+fn a_repeat_that_was_cut_short_is_not_the_end_of_the_next_job() {
+    let line =
+        |life, channel: &str, text: &str| Line { life, channel: channel.to_owned(), text: text.to_owned() };
+    let (one, two) = ("│ done one", "│ done two");
+    let mut heard = vec![line(0, "#a", one), line(0, "#a", "✅ a"), line(0, "#a", two)];
+    // The next life repeats one line of these, and is killed before it repeats the other.
+    heard.push(line(1, "#a", "✅ a"));
+    heard.extend((0..WINDOW).map(|_| line(1, "#b", "something else")));
+    heard.extend([line(2, "#a", "✅ a"), line(2, "#a", two), line(2, "#a", "✅ a")]);
+    heard.extend([line(2, "#work", "DONE 1"), line(2, "#work", "DONE 2")]);
+    let told = Told::of(&heard);
+    assert_eq!((&told.over, told.over.len()), (&told.done, 2));
+    is_accounted_for(&heard, &[("one".to_owned(), 1), ("two".to_owned(), 2)].into(), 0);
 }

@@ -81,6 +81,8 @@ pub(super) struct Crew {
     /// Kills so far.
     lives: Arc<watch::Sender<u64>>,
     moments: Mutex<Moments>,
+    /// Readings of the configuration, some of which a kill has cut short.
+    reloads: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
 
 impl Crew {
@@ -109,7 +111,16 @@ impl Crew {
         });
         let talking = talking.collect();
         let moments = Mutex::new(Moments::new(seed.wrapping_add(2)));
-        Self { field: Arc::clone(field), ledger, listening, talking, steps, lives, moments }
+        Self {
+            field: Arc::clone(field),
+            ledger,
+            listening,
+            talking,
+            steps,
+            lives,
+            moments,
+            reloads: Mutex::default(),
+        }
     }
 
     /// Waits for the moment of the next kill, which comes while the configuration is read again.
@@ -131,10 +142,11 @@ impl Crew {
         let (is, other) = if kill.is_multiple_of(2) { (12, 11) } else { (11, 12) };
         self.field.changes(&timeout(is), &timeout(other));
         let field = Arc::clone(&self.field);
-        tokio::spawn(async move {
+        let reload = tokio::spawn(async move {
             let answer = field.ask("reload", &[]).await;
             assert!(answer.is_none_or(|answer| answer.ok), "the configuration was refused");
         });
+        self.reloads.lock().unwrap().push(reload);
         let moment = self.moments.lock().unwrap().millis(20);
         tokio::time::sleep(moment).await;
         self.lives.send_modify(|lives| *lives += 1);
@@ -154,6 +166,9 @@ impl Crew {
             assert!(alive.is_ok_and(|stat| !stat.contains(") Z ")), "seed {seed}: {name} works on");
         }
         assert_eq!(self.field.lines(&format!("{FOLDER}/violations")), Vec::<String>::new(), "seed {seed}");
+        for reload in self.reloads.into_inner().unwrap() {
+            reload.await.unwrap();
+        }
         self.ledger.over.send_replace(true);
         let mut told = Vec::new();
         for talk in self.talking {
@@ -188,7 +203,13 @@ impl Crew {
                     ("push", "allow") => asked += 1,
                     ("ask", "answered") => questions += 1,
                     ("say", "said") => is_said(&heard, (&channel, &format!("sent {number}.")), seed),
-                    ("say", "unsure") | ("look", "seen") | ("go" | "end", "gone") => {}
+                    ("say", "unsure") => {
+                        let words = format!("sent {number}.");
+                        if heard.iter().any(|line| line.channel == channel && line.text.contains(&words)) {
+                            is_said(&heard, (&channel, &words), seed);
+                        }
+                    }
+                    ("look", "seen") | ("go" | "end", "gone") => {}
                     _ => panic!("seed {seed}: {name}: {line}"),
                 }
             }
