@@ -35,17 +35,17 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
-    let line = |view: &View| super::handoff::line(desk.inner.journal.data_dir(), view);
+    let line_of = |view: &View| super::handoff::line(desk.inner.journal.data_dir(), view);
     if call.agent.is_some() {
         let view = desk.view(call)?;
-        let data = json!(AgentStatus::of(&view, desk.now, line(&view)));
+        let data = json!(AgentStatus::of(&view, desk.now, line_of(&view)));
         return Ok(Answer::lines(one(voice, &view)).with(data));
     }
     let (views, links) = (desk.fleet.agents(), desk.fleet.links());
     let mut lines = vec![fleet(voice, &views, &links)];
-    lines.extend(desk.first(views.iter().map(|view| self::line(voice, view))));
+    lines.extend(desk.first(views.iter().map(|view| line(voice, view))));
     let data = json!({
-        "agents": views.iter().map(|view| AgentStatus::of(view, desk.now, line(view))).collect::<Vec<_>>(),
+        "agents": views.iter().map(|view| AgentStatus::of(view, desk.now, line_of(view))).collect::<Vec<_>>(),
         "links": links.iter().map(link).collect::<Vec<_>>(),
     });
     Ok(Answer::lines(lines).with(data))

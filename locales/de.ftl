@@ -694,7 +694,7 @@ refusal-no-such-number = Nichts hat die Nummer { $id }: `!history` des Agenten z
 
 refusal-already-paused = **{ $agent }** pausiert schon oder gleich. Mit `@{ $agent } resume` geht es weiter.
 refusal-already-halted = Bei **{ $agent }** gibt es nichts anzuhalten, Stand: { $why }. Mit `@{ $agent } resume` geht es weiter.
-refusal-no-conversation = **{ $agent }** hat noch kein Gespräch: Seine nächste Sitzung beginnt eines. Geändert wurde nichts.
+refusal-no-conversation = **{ $agent }** hat noch kein Gespräch: Seine erste Sitzung beginnt eines. Geändert wurde nichts.
 refusal-no-line = **{ $agent }** hat das Gespräch { $conversation }, aber herder kennt keine Zeile, mit der sein Programm es in einem Terminal fortsetzt. Geändert wurde nichts; `@{ $agent } pause` pausiert es.
 refusal-no-line-ever = **{ $agent }** läuft mit `command`: Jede seiner Sitzungen steht für sich, und es gibt kein Gespräch, das in einem Terminal weitergehen könnte. Geändert wurde nichts.
 refusal-not-paused = **{ $agent }** pausiert nicht, es gibt also nichts fortzusetzen. `@{ $agent } status` zeigt den Stand.

@@ -741,9 +741,9 @@ refusal-no-such-number = Nothing has the number { $id }: `!history` of the agent
 refusal-already-paused = **{ $agent }** is already paused, or about to be. `@{ $agent } resume` lets it go on.
 # $why: phase-paused or one of halt-…, read after "it is".
 refusal-already-halted = **{ $agent }** has nothing to pause: it is { $why }. `@{ $agent } resume` lets it go on.
-refusal-no-conversation = **{ $agent }** has no conversation yet: its next session begins one. Nothing was changed.
-refusal-no-line = **{ $agent }** has the conversation { $conversation }, but herder knows no line by which its program takes it up in a terminal. Nothing was changed; `@{ $agent } pause` pauses it.
-refusal-no-line-ever = **{ $agent }** runs by `command`: each of its sessions stands alone, and there is no conversation to take up in a terminal. Nothing was changed.
+refusal-no-conversation = **{ $agent }** has no conversation yet: its first session begins one. Nothing was changed.
+refusal-no-line = **{ $agent }** has the conversation { $conversation }, but herder knows no line by which its program continues it in a terminal. Nothing was changed; `@{ $agent } pause` pauses it.
+refusal-no-line-ever = **{ $agent }** runs by `command`: each of its sessions stands alone, and there is no conversation to continue in a terminal. Nothing was changed.
 refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume. `@{ $agent } status` shows what it does.
 refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.

@@ -603,7 +603,7 @@ refusal-no-such-number = 番号 { $id } のものはありません。エージ�
 
 refusal-already-paused = **{ $agent }** はすでに一時停止中か、まもなく一時停止します。`@{ $agent } resume` で再開します。
 refusal-already-halted = **{ $agent }** に止めるものはありません（{ $why }）。`@{ $agent } resume` で再開します。
-refusal-no-conversation = **{ $agent }** にはまだ会話がありません。次のセッションが会話を始めます。何も変更していません。
+refusal-no-conversation = **{ $agent }** にはまだ会話がありません。最初のセッションが会話を始めます。何も変更していません。
 refusal-no-line = **{ $agent }** には会話 { $conversation } がありますが、そのプログラムで端末から続ける行を herder は知りません。何も変更していません。`@{ $agent } pause` で一時停止できます。
 refusal-no-line-ever = **{ $agent }** は `command` で動いています。セッションはそれぞれ独立していて、端末で続けられる会話はありません。何も変更していません。
 refusal-not-paused = **{ $agent }** は一時停止していないので、再開するものがありません。`@{ $agent } status` で状態を見られます。

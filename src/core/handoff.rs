@@ -170,11 +170,10 @@ pub fn quoted(word: &str) -> Option<String> {
     if word.ends_with('\n') || word.contains('\0') {
         return None;
     }
-    // An interactive bash replaces `!` by earlier commands here, single quotes or not.
     let mut printed = String::new();
     let mut bytes = [0; 4];
     for c in word.chars() {
-        if shown(c) && !matches!(c, '\'' | '`' | '\\' | '%' | '!') {
+        if shown(c) && !matches!(c, '\'' | '`' | '\\' | '%') {
             printed.push(c);
         } else {
             for byte in c.encode_utf8(&mut bytes).bytes() {

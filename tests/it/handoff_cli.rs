@@ -1,8 +1,9 @@
 //! A person takes the conversation of the real claude and codex up in a terminal, by the line that `handoff` says, and
 //! after `resume` the agent knows what was said there.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use herder::core::handoff::quoted;
@@ -172,6 +173,16 @@ fn codex_is_taken_up_and_given_back() {
     });
 }
 
+/// Types lines into an interactive bash, and returns what they write.
+fn interactive(lines: &str) -> Vec<u8> {
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "--noprofile", "-i"]).env("HISTFILE", "/dev/null");
+    bash.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut bash = bash.spawn().expect("bash is there");
+    bash.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("it reads");
+    bash.wait_with_output().expect("it ends").stdout
+}
+
 #[test]
 fn a_shell_reads_every_word_back() {
     for word in [
@@ -193,6 +204,8 @@ fn a_shell_reads_every_word_back() {
         "a;b|c&d>e",
         "\\n'",
         "!x",
+        "it's!!",
+        "!t'",
         "日本'",
     ] {
         let quoted = quoted(word).expect("it can be written");
@@ -202,6 +215,9 @@ fn a_shell_reads_every_word_back() {
             let said = said.expect("a shell");
             assert_eq!(String::from_utf8_lossy(&said.stdout), word, "{shell}: {quoted}");
         }
+        // A person's own shell replaces `!` by earlier commands where it is not quoted.
+        let typed = format!("true\nprintf %s {quoted}\n");
+        assert_eq!(String::from_utf8_lossy(&interactive(&typed)), word, "typed: {quoted}");
     }
     assert_eq!((quoted("a\n"), quoted("a\0b")), (None, None));
 }

@@ -116,33 +116,50 @@ fn pause_in_every_phase() {
     "#);
 }
 
-/// Hands a conversation off in each phase; the phases of the list have none.
-fn handed_off(now: bool) -> String {
-    let mut lines = String::new();
-    for (phase, mut desk) in every_phase() {
-        desk.agent.conversation = Some("c1".to_owned());
-        if let Some(spec) = &mut desk.agent.spec {
-            spec.runtime = Runtime::Claude;
-        }
-        let line = match desk.try_ask(Control::HandOff { now, places: Box::default() }) {
-            Ok(step) => match &step.reply {
-                Some(Notice::HandedOff { since, .. }) => format!("{since:?} <- {}", step.told()),
-                reply => panic!("{phase}: {reply:?}"),
-            },
-            Err(refusal) => unnamed(&format!("refused: {refusal:?}")),
-        };
-        lines.push_str(&format!("{phase}: {line}\n"));
+/// Hands a conversation off; the phases of the list have none.
+fn handed_off(mut desk: Desk, now: bool) -> String {
+    desk.agent.conversation = Some("c1".to_owned());
+    if let Some(spec) = &mut desk.agent.spec {
+        spec.runtime = Runtime::Claude;
     }
-    lines
+    match desk.try_ask(Control::HandOff { now, places: Box::default() }) {
+        Ok(step) => match &step.reply {
+            Some(Notice::HandedOff { since, .. }) => format!("{since:?} <- {}", step.told()),
+            reply => panic!("{reply:?}"),
+        },
+        Err(refusal) => unnamed(&format!("refused: {refusal:?}")),
+    }
 }
 
 #[test]
 fn hand_off_in_every_phase() {
-    insta::assert_snapshot!(handed_off(false), @r##"
+    let halted = |reason: PauseReason| {
+        let mut desk = Desk::new();
+        desk.agent.phase = Phase::Paused { reason };
+        desk
+    };
+    let phases = || {
+        let mut phases = every_phase();
+        phases.extend([
+            ("paused: call", halted(PauseReason::Escalation)),
+            ("paused: stop-all", halted(PauseReason::StopAll(alice()))),
+            ("paused: survivors", halted(PauseReason::Survivors)),
+        ]);
+        phases
+    };
+    let mut lines = String::new();
+    for ((phase, desk), (_, other)) in phases().into_iter().zip(phases()) {
+        let (after, now) = (handed_off(desk, false), handed_off(other, true));
+        lines.push_str(&match after == now {
+            true => format!("{phase}: {after}\n"),
+            false => format!("{phase}: {after}; now: {now}\n"),
+        });
+    }
+    insta::assert_snapshot!(lines, @r##"
     idle: Now <- Paused(alice)
-    starting: Pausing <- PausePending
-    running: Pausing <- PausePending
-    pause pending: Pausing <- 
+    starting: Pausing <- PausePending; now: Stopping <- StopRequested(Pause)
+    running: Pausing <- PausePending; now: Stopping <- StopRequested(Pause)
+    pause pending: Pausing <- ; now: Stopping <- StopRequested(Pause)
     stopping: pause: Stopping <- 
     stopping: abort: Pausing <- PausePending
     stopping: restart: Pausing <- PausePending
@@ -156,25 +173,9 @@ fn hand_off_in_every_phase() {
     needs intervention: Before <- 
     degraded: Before <- 
     removed: refused: Removed
-    "##);
-    insta::assert_snapshot!(handed_off(true), @r##"
-    idle: Now <- Paused(alice)
-    starting: Stopping <- StopRequested(Pause)
-    running: Stopping <- StopRequested(Pause)
-    pause pending: Stopping <- StopRequested(Pause)
-    stopping: pause: Stopping <- 
-    stopping: abort: Pausing <- PausePending
-    stopping: restart: Pausing <- PausePending
-    stopping: stop-all: Stopping <- 
-    stopping: account: Pausing <- PausePending
-    stopping: remove: refused: Removed
-    countdown: Now <- Paused(alice)
-    resting: Now <- Paused(alice)
-    paused: failure: Now <- Paused(alice)
-    paused: account: Now <- Paused(alice)
-    needs intervention: Before <- 
-    degraded: Before <- 
-    removed: refused: Removed
+    paused: call: Now <- Paused(alice)
+    paused: stop-all: Now <- Paused(alice)
+    paused: survivors: refused: AlreadyPaused { why: Some(Paused(Survivors)) }
     "##);
 }
 
