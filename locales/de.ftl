@@ -441,10 +441,14 @@ live-ended = 🐜 **{ $agent }** hat { $duration } gearbeitet
 ## Antworten auf Befehle
 
 notice-pausing = ⏸️ **{ $agent }** pausiert nach dieser Sitzung. `@{ $agent } pause now` hält sofort an.
-notice-handed-off-now = ⏸️ **{ $agent }** pausiert. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. So geht sein Gespräch { $conversation } in einem Terminal weiter: `{ $line }`
-notice-handed-off-before = ⏸️ **{ $agent }** stand schon still. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. So geht sein Gespräch { $conversation } in einem Terminal weiter: `{ $line }`
-notice-handed-off-pausing = ⏸️ **{ $agent }** arbeitet und pausiert nach dieser Sitzung; `@{ $agent } handoff now` hält es sofort an. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter: `{ $line }`
-notice-handed-off-stopping = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert; seine Arbeit bleibt erhalten. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter: `{ $line }`
+notice-handed-off-now = ⏸️ **{ $agent }** pausiert. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. So geht sein Gespräch { $conversation } in einem Terminal weiter:
+    `{ $line }`
+notice-handed-off-before = ⏸️ **{ $agent }** stand schon still. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. So geht sein Gespräch { $conversation } in einem Terminal weiter:
+    `{ $line }`
+notice-handed-off-pausing = ⏸️ **{ $agent }** arbeitet und pausiert nach dieser Sitzung; `@{ $agent } handoff now` hält es sofort an. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter:
+    `{ $line }`
+notice-handed-off-stopping = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert; seine Arbeit bleibt erhalten. Erst das Terminal verlassen, dann `@{ $agent } resume`: Es macht mit dem weiter, was dort gesagt und getan wurde. Sobald gemeldet ist, dass es pausiert, und nicht früher, geht sein Gespräch { $conversation } so in einem Terminal weiter:
+    `{ $line }`
 notice-resuming = ▶️ **{ $agent }** macht weiter.
 notice-resuming-trial = ▶️ **{ $agent }** macht mit einer Probesitzung weiter. Scheitert sie, gibt es keine weiteren Neustarts.
 notice-stopping-pause = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert. Die Arbeit bleibt erhalten.

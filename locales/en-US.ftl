@@ -478,10 +478,14 @@ live-ended = 🐜 **{ $agent }** worked for { $duration }
 
 notice-pausing = ⏸️ **{ $agent }** will pause after this session. `@{ $agent } pause now` stops it at once.
 # $line: what to type into a shell, as it stands; $conversation: its id.
-notice-handed-off-now = ⏸️ **{ $agent }** is paused. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. This continues its conversation { $conversation } in a terminal: `{ $line }`
-notice-handed-off-before = ⏸️ **{ $agent }** stood still already. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. This continues its conversation { $conversation } in a terminal: `{ $line }`
-notice-handed-off-pausing = ⏸️ **{ $agent }** is at work and will pause after this session; `@{ $agent } handoff now` stops it at once. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. When it is said to be paused, and not before, this continues its conversation { $conversation } in a terminal: `{ $line }`
-notice-handed-off-stopping = ⏸️ **{ $agent }** is being stopped and will stay paused; its work is kept. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. When it is said to be paused, and not before, this continues its conversation { $conversation } in a terminal: `{ $line }`
+notice-handed-off-now = ⏸️ **{ $agent }** is paused. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. This continues its conversation { $conversation } in a terminal:
+    `{ $line }`
+notice-handed-off-before = ⏸️ **{ $agent }** stood still already. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. This continues its conversation { $conversation } in a terminal:
+    `{ $line }`
+notice-handed-off-pausing = ⏸️ **{ $agent }** is at work and will pause after this session; `@{ $agent } handoff now` stops it at once. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. When it is said to be paused, and not before, this continues its conversation { $conversation } in a terminal:
+    `{ $line }`
+notice-handed-off-stopping = ⏸️ **{ $agent }** is being stopped and will stay paused; its work is kept. Leave the terminal before `@{ $agent } resume`, which goes on with what was said and done there. When it is said to be paused, and not before, this continues its conversation { $conversation } in a terminal:
+    `{ $line }`
 notice-resuming = ▶️ **{ $agent }** resumes.
 notice-resuming-trial = ▶️ **{ $agent }** resumes with one trial session. If it fails, no more restarts.
 notice-stopping-pause = ⏸️ **{ $agent }** is being stopped and will stay paused. Its work is kept.

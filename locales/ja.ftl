@@ -397,10 +397,14 @@ live-ended = 🐜 **{ $agent }** は { $duration } 作業しました
 ## コマンドへの返事
 
 notice-pausing = ⏸️ **{ $agent }** はこのセッションの後に一時停止します。`@{ $agent } pause now` ですぐに止まります。
-notice-handed-off-now = ⏸️ **{ $agent }** は一時停止しました。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。会話 { $conversation } は端末で次の行から続けられます: `{ $line }`
-notice-handed-off-before = ⏸️ **{ $agent }** はすでに止まっていました。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。会話 { $conversation } は端末で次の行から続けられます: `{ $line }`
-notice-handed-off-pausing = ⏸️ **{ $agent }** は作業中で、このセッションの後に一時停止します。`@{ $agent } handoff now` ですぐに止まります。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます: `{ $line }`
-notice-handed-off-stopping = ⏸️ **{ $agent }** を停止しています。一時停止のままになり、作業は保持されます。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます: `{ $line }`
+notice-handed-off-now = ⏸️ **{ $agent }** は一時停止しました。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。会話 { $conversation } は端末で次の行から続けられます:
+    `{ $line }`
+notice-handed-off-before = ⏸️ **{ $agent }** はすでに止まっていました。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。会話 { $conversation } は端末で次の行から続けられます:
+    `{ $line }`
+notice-handed-off-pausing = ⏸️ **{ $agent }** は作業中で、このセッションの後に一時停止します。`@{ $agent } handoff now` ですぐに止まります。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます:
+    `{ $line }`
+notice-handed-off-stopping = ⏸️ **{ $agent }** を停止しています。一時停止のままになり、作業は保持されます。端末を閉じてから `@{ $agent } resume` してください。そこでの発言と作業を引き継いで続けます。一時停止の知らせが出てから、会話 { $conversation } を端末で次の行から続けられます:
+    `{ $line }`
 notice-resuming = ▶️ **{ $agent }** を再開します。
 notice-resuming-trial = ▶️ **{ $agent }** を試しに1セッションだけ再開します。失敗したら、もう再起動しません。
 notice-stopping-pause = ⏸️ **{ $agent }** を停止し、一時停止のままにします。作業は残ります。

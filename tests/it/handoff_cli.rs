@@ -111,7 +111,7 @@ async fn is_taken_up_and_given_back(
     let line = data["line"].as_str().expect("a line").to_owned();
     let status = ask("status").await.data.expect("data");
     assert_eq!((&status["handoff"], &status["conversation"]), (&data["line"], &data["conversation"]));
-    assert!(handed.lines[0].contains(&format!("`{line}`")), "{handed:?}");
+    assert!(handed.lines.join("\n").contains(&format!("\n`{line}`")), "{handed:?}");
 
     let terminal = Terminal::open(dir.path(), &format!("{line} 'The second word is osprey.'"), &spec);
     let asked = api.hears(&["first word is heron", "second word is osprey"]);
