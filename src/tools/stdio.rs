@@ -172,18 +172,22 @@ async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Resul
         return Err("That call is too long.".to_owned());
     }
     let stream = reach(&key.socket).await?;
-    let exchange = tokio::time::timeout(ANSWERED_WITHIN, exchange(stream, &line)).await;
-    exchange.map_err(|_| "herder did not answer in time.".to_owned())?.map_err(|error| lost(tool, &error))
+    match tokio::time::timeout(ANSWERED_WITHIN, exchange(stream, &line)).await {
+        Ok(answer) => {
+            answer.map_err(|error| lost(tool, &format!("herder went away before it answered ({error})")))
+        }
+        Err(_) => Err(lost(tool, "herder did not answer in time")),
+    }
 }
 
-/// Formats the error for a tool call that got no answer. The call may have been carried out all the same.
-fn lost(tool: &str, error: &io::Error) -> String {
-    let gone = format!("herder went away before it answered ({error})");
+/// Formats the error for a tool call that got no answer, for the reason `why`. The call may have been carried out all the
+/// same.
+fn lost(tool: &str, why: &str) -> String {
     match Tool::named(tool) {
         Some(Tool::Send | Tool::Notify) => format!(
-            "{gone}. It may have been said all the same: say it again only if twice is better than not at all."
+            "{why}. It may have been said all the same: say it again only if twice is better than not at all."
         ),
-        Some(_) | None => format!("{gone}; try again."),
+        Some(_) | None => format!("{why}; try again."),
     }
 }
 
@@ -234,13 +238,27 @@ mod tests {
 
     #[test]
     fn nobody_is_told_to_say_again_what_may_have_been_said() {
-        let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let why = "herder did not answer in time";
         for tool in ["irc_send", "notify"] {
-            assert!(!lost(tool, &error).contains("try again"), "{}", lost(tool, &error));
+            assert!(!lost(tool, why).contains("try again"), "{}", lost(tool, why));
         }
         // The same question has the same number, and a repeated read is harmless.
         for tool in ["irc_ask", "irc_read", "task_done"] {
-            assert!(lost(tool, &error).ends_with("try again."), "{}", lost(tool, &error));
+            assert!(lost(tool, why).ends_with("try again."), "{}", lost(tool, why));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_herder_that_stands_still_may_have_said_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("socket");
+        let _stands_still = tokio::net::UnixListener::bind(&socket).expect("bound");
+        let agent = crate::core::id::AgentName::new("spark").expect("a name");
+        let key = Key { socket, agent, session: crate::core::id::SessionId(1), token: "token".to_owned() };
+        let file = folder.path().join("key.json");
+        std::fs::write(&file, serde_json::to_vec(&key).expect("JSON")).expect("written");
+        let said = pass_on(&file, "irc_send", Map::new()).await.map(|answer| answer.text);
+        let said = said.expect_err("nobody answers");
+        assert!(said.starts_with("herder did not answer in time. It may have been said"), "{said}");
     }
 }

@@ -90,7 +90,7 @@ def ask(method, **params):
 
 
 def call(tool, **arguments):
-    """Calls a tool of herder's, again if no herder was there."""
+    """Calls a tool of herder's, again if no herder was there or it did not answer."""
     while True:
         answer = ask("tools/call", name=tool, arguments=arguments)
         text = "\n".join(block["text"] for block in answer["content"])
@@ -98,8 +98,10 @@ def call(tool, **arguments):
         for token in re.findall(r"\bm-\d+\b", text):
             # A message that was taken for the answer to its question.
             note("did", token)
-        if "not there at the moment" not in text:
+        if "not there at the moment" not in text and "in time; try again" not in text:
             return answer["isError"] is False, text
+        if "in time" in text:
+            note("repeated", tool)
         time.sleep(0.1)
 
 

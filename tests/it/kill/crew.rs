@@ -220,7 +220,10 @@ impl Crew {
                 let log = self.field.lines("log").into_iter();
                 let log: Vec<_> =
                     log.filter(|line| line.contains(&name) && line.contains("question ")).collect();
-                assert_eq!(numbers.len(), expected, "seed {seed}: {name}: {calls:?} {asks:?} {log:#?}");
+                // A call that the agent itself makes once more may ask once more, if people had answered meanwhile.
+                let most = expected + notes("repeated").iter().filter(|tool| *tool == "irc_ask").count();
+                let asked = expected..=if words == "asks question" { most } else { expected };
+                assert!(asked.contains(&numbers.len()), "seed {seed}: {name}: {calls:?} {asks:?} {log:#?}");
             }
             for post in notes("posts") {
                 is_said(&heard, (&channel, &post), seed);
