@@ -146,6 +146,8 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
         socket.set_recv_buffer_size(4096).expect("a small buffer");
         let mut raw = socket.connect(address(&house)).await.expect("it listens");
         raw.write_all(request.as_bytes()).await.expect("sent");
+        // Its first byte says that the stream is open, and counted.
+        assert_eq!(raw.read_u8().await.expect("an answer"), b'H');
         stuck.push(raw);
     }
     let more = || house.by(Role::Admin, "/events").header("accept", "text/event-stream").send();
