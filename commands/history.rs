@@ -11,6 +11,7 @@ use super::say::{Voice, person, task};
 use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::ask::AskAnswer;
+use crate::core::checkout::CheckoutEvent;
 use crate::core::detail::Own;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
@@ -157,6 +158,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             None => say(voice, "split-ended", number.to_string(), None, ""),
         },
         Event::BoardHeard { .. } => say(voice, "board-heard", none(), None, ""),
+        Event::Checkout(event) => checkout(voice, event),
         Event::Cleared { works, by } => say(voice, "cleared", works.len().to_string(), Some(by), ""),
         Event::Reworded { work, text, by } => say(voice, "reworded", task(*work), Some(by), text),
         Event::Withdrawn { work, by } => say(voice, "withdrawn", task(*work), Some(by), ""),
@@ -375,3 +377,24 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
 mod board;
 #[cfg(test)]
 mod tests;
+
+/// Formats an event about the clone of a task.
+fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
+    let short = |commit: &str| commit.chars().take(10).collect::<String>();
+    match event {
+        CheckoutEvent::Planned { plan } => {
+            say(voice, "checkout-planned", task(plan.task), None, &plan.branch)
+        }
+        CheckoutEvent::Made { task: id, base } => say(voice, "checkout-made", task(*id), None, &short(base)),
+        CheckoutEvent::Reading { task: id } => say(voice, "checkout-reading", task(*id), None, ""),
+        CheckoutEvent::Read { task: id, held } => {
+            say(voice, "checkout-read", task(*id), None, &short(&held.head))
+        }
+        CheckoutEvent::Removing { task: id, by } => say(voice, "checkout-removing", task(*id), Some(by), ""),
+        CheckoutEvent::Removed { task: id } => say(voice, "checkout-removed", task(*id), None, ""),
+        CheckoutEvent::Failed { task: id, why, .. } => {
+            say(voice, "checkout-failed", task(*id), None, &voice.locale.detail(why))
+        }
+        CheckoutEvent::Opened { task: id, by } => say(voice, "task-opened", task(*id), Some(by), ""),
+    }
+}

@@ -103,6 +103,9 @@ pub enum Verb {
     AgentList,
     AgentShow,
     TaskAdd,
+    TaskNew,
+    TaskOpen,
+    TaskDrop,
     TaskList,
     TaskShow,
     TaskAssign,
@@ -300,7 +303,7 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 38] = [
+pub static COMMANDS: [&Command; 41] = [
     &pause::COMMAND,
     &handoff::COMMAND,
     &resume::COMMAND,
@@ -311,6 +314,9 @@ pub static COMMANDS: [&Command; 38] = [
     &status::COMMAND,
     &usage::COMMAND,
     &task::ADD,
+    &task::NEW,
+    &task::OPEN,
+    &task::DROP,
     &task::LIST,
     &task::SHOW,
     &task::ASSIGN,

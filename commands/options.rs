@@ -116,7 +116,7 @@ impl Command {
         const ADD: [Field; 5] =
             [Field { name: "workspace", long: false, required: true }, EDIT[0], EDIT[1], EDIT[2], EDIT[3]];
         match self.verb {
-            Verb::TaskAdd | Verb::Answer => &TASK,
+            Verb::TaskAdd | Verb::TaskNew | Verb::Answer => &TASK,
             Verb::AgentAdd => &ADD,
             Verb::AgentEdit => &EDIT,
             Verb::Pause
@@ -136,6 +136,8 @@ impl Command {
             | Verb::TaskAssign
             | Verb::TaskSplit
             | Verb::TaskCancel
+            | Verb::TaskOpen
+            | Verb::TaskDrop
             | Verb::Approve
             | Verb::Deny
             | Verb::RuleList

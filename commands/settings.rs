@@ -142,7 +142,10 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
     }
     match key {
         "runtime" => spec.runtime = one_of(value, "claude, codex, acp, command")?,
-        "workspace" => spec.workspace = PathBuf::from(value),
+        "workspace" => {
+            spec.workspace = PathBuf::from(value);
+            spec.repository = None;
+        }
         "command" => spec.command = list(value)?,
         "prompt" => spec.prompt = one_of(value, "stdin, arg")?,
         "output" => spec.output = one_of(value, "text, claude, codex, gemini, opencode")?,

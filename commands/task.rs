@@ -13,7 +13,9 @@ use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::agent::Agent;
 use crate::core::board::{Board, Wish};
 use crate::core::card::{Card, PARTS_MAX};
+use crate::core::checkout::{Checkout, Held, Stage};
 use crate::core::dealings::{Cut, Onward};
+use crate::core::detail::Detail;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
@@ -94,6 +96,112 @@ pub(super) const CANCEL: Command = Command {
     strictness: Strictness::Sentence,
     about: "cmd-about-task-cancel",
 };
+
+pub(super) const NEW: Command = Command {
+    verb: Verb::TaskNew,
+    name: "task new",
+    aliases: &[],
+    args: &[Arg::Agent, Arg::Priority, Arg::Text],
+    role: Role::Operator,
+    scope: Scope::Agent,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-task-new",
+};
+
+pub(super) const OPEN: Command = Command {
+    verb: Verb::TaskOpen,
+    name: "task open",
+    aliases: &[],
+    args: &[Arg::Task],
+    role: Role::Operator,
+    scope: Scope::Fleet,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-task-open",
+};
+
+pub(super) const DROP: Command = Command {
+    verb: Verb::TaskDrop,
+    name: "task drop",
+    aliases: &[],
+    args: &[Arg::Task, Arg::Flag("confirm")],
+    role: Role::Operator,
+    scope: Scope::Fleet,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-task-drop",
+};
+
+pub(super) async fn begin(desk: &Desk<'_>, call: &Call) -> Done {
+    let agent = desk.agent(call)?;
+    let text = call.text.trim().to_owned();
+    let card = Card { priority: call.priority, thread: desk.thread.clone(), ..Card::default() };
+    let card = (card != Card::default()).then(|| Box::new(card));
+    drop(desk.inner.turn(agent).await);
+    let notice = desk.fleet.begin_task(agent, text, card, desk.asked.clone()).await?;
+    Ok(desk.accepted(&notice))
+}
+
+/// Returns the agent that has the clone of a task, with what is known about the clone.
+pub(super) fn checkout(views: &[View], id: WorkId) -> Option<(&AgentName, &Checkout)> {
+    views.iter().find_map(|view| Some((&view.name, view.agent.checkouts.all.get(&id)?)))
+}
+
+pub(super) async fn open(desk: &Desk<'_>, call: &Call) -> Done {
+    let id = call.task.unwrap_or_default();
+    let views = desk.fleet.agents();
+    let waits = |view: &&View| view.agent.has_repository() && find(&view.agent, id).is_some();
+    let agent = checkout(&views, id).map(|(agent, _)| agent.clone());
+    let agent = agent.or_else(|| views.iter().find(waits).map(|view| view.name.clone()));
+    let agent = agent.ok_or(Refusal::NoCheckout { task: id })?;
+    let notice = desk.ask(&agent, Control::OpenTask(id), desk.asked_for(&agent)).await?;
+    Ok(desk.accepted(&notice))
+}
+
+/// Removes the clone of a task. Where something would be lost, that is said, and the command has to be confirmed.
+pub(super) async fn drop_clone(desk: &Desk<'_>, call: &Call) -> Done {
+    let id = call.task.unwrap_or_default();
+    let views = desk.fleet.agents();
+    let (agent, known) = checkout(&views, id).ok_or(Refusal::NoCheckout { task: id })?;
+    let held = match known.stage {
+        Stage::Made if !call.now => match desk.fleet.look_at_checkout(agent, &known.plan).await {
+            Ok(held) => held,
+            // The last look is all that is known.
+            Err(why) => {
+                let held = known.held.clone().unwrap_or_default();
+                return Ok(lossy(desk, id, known, &held, Some(&why)));
+            }
+        },
+        Stage::Made | Stage::NotMade | Stage::Planned | Stage::Removing => Held::default(),
+    };
+    if !call.now && !held.is_unchanged() {
+        return Ok(lossy(desk, id, known, &held, None));
+    }
+    let notice = desk.ask(agent, Control::DropCheckout(id), desk.asked_for(agent)).await?;
+    Ok(desk.accepted(&notice))
+}
+
+fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held, why: Option<&Detail>) -> Answer {
+    let voice = desk.voice();
+    let mut lines = Vec::new();
+    if let Some(why) = why {
+        let why = voice.short(&voice.locale.detail(why), desk.text_max());
+        lines.push(voice.text("cmd-task-unread", &[("why", why.into())]));
+    }
+    let lost = voice.text(
+        "cmd-task-lost",
+        &[
+            ("task", id.to_string().into()),
+            ("branch", known.plan.branch.as_str().into()),
+            ("commits", held.commits.into()),
+            ("aside", held.aside.into()),
+            ("files", held.uncommitted.into()),
+        ],
+    );
+    lines.push(lost);
+    Answer::lines(lines).with(json!({ "task": id, "branch": known.plan.branch, "held": held }))
+}
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();

@@ -177,6 +177,14 @@ own-other-protocol = der Agent spricht Version { $spoken } seines Protokolls, he
 own-no-protocol = der Agent spricht keine Version seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
 own-model-not-set = das Modell { $model } lässt sich nicht einstellen
 own-no-plan-mode = der Agent hat keinen Modus, in dem er nur plant; setze permissions auf read-only, workspace-write oder full
+git-no-repository = { $path } ist kein Git-Repository
+git-no-base = das Repository hat keinen Commit `{ $base }`, von dem aus begonnen werden könnte
+git-failed = `{ $command }` ist fehlgeschlagen
+git-late = `{ $command }` wurde nicht rechtzeitig fertig
+git-too-much = `{ $command }` gab mehr aus, als gelesen wird
+git-no-clone = der Klon { $path } der Aufgabe ist nicht da
+git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
+git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
 
 ## Warum ein Netz nicht zu haben ist; was die Gegenseite dazu sagt, folgt
 link-not-found = { $server } ist nicht zu finden
@@ -376,6 +384,13 @@ notice-task-released = **{ $agent }** kommt nicht weiter; Aufgabe { $task } lieg
 notice-task-splitting = ❌ **{ $agent }**: das Kontextfenster war voll. Aufgabe { $task } wird in kleinere geteilt…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
+notice-checkout-failed = ❌ Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht { $act ->
+        [make] anlegen
+        [read] lesen
+       *[remove] löschen
+    }: { $why }
+notice-task-opened = 📂 **{ $agent }**: Was hier gesagt wird, gehört ab jetzt zu Aufgabe { $task }.
+notice-task-dropping = 🗑️ Der Klon der Aufgabe { $task } wird gelöscht.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
 notice-nobody-suffices = 🧱 Aufgabe { $task } wartet am Brett, und kein Agent, den es gibt, genügt ihr noch{ $needs ->
     [none] {""}
@@ -707,6 +722,7 @@ refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende 
 refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
 refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Schlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
+refusal-no-checkout = Aufgabe { $task } hat keinen eigenen Klon, der da ist: `task show { $task }` sagt mehr.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
 refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
 refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
@@ -779,6 +795,9 @@ cmd-about-task-show = eine Aufgabe ganz
 cmd-about-task-assign = eine wartende, gescheiterte oder blockierte Aufgabe einem anderen Agenten geben
 cmd-about-task-split = eine wartende Aufgabe in 2 bis 5 Teilen erledigen lassen
 cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
+cmd-about-task-new = eine Aufgabe beginnen; was dann im Kanal des Agenten gesagt wird, gehört zu ihr
+cmd-about-task-open = zu einer früheren Aufgabe zurückkehren: ihr Ordner, ihr Gespräch
+cmd-about-task-drop = Ordner und Branch einer Aufgabe löschen
 cmd-about-approve = einem Agenten erlauben, worum er bittet; `always`: ab jetzt ungefragt
 cmd-about-deny = einem Agenten nein sagen
 cmd-about-answer = die Frage eines Agenten beantworten
@@ -997,6 +1016,31 @@ cmd-task-given = gegeben von { $name } ({ $network }), { $at }{ $attempts ->
    *[other] , { $attempts } gescheiterte Versuche
 }
 cmd-task-note = → { $note }
+cmd-task-branch = Branch { $branch }
+cmd-task-folder = { $folder }: { $stage ->
+        [planned] wird angelegt
+        [not-made] noch nicht angelegt
+        [removing] wird gelöscht
+       *[made] { $commits ->
+            [one] ein Commit
+           *[other] { $commits } Commits
+        }, { $files ->
+            [0] nichts ohne Commit
+            [one] eine Datei ohne Commit
+           *[other] { $files } Dateien ohne Commit
+        }
+    }
+cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
+cmd-task-lost = Aufgabe { $task }, Branch { $branch }: { $commits ->
+        [one] ein Commit
+       *[other] { $commits } Commits
+    }, { $aside ->
+        [one] ein Commit neben dem Branch
+       *[other] { $aside } Commits neben dem Branch
+    } und { $files ->
+        [one] eine Datei ohne Commit
+       *[other] { $files } Dateien ohne Commit
+    } gingen verloren. `task drop { $task } confirm` löscht sie.
 cmd-log-empty = **{ $agent }** hat noch nichts gesagt.
 cmd-log-tools = Werkzeuge: { $tools }
 cmd-log-ended = Sitzung { $session }: { $how }
@@ -1060,6 +1104,14 @@ cmd-event = { $what ->
     [discarded] { $subject } verworfen
     [session-started] Sitzung { $subject } begonnen
     [workspace] Arbeitsordner angesehen: { $subject }
+    [checkout-planned] Klon von { $subject } geplant
+    [checkout-made] Klon von { $subject } angelegt
+    [checkout-reading] Klon von { $subject } wird gelesen
+    [checkout-read] Klon von { $subject } gelesen
+    [checkout-removing] Klon von { $subject } wird gelöscht
+    [checkout-removed] Klon von { $subject } gelöscht
+    [checkout-failed] Klon von { $subject } fehlgeschlagen
+    [task-opened] { $subject } geöffnet
     [process-started] Prozess { $subject } gestartet
     [process-warm] Prozess { $subject } bleibt für die nächste Sitzung
     [process-cool] der Prozess, der geblieben war, wird beendet

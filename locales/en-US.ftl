@@ -195,6 +195,14 @@ own-other-protocol = the agent speaks version { $spoken } of its protocol and he
 own-no-protocol = the agent speaks no version of its protocol and herder speaks version { $ours }; use a release of it that does
 own-model-not-set = the model { $model } cannot be set
 own-no-plan-mode = the agent offers no mode in which it only plans; set permissions to read-only, workspace-write or full
+git-no-repository = { $path } is no git repository
+git-no-base = the repository has no commit `{ $base }` to begin from
+git-failed = `{ $command }` failed
+git-late = `{ $command }` was not done in time
+git-too-much = `{ $command }` had more output than is read
+git-no-clone = the task's clone { $path } is not there
+git-replaced = { $path } is not the folder that was made for the task: its contents are not read
+git-file = { $path } cannot be written, copied or removed
 
 ## Why a network is not to be had; what the other side said of it follows
 link-not-found = cannot find { $server }
@@ -405,6 +413,13 @@ notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the 
 notice-task-splitting = ❌ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
+notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
+        [make] made
+        [read] read
+       *[remove] removed
+    } for **{ $agent }**: { $why }
+notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $task } from now on.
+notice-task-dropping = 🗑️ The clone of task { $task } is removed.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 # $needs: what it needs of an agent; none: nothing.
@@ -754,6 +769,7 @@ refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it 
 refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
 refusal-task-over = Task { $task } is already over: { $end }.
 refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } pause now` puts it back into the queue, `@{ $agent } abort` gives it up; then ask again.
+refusal-no-checkout = Task { $task } has no clone of its own that is there: `task show { $task }` says more.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
 refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
 refusal-task-kept = Task { $task } waits for **{ $agent }** already.
@@ -828,6 +844,9 @@ cmd-about-task-show = one task in full
 cmd-about-task-assign = give a queued, failed or blocked task to another agent, or to the next idle one
 cmd-about-task-split = do a queued task in 2 to 5 parts
 cmd-about-task-cancel = cancel a task, queued or running
+cmd-about-task-new = begin a task; what is said in the agent's channel then belongs to it
+cmd-about-task-open = go back to an earlier task: its folder, its conversation
+cmd-about-task-drop = remove the folder and the branch of a task
 cmd-about-approve = let an agent do what it asks for; `always`: the same unasked from now on
 cmd-about-deny = tell an agent no
 cmd-about-answer = answer an agent's question
@@ -1064,6 +1083,31 @@ cmd-task-given = given by { $name } ({ $network }) at { $at }{ $attempts ->
    *[other] , { $attempts } failed attempts
 }
 cmd-task-note = → { $note }
+cmd-task-branch = branch { $branch }
+cmd-task-folder = { $folder }: { $stage ->
+        [planned] being made
+        [not-made] not made yet
+        [removing] being removed
+       *[made] { $commits ->
+            [one] one commit
+           *[other] { $commits } commits
+        }, { $files ->
+            [0] nothing uncommitted
+            [one] one file not committed
+           *[other] { $files } files not committed
+        }
+    }
+cmd-task-unread = The clone cannot be read: { $why }
+cmd-task-lost = Task { $task }, branch { $branch }: { $commits ->
+        [one] one commit
+       *[other] { $commits } commits
+    }, { $aside ->
+        [one] one commit beside the branch
+       *[other] { $aside } commits beside the branch
+    } and { $files ->
+        [one] one file that is not committed
+       *[other] { $files } files that are not committed
+    } would be lost. `task drop { $task } confirm` removes them.
 cmd-log-empty = **{ $agent }** has said nothing yet.
 cmd-log-tools = tools: { $tools }
 # $how: a category.
@@ -1134,6 +1178,14 @@ cmd-event = { $what ->
     [discarded] { $subject } discarded
     [session-started] session { $subject } started
     [workspace] workspace looked at: { $subject }
+    [checkout-planned] clone of { $subject } planned
+    [checkout-made] clone of { $subject } made
+    [checkout-reading] clone of { $subject } is read
+    [checkout-read] clone of { $subject } read
+    [checkout-removing] clone of { $subject } is removed
+    [checkout-removed] clone of { $subject } removed
+    [checkout-failed] clone of { $subject } failed
+    [task-opened] { $subject } opened
     [process-started] process { $subject } started
     [process-warm] process { $subject } stays for the next session
     [process-cool] the process that stayed is let go

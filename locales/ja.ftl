@@ -162,6 +162,14 @@ own-other-protocol = エージェントのプロトコルはバージョン { $s
 own-no-protocol = エージェントはプロトコルのバージョンを示さず、herder はバージョン { $ours } です。合うリリースを使ってください
 own-model-not-set = モデル { $model } を設定できません
 own-no-plan-mode = エージェントに計画だけのモードがありません。permissions を read-only、workspace-write、full のどれかにしてください
+git-no-repository = { $path } は git リポジトリではありません
+git-no-base = リポジトリに開始点となるコミット `{ $base }` がありません
+git-failed = `{ $command }` が失敗しました
+git-late = `{ $command }` が時間内に終わりませんでした
+git-too-much = `{ $command }` の出力が読み取り上限を超えました
+git-no-clone = タスクのクローン { $path } がありません
+git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
+git-file = { $path } を書き込み、コピー、または削除できません
 
 ## ネットワークにつながらない理由。相手の言葉があれば後に続く
 link-not-found = { $server } が見つかりません
@@ -341,6 +349,13 @@ notice-task-released = **{ $agent }** は続けられないため、タスク { 
 notice-task-splitting = ❌ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
+notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクローンを{ $act ->
+        [make] 作成
+        [read] 読み取り
+       *[remove] 削除
+    }できませんでした: { $why }
+notice-task-opened = 📂 **{ $agent }**: ここでの発言は、これからタスク { $task } のものになります。
+notice-task-dropping = 🗑️ タスク { $task } のクローンを削除します。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
 notice-nobody-suffices = 🧱 タスク { $task } はボードで待っていますが、条件を満たすエージェントがもういません{ $needs ->
     [none] {""}
@@ -616,6 +631,7 @@ refusal-already-stopping = **{ $agent }** はすでに停止処理中です。�
 refusal-no-such-task = タスク { $task } はありません。`!task list` で一覧を見られます。
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
 refusal-task-running = **{ $agent }** はタスク { $task } を実行中です。`@{ $agent } pause now` で待機列に戻すか、`@{ $agent } abort` で断念させてから、もう一度どうぞ。
+refusal-no-checkout = タスク { $task } 専用のクローンはありません。詳しくは `task show { $task }` をどうぞ。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
 refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
 refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
@@ -688,6 +704,9 @@ cmd-about-task-show = タスクの詳細
 cmd-about-task-assign = 待機中・失敗・中断したタスクを別のエージェントに渡す
 cmd-about-task-split = 待機中のタスクを 2 から 5 個に分ける
 cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
+cmd-about-task-new = タスクを始める。以後エージェントのチャンネルでの発言はそのタスクのものになる
+cmd-about-task-open = 以前のタスクに戻る（フォルダーと会話も）
+cmd-about-task-drop = タスクのフォルダーとブランチを削除する
 cmd-about-approve = エージェントの求めを許可する。`always` で今後は確認なし
 cmd-about-deny = エージェントの求めを拒否する
 cmd-about-answer = エージェントの質問に答える
@@ -889,6 +908,15 @@ cmd-task-given = { $name }（{ $network }）から、{ $at }{ $attempts ->
    *[other] 、失敗 { $attempts } 回
 }
 cmd-task-note = → { $note }
+cmd-task-branch = ブランチ { $branch }
+cmd-task-folder = { $folder }: { $stage ->
+        [planned] 作成中
+        [not-made] 未作成
+        [removing] 削除中
+       *[made] コミット { $commits } 件、未コミットのファイル { $files } 件
+    }
+cmd-task-unread = クローンを読み取れません: { $why }
+cmd-task-lost = タスク { $task }、ブランチ { $branch }: コミット { $commits } 件、ブランチ外のコミット { $aside } 件、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
 cmd-log-empty = **{ $agent }** はまだ何も言っていない。
 cmd-log-tools = ツール：{ $tools }
 cmd-log-ended = セッション { $session }：{ $how }
@@ -949,6 +977,14 @@ cmd-event = { $what ->
     [discarded] { $subject } を破棄
     [session-started] セッション { $subject } 開始
     [workspace] 作業フォルダーを確認: { $subject }
+    [checkout-planned] { $subject } のクローンを計画
+    [checkout-made] { $subject } のクローンを作成
+    [checkout-reading] { $subject } のクローンを読み取り中
+    [checkout-read] { $subject } のクローンを読み取り
+    [checkout-removing] { $subject } のクローンを削除中
+    [checkout-removed] { $subject } のクローンを削除
+    [checkout-failed] { $subject } のクローンで失敗
+    [task-opened] { $subject } を開いた
     [process-started] プロセス { $subject } 起動
     [process-warm] プロセス { $subject } は次のセッションまで残ります
     [process-cool] 残っていたプロセスを終了します

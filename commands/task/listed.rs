@@ -7,6 +7,7 @@ use crate::commands::say::{DOT, Voice, WORK_MAX, end_key, person, task};
 use crate::core::agent::Agent;
 use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
+use crate::core::checkout::Stage;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
@@ -209,6 +210,7 @@ impl<'a> Listed<'a> {
         ));
         lines.extend(card(voice, work));
         lines.push(voice.short(&work.text, desk.text_max()));
+        lines.extend(branch(desk, views, work.id));
         lines.extend(board.parts(work.id).iter().map(|part| part_line(voice, part, views, board)));
         let tried = work.card().attempts.iter().map(|attempt| {
             let how = voice.short(&voice.locale.detail(&attempt.detail), desk.text_max());
@@ -233,6 +235,31 @@ impl<'a> Listed<'a> {
         }
         Answer::lines(lines).with(self.data())
     }
+}
+
+/// Formats the branch and the folder of a task as lines of `task show`; none if it has no clone.
+fn branch(desk: &Desk<'_>, views: &[View], task: WorkId) -> Vec<String> {
+    let voice = desk.voice();
+    let Some((_, checkout)) = super::checkout(views, task) else { return Vec::new() };
+    let folder = desk.fleet.checkout_folder(task).to_string_lossy().into_owned();
+    let held = checkout.held.clone().unwrap_or_default();
+    let stage = match checkout.stage {
+        Stage::Planned => "planned",
+        Stage::NotMade => "not-made",
+        Stage::Made => "made",
+        Stage::Removing => "removing",
+    };
+    let branch = voice.text("cmd-task-branch", &[("branch", checkout.plan.branch.as_str().into())]);
+    let text = voice.text(
+        "cmd-task-folder",
+        &[
+            ("folder", folder.into()),
+            ("stage", stage.into()),
+            ("commits", held.commits.into()),
+            ("files", held.uncommitted.into()),
+        ],
+    );
+    vec![branch, text]
 }
 
 /// Formats a task's priority, requirements and parent task; `None` if it has none of them.

@@ -204,12 +204,27 @@ fn data_folder(path: &Path) -> Finding {
 /// Checks that an agent's workspace exists and can be used; herder never creates one.
 fn workspace(agent: &AgentSpec) -> Option<Finding> {
     let (name, path) = (&agent.name, &agent.workspace);
+    if agent.repository.is_some() {
+        return Some(repository(agent));
+    }
     if !path.is_dir() {
         let text =
             format!("{name}: workspace {} is no folder that is there; create it (mkdir -p)", path.display());
         return Some(Finding::bad(text));
     }
     (agent.permissions != Permissions::ReadOnly).then(|| folder(&format!("{name}: workspace"), path))
+}
+
+/// Checks that an agent's repository is one: a folder with `.git`, or a bare repository.
+fn repository(agent: &AgentSpec) -> Finding {
+    let (name, path) = (&agent.name, &agent.workspace);
+    let shown = path.display();
+    if path.join(".git").exists() || (path.join("objects").is_dir() && path.join("HEAD").is_file()) {
+        return folder(&format!("{name}: repository"), path);
+    }
+    Finding::bad(format!(
+        "{name}: {shown} is no git repository; make one (git init, git clone), or name its top folder"
+    ))
 }
 
 /// Checks that an agent's program can be found and executed with the environment that the agent gets.

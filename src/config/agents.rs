@@ -7,6 +7,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::core::card::{TAGS_MAX, is_tag};
+use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
@@ -63,11 +64,12 @@ pub(super) fn agents(
                  of its own",
                 data_dir.display()
             );
-            section.warn("workspace", text);
+            section.warn(if agent.repository.is_some() { "repository" } else { "workspace" }, text);
         }
     }
     let mut workspaces: BTreeMap<&PathBuf, &AgentName> = BTreeMap::new();
-    for (agent, section) in agents.iter().filter(|(agent, _)| agent.permissions != Permissions::ReadOnly) {
+    let alone = |agent: &AgentSpec| agent.permissions != Permissions::ReadOnly && agent.repository.is_none();
+    for (agent, section) in agents.iter().filter(|(agent, _)| alone(agent)) {
         if let Some(other) = workspaces.insert(&agent.workspace, &agent.name) {
             section.warn(
                 "workspace",
@@ -123,7 +125,11 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
 
 fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     let runtime = runtime(section);
-    let workspace = workspace(section);
+    let repository = repository(section);
+    let workspace = match &repository {
+        Some(repository) => Some(repository.path.clone()),
+        None => workspace(section),
+    };
     // The rest is read even if these are missing, so that its mistakes are reported, too.
     let stand_in = AgentName::new("unnamed").expect("the word is within the rules for names");
     let known = name.is_some() && runtime.is_some() && workspace.is_some();
@@ -132,7 +138,14 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         runtime.unwrap_or(Runtime::Command),
         workspace.unwrap_or_default(),
     );
+    spec.repository = repository;
     limits(section, &mut spec);
+    if spec.repository.is_some() && spec.looping {
+        section.problem(
+            "loop",
+            "rounds of a loop are no tasks, and only tasks have clones; take it out, or give the agent a workspace",
+        );
+    }
     if runtime == Some(Runtime::Acp) && spec.max_turns > 0 {
         section
             .warn("max_turns", "the Agent Client Protocol has no limit on turns; max_task_duration counts");
@@ -206,6 +219,64 @@ fn runtime(section: &Section<'_>) -> Option<Runtime> {
         section.problem("runtime", text);
     }
     found.map(|(_, runtime)| *runtime)
+}
+
+/// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace.
+fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
+    let path = section.filled("repository");
+    let base = section.text("base").map_or_else(String::new, |base| base.value);
+    let copy = section.texts("copy").unwrap_or_default();
+    let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
+    let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
+    let Some(path) = path else {
+        for key in ["base", "copy", "git_name", "git_email"] {
+            let given = match key {
+                "base" => !base.is_empty(),
+                "copy" => !copy.is_empty(),
+                "git_name" => !git_name.is_empty(),
+                _ => !git_email.is_empty(),
+            };
+            if given {
+                section.problem(
+                    key,
+                    "it is for agents with a repository; write repository = \"/srv/repos/app\"",
+                );
+            }
+        }
+        return None;
+    };
+    if section.filled("workspace").is_some() {
+        section.problem(
+            "repository",
+            "the agent has a workspace as well; take one of them out: with a repository each task has a folder of its own",
+        );
+    }
+    if !Path::new(&path.value).is_absolute() {
+        let why = format!("\"{}\" is relative; write the whole path, from /", path.value);
+        section.problem("repository", why);
+    }
+    if base.starts_with('-') || base.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        section.problem("base", format!("\"{base}\" is no name of a branch; write e.g. base = \"main\""));
+    }
+    for (key, text) in [("git_name", &git_name), ("git_email", &git_email)] {
+        if text.contains(|c: char| c.is_control() || matches!(c, '<' | '>')) {
+            section.problem(key, "git takes no line breaks and no < or > there; take them out");
+        }
+    }
+    for file in &copy {
+        let name = Path::new(&file.value);
+        let inside = name.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if file.value.is_empty() || !inside {
+            let why = format!(
+                "\"{}\" is no file below the repository; write its path from there, e.g. copy = [\".env.local\"]",
+                file.value
+            );
+            section.problem_at(file.line, "copy", why);
+        }
+    }
+    section.folder("repository", PathBuf::from(&path.value));
+    let copy = copy.into_iter().map(|file| file.value).collect();
+    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email }))
 }
 
 fn workspace(section: &Section<'_>) -> Option<PathBuf> {

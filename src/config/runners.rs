@@ -45,8 +45,18 @@ pub(super) fn runners(section: Section<'_>) -> Runners {
     Runners { local, unattended }
 }
 
-/// Warns of agents whose `keep_warm` has no effect.
+/// Reports agents whose repository cannot be used there, and warns of those whose `keep_warm` has no effect.
 pub(super) fn warn(top: &Section<'_>, runners: &Runners, agents: &[AgentSpec]) {
+    let cloned = agents.iter().filter(|agent| agent.repository.is_some());
+    let cloned: Vec<&str> = cloned.map(|agent| agent.name.as_str()).collect();
+    if runners.local == LocalRunner::Process && !cloned.is_empty() {
+        let text = format!(
+            "with local = \"process\" no agent can have a repository yet; write local = \"embedded\", or give a workspace \
+             to {}",
+            cloned.join(", ")
+        );
+        top.problem("runners", text);
+    }
     let warm = agents.iter().filter(|agent| !agent.keep_warm.is_zero());
     let warm: Vec<&str> = warm.map(|agent| agent.name.as_str()).collect();
     if runners.local == LocalRunner::Process && !warm.is_empty() {

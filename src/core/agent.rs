@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ask::{Ask, Denial, Rule, Settled};
+use super::checkout::Checkouts;
 use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
@@ -310,6 +311,9 @@ pub struct Agent {
     /// yet.
     #[serde(default, skip_serializing_if = "Dealings::is_none")]
     pub board: Box<Dealings>,
+    /// The clones of the agent's tasks, if it has a repository.
+    #[serde(default, skip_serializing_if = "Checkouts::is_none")]
+    pub checkouts: Box<Checkouts>,
 }
 
 impl Default for Agent {
@@ -364,6 +368,7 @@ impl Default for Agent {
             settled: VecDeque::new(),
             rules: Vec::new(),
             board: Box::default(),
+            checkouts: Box::default(),
         }
     }
 }
@@ -472,7 +477,7 @@ impl Agent {
     /// Returns the time since which the agent has had work that it could start; `None` if it has none or is not idle.
     #[must_use]
     pub fn wants(&self) -> Option<Timestamp> {
-        let spec = self.spec.as_ref().filter(|_| self.phase == Phase::Idle)?;
+        let spec = self.spec.as_ref().filter(|_| self.phase == Phase::Idle && !self.waits_for_checkout())?;
         match self.queue.front() {
             Some(work) => Some(self.since.max(work.at)),
             None => spec.looping.then_some(self.since),

@@ -46,6 +46,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             split::ended(agent, *number, *usage, at);
         }
         Event::BoardHeard { up_to } => agent.board.heard(*up_to),
+        Event::Checkout(event) => agent.apply_checkout(event),
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work, at),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
@@ -206,6 +207,7 @@ fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
             watch: agent.watch.added_again(),
             // Numbers agreed with the board must not be used twice.
             board: std::mem::take(&mut agent.board),
+            checkouts: std::mem::take(&mut agent.checkouts),
             ..Agent::default()
         };
     }
@@ -220,6 +222,7 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
             agent.exchanges.clear();
         }
         agent.conversation = None;
+        agent.forget_conversations();
         // A conversation id that the running session still reports must be ignored.
         agent.forgotten = agent.session();
     }
@@ -330,6 +333,7 @@ fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
 fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Timestamp) {
     let Some(work) = take(agent, id) else { return };
     board::part_over(agent, &work, end);
+    agent.note_end(id, end);
     while agent.finished.len() >= FINISHED_MAX {
         agent.finished.pop_front();
     }
@@ -349,6 +353,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
     agent.queue.retain(|queued| queued.id != work.id);
     agent.splitting.take_if(|split| split.work == work.id);
     agent.current = Some(work.clone());
+    agent.take_seat(work);
     for whisper in &mut agent.whispers {
         whisper.prompted = Some(session);
     }
@@ -410,6 +415,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
         return;
     }
     agent.process = None;
+    agent.note_unread();
     agent.stopped_by = None;
     counters::count(agent, outcome, at);
     let failed = counters::failed(outcome.category) || outcome.category.is_of_account();

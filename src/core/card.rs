@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkout::Plan;
 use super::detail::Detail;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
@@ -207,6 +208,13 @@ pub struct Card {
     /// Usage of the task's sessions so far.
     #[serde(skip_serializing_if = "Spent::is_none")]
     pub spent: Spent,
+    /// Number of the task in whose clone the work is done; `None` if it is a task itself, or its agent has no
+    /// repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<WorkId>,
+    /// The task's clone, while the task is on its way from one agent to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Box<Plan>>,
 }
 
 /// A thread of a chat channel.
@@ -234,6 +242,8 @@ impl Card {
         came: None,
         thread: None,
         spent: Spent { tokens: 0, microdollars: 0 },
+        of: None,
+        checkout: None,
     };
 
     /// Adds a failed session; the oldest one makes room.

@@ -4,12 +4,14 @@
 //! Stored as plain text if no part is herder's own; older journals hold plain text as well.
 
 mod discord;
+mod git;
 mod link;
 
 use std::fmt;
 use std::time::Duration;
 
 pub use discord::DiscordReason;
+pub use git::GitReason;
 pub use link::{Distrust, LinkReason};
 use serde::{Deserialize, Serialize};
 
@@ -255,6 +257,9 @@ pub enum Own {
     /// The agent has no mode in which it plans and changes nothing.
     NoPlanMode,
 
+    /// A reason of herder's own git.
+    Git(GitReason),
+
     // ── why a network is not to be had ──
     /// A reason that the connection to any network can have.
     Link(LinkReason),
@@ -312,6 +317,7 @@ impl Own {
             Self::NotInstalled { program, path } => vec![program, path],
             Self::Link(reason) => reason.texts(),
             Self::Discord(reason) => reason.texts(),
+            Self::Git(reason) => reason.texts(),
             Self::WorkspaceMissing { path: text }
             | Self::WorkspaceNoFolder { path: text }
             | Self::WorkspaceLocked { path: text }
@@ -497,6 +503,7 @@ impl fmt::Display for Own {
             ),
             Self::Link(reason) => reason.fmt(f),
             Self::Discord(reason) => reason.fmt(f),
+            Self::Git(reason) => reason.fmt(f),
         }
     }
 }

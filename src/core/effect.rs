@@ -1,6 +1,7 @@
 //! Effects: actions to be performed once an event is on disk.
 
 use super::ask::{AskKey, Told};
+use super::checkout::{Act, Plan};
 use super::id::{AccountName, SessionId, WorkId};
 use super::outcome::Category;
 use super::time::Timestamp;
@@ -110,6 +111,13 @@ pub enum Effect {
     Spent {
         /// The account that paid.
         account: AccountName,
+    },
+    /// Make, read or remove the clone of a task; the result is an input.
+    Checkout {
+        /// The act.
+        act: Act,
+        /// The clone as it is planned.
+        plan: Plan,
     },
     /// End the supervisor: the agent is removed and its session gone.
     Retire,

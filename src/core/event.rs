@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::ProcessRecord;
 use super::ask::{Ask, AskAnswer, AskKey, DecidedBy, Rule};
+use super::checkout::CheckoutEvent;
 use super::dealings::Onward;
 use super::detail::Detail;
 use super::detector::Finding;
@@ -110,6 +111,8 @@ pub enum Event {
         /// The person who removed the agent, or the configuration file.
         by: Actor,
     },
+    /// Something happens to the clone of a task.
+    Checkout(CheckoutEvent),
     /// Work was accepted into the agent's queue.
     Queued {
         /// The work that was put into the queue.
@@ -140,8 +143,7 @@ pub enum Event {
         /// Time at which the request counts as failed if no answer has come.
         until: Timestamp,
     },
-    /// The request to split a task ended. If there are parts, an event that hands the task back to the board in parts
-    /// follows.
+    /// The request to split a task ended. If there are parts, the task is handed back to the board in parts next.
     SplitEnded {
         /// Number of the request that ended.
         number: u32,

@@ -100,6 +100,9 @@ impl HookEvent {
             // Nothing went wrong, or a person has just asked for it.
             | N::Started { .. }
             | N::WorkspaceSeen { .. }
+            | N::CheckoutFailed { .. }
+            | N::TaskOpened { .. }
+            | N::TaskDropping { .. }
             | N::CapNear { .. }
             | N::CapWaived { .. }
             | N::Spiked { .. }

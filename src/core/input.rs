@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::agent::ProcessRecord;
 use super::ask::{AskAnswer, AskKey, Inquiry, Part};
 use super::card::Card;
+use super::checkout::Acted;
 use super::dealings::{Cut, Onward};
 use super::detail::Own;
 use super::handoff::Places;
@@ -151,6 +152,13 @@ pub enum Input {
         /// Usage of the model that was asked to split; `None` if it is unknown.
         usage: Option<Usage>,
     },
+    /// An act on the clone of a task ended.
+    Checkout {
+        /// Number of the task.
+        task: WorkId,
+        /// The result.
+        acted: Acted,
+    },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
     Panicked {
         /// Message of the panic.
@@ -207,6 +215,19 @@ pub enum Control {
         /// The task's priority, needs and parent; `None` for the defaults.
         card: Option<Box<Card>>,
     },
+    /// Gives the agent a task, to which what is said in its channel belongs from now on.
+    Begin {
+        /// Number for the new task, drawn by the caller.
+        id: WorkId,
+        /// Text of the task.
+        text: String,
+        /// The task's further data; `None` for the defaults.
+        card: Option<Box<Card>>,
+    },
+    /// Lets what is said in the agent's channel belong to the task with this number.
+    OpenTask(WorkId),
+    /// Removes the clone of the task with this number, with all that is nowhere else.
+    DropCheckout(WorkId),
     /// Replaces the text of work that waits.
     Reword {
         /// Number of the work.

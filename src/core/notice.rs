@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ask::{AskEnd, Offer};
+use super::checkout::Act;
 use super::detail::Detail;
 use super::event::{PauseReason, StopReason};
 use super::handoff::Since;
@@ -123,6 +124,12 @@ pub enum Notice {
     TaskFailed { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The agent reported that it cannot continue with its task without someone else.
     TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
+    /// ❌ The clone of a task could not be made, read or removed.
+    CheckoutFailed { agent: AgentName, task: WorkId, act: Act, why: Detail },
+    /// The agent's channel: its messages belong to this task from now on.
+    TaskOpened { agent: AgentName, task: WorkId },
+    /// The clone of a task is being removed.
+    TaskDropping { agent: AgentName, task: WorkId },
     /// 👀 A task from the board is in the agent's queue.
     TaskTaken { agent: AgentName, task: WorkId, work: String },
     /// A task waited too long for an agent that cannot continue; it is on the board for another one.
@@ -486,6 +493,8 @@ pub enum Refusal {
     TaskOver { task: WorkId, end: TaskEnd },
     /// The agent works on the task, which therefore can be neither moved nor split.
     TaskRunning { agent: AgentName, task: WorkId },
+    /// The task has no clone of its own, or it is being made or removed.
+    NoCheckout { task: WorkId },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
     /// herder gave the agent's supervisor up after it failed: nothing of the agent changes until herder is restarted.

@@ -7,6 +7,7 @@ use super::Context;
 use super::agent::{Agent, Breaker, Phase};
 use super::ask::{About, Ask, DecidedBy};
 use super::breaker;
+use super::checkout::CheckoutEvent;
 use super::dealings::Onward;
 use super::decide::{answered, excerpt};
 use super::detail::{Detail, Own};
@@ -49,6 +50,9 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::SessionStarted { work, .. } => session_started(agent, name, work),
         Event::WorkspaceSeen { workspace, .. } if workspace.is_dirty() => {
             said(Notice::WorkspaceSeen { agent: name, workspace: workspace.clone() })
+        }
+        Event::Checkout(CheckoutEvent::Failed { task, act, why }) => {
+            alerted(Notice::CheckoutFailed { agent: name, task: *task, act: *act, why: why.clone() })
         }
         Event::ConversationLost { why, .. } if !why.is_empty() => {
             said(Notice::ConversationLost { agent: name, why: why.clone() })
@@ -171,6 +175,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::WhispersDelivered { .. }
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
+        | Event::Checkout(_)
         | Event::ProcessStarted { .. }
         | Event::ProcessWarm { .. }
         | Event::Ready { .. }

@@ -2,6 +2,7 @@
 
 use super::agent::{Agent, Phase};
 use super::ask::{Asker, Told};
+use super::checkout;
 use super::context::context;
 use super::effect::Effect;
 use super::event::{Event, PauseReason, StopReason};
@@ -16,6 +17,12 @@ use super::work::{Work, WorkKind};
 /// Returns the effects of one event, given the agent right after that event was applied.
 #[must_use]
 pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
+    let mut effects = followed(agent, event);
+    effects.extend(checkout::owes(agent, event).map(|(act, plan)| Effect::Checkout { act, plan }));
+    effects
+}
+
+fn followed(agent: &Agent, event: &Event) -> Vec<Effect> {
     match event {
         Event::SessionStarted { session, work, .. } => {
             let recap = recap(agent, work);
@@ -82,6 +89,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Paused { .. }
         | Event::Added { .. }
         | Event::TaskTaken { .. }
+        | Event::Checkout(_)
         | Event::TaskHandedBack { .. }
         | Event::BoardHeard { .. }
         | Event::Cleared { .. }
@@ -233,6 +241,6 @@ pub(super) fn offered(agent: &Agent, kind: WorkKind) -> bool {
 }
 
 fn steer(agent: &Agent, work: &Work) -> Option<Effect> {
-    let session = agent.session().filter(|_| steers(agent, work.kind))?;
+    let session = agent.session().filter(|_| steers(agent, work.kind) && agent.is_of_current(work))?;
     Some(Effect::Steer { session, work: work.id, text: work.text.clone() })
 }

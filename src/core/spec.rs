@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkout::Repository;
 use super::id::{AccountName, AgentName};
 use super::machine::Share;
 use super::outcome::Category;
@@ -161,6 +162,10 @@ pub struct AgentSpec {
     pub output: Output,
     /// The folder that the agent works in.
     pub workspace: PathBuf,
+    /// The repository in which each task gets a clone and a branch of its own; `None`: all work is done in `workspace`,
+    /// which names the repository otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<Box<Repository>>,
     /// Name of the model; empty: the runtime's default.
     #[serde(default)]
     pub model: String,
@@ -246,7 +251,9 @@ impl AgentSpec {
             // They are given their instructions again each time.
             Runtime::Codex | Runtime::Acp | Runtime::Command => true,
         };
-        told && self.runtime == old.runtime && self.workspace == old.workspace
+        let same_place = self.repository.is_some() == old.repository.is_some()
+            && (self.repository.is_some() || self.workspace == old.workspace);
+        told && self.runtime == old.runtime && same_place
     }
 
     /// Returns true if the agent's usage is reported as by Claude Code: tokens at any time, and dollars at the end of a
@@ -273,6 +280,8 @@ impl AgentSpec {
             prompt,
             output,
             workspace,
+            // A session keeps the clone that it has.
+            repository,
             model,
             account: _,
             permissions,
@@ -299,7 +308,9 @@ impl AgentSpec {
         } = other;
         (self.runtime, self.prompt, self.output, self.permissions, self.own_home)
             == (*runtime, *prompt, *output, *permissions, *own_home)
-            && (&self.command, &self.workspace, &self.model) == (command, workspace, model)
+            && self.repository.is_some() == repository.is_some()
+            && (self.repository.is_some() || self.workspace == *workspace)
+            && (&self.command, &self.model) == (command, model)
             && (&self.env, &self.env_files, &self.inherit_env) == (env, env_files, inherit_env)
             && (&self.credentials, &self.sandbox) == (credentials, sandbox)
     }
@@ -315,6 +326,7 @@ impl AgentSpec {
             prompt: PromptMode::default(),
             output: Output::default(),
             workspace,
+            repository: None,
             model: String::new(),
             account: AccountName::from("default"),
             permissions: Permissions::default(),

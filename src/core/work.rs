@@ -79,6 +79,12 @@ impl Work {
         self.card.as_deref().unwrap_or(&PLAIN)
     }
 
+    /// Returns the number of the task that the work belongs to, which is its own for a task.
+    #[must_use]
+    pub fn task(&self) -> WorkId {
+        self.card().of.unwrap_or(self.id)
+    }
+
     /// Returns the work's card for writing; it is created if there is none.
     pub fn card_mut(&mut self) -> &mut Card {
         self.card.get_or_insert_default()

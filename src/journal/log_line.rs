@@ -11,6 +11,7 @@ use super::{Entry, FleetEvent, Stream};
 use crate::core::agent::Agent;
 use crate::core::ask::{About, AskAnswer, DecidedBy};
 use crate::core::board::BoardEvent;
+use crate::core::checkout::CheckoutEvent;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AccountName, AgentName, SessionId, WorkId};
 use crate::core::outcome::{Category, Outcome};
@@ -276,7 +277,15 @@ fn agent_line(event: &Event) -> Option<LogLine> {
             LogLine::new(told("permission denied", what)).session(*session)
         }
         Event::Evaluated { judgement, .. } => return evaluated(judgement),
+        Event::Checkout(CheckoutEvent::Failed { task, act, why }) => {
+            LogLine::warning(format!("the clone of a task failed ({}): {why}", act.word())).task(*task)
+        }
+        Event::Checkout(CheckoutEvent::Made { task, .. }) => LogLine::new("a task has a clone").task(*task),
+        Event::Checkout(CheckoutEvent::Removed { task }) => {
+            LogLine::new("the clone of a task is removed").task(*task)
+        }
         Event::TaskTaken { .. }
+        | Event::Checkout(_)
         | Event::TaskHandedBack { .. }
         | Event::SplitBegun { .. }
         | Event::SplitEnded { .. }

@@ -360,6 +360,21 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::TaskReleased { agent, task } => {
             say("notice-task-released", [of(agent), ("task", task.to_string().into())])
         }
+        N::CheckoutFailed { agent, task, act, why } => say(
+            "notice-checkout-failed",
+            [
+                of(agent),
+                ("task", task.to_string().into()),
+                ("act", act.word().into()),
+                ("why", locale.detail(why).into()),
+            ],
+        ),
+        N::TaskOpened { agent, task } => {
+            say("notice-task-opened", [of(agent), ("task", task.to_string().into())])
+        }
+        N::TaskDropping { agent, task } => {
+            say("notice-task-dropping", [of(agent), ("task", task.to_string().into())])
+        }
         N::TaskSplitting { agent, task } => {
             say("notice-task-splitting", [of(agent), ("task", task.to_string().into())])
         }

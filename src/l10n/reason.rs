@@ -1,5 +1,6 @@
 //! Texts of herder's own reasons: one exhaustive match, as for notices.
 
+mod git;
 mod link;
 
 use super::message::{Message, one_line, say};
@@ -114,5 +115,6 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::NoPlanMode => say("own-no-plan-mode", []),
         O::Link(reason) => link::link(reason),
         O::Discord(reason) => link::discord(reason),
+        O::Git(reason) => git::git(reason),
     }
 }

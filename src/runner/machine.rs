@@ -7,8 +7,11 @@ use std::sync::{PoisonError, RwLock};
 
 use tracing::warn;
 
+use crate::core::checkout;
 use crate::core::id::AgentName;
 use crate::redact::Redactor;
+use crate::runtime::git::Git;
+use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
 
@@ -43,6 +46,7 @@ impl fmt::Debug for Simulated {
 pub struct Machine {
     simulated: Option<Simulated>,
     agents: PathBuf,
+    tasks: PathBuf,
     trees: ProcessTrees,
     redactor: Redactor,
     /// The set grows when the configuration names more secrets.
@@ -58,6 +62,7 @@ impl Machine {
         Self {
             simulated: None,
             agents: data_dir.join(isolation::FOLDER),
+            tasks: data_dir.join(checkout::FOLDER),
             trees,
             redactor,
             withheld: RwLock::new(withheld),
@@ -113,6 +118,14 @@ impl Machine {
             tools: pass.and_then(Pass::access),
             redactor: self.redactor.clone(),
         }
+    }
+
+    /// Returns the clones of tasks on this machine, for one act. `marker`: by which its processes are found.
+    #[must_use]
+    pub(crate) fn checkouts(&self, marker: String) -> Checkouts {
+        let folder = std::path::absolute(&self.tasks).unwrap_or_else(|_| self.tasks.clone());
+        let path = environment::own_without(&BTreeSet::new()).remove("PATH");
+        Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
     }
 
     /// Adds environment variables that no agent gets from the next session on.

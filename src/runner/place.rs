@@ -6,6 +6,7 @@ use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
 use crate::core::id::{AgentName, SessionId};
+use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{Driver, Launch, Stay};
 
@@ -71,6 +72,15 @@ impl Place {
         match self {
             Self::Embedded(machine) => machine.calls(agent),
             Self::Remote(_, tools) => tools.as_ref().map_or(0, |tools| tools.calls(agent)),
+        }
+    }
+
+    /// Returns the clones of tasks there, for one act; `None` if they are in another process, which knows none.
+    #[must_use]
+    pub(crate) fn checkouts(&self, marker: String) -> Option<Checkouts> {
+        match self {
+            Self::Embedded(machine) => Some(machine.checkouts(marker)),
+            Self::Remote(..) => None,
         }
     }
 

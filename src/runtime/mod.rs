@@ -16,7 +16,7 @@
 //! [`codex`], [`acp`] and [`command`] implement, with [`rpc`], [`loose`] and [`classify`] for common parts;
 //! [`clocks`] the pure part of timeouts; [`process`] the process trees and the stop ladder; [`orphans`] the processes
 //! that a killed herder left; [`environment`] a child's variables; [`isolation`] what is kept from a child;
-//! `workspace` the inspection of its workspace.
+//! `workspace` the inspection of its workspace; `git` herder's own git, for the clones of tasks.
 
 pub mod acp;
 pub mod approval;
@@ -29,6 +29,7 @@ pub mod environment;
 mod feed;
 pub(crate) mod folder;
 mod form;
+pub(crate) mod git;
 pub mod grants;
 pub mod isolation;
 pub mod lines;

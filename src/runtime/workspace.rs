@@ -4,8 +4,6 @@
 //! repository's own is executed: no hook, monitor, attribute filter, remote helper or submodule; no prompt, no lock.
 //! The state is queried with a configuration of herder's own ([`mirror`]). The whole is limited to a few seconds.
 
-mod mirror;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,8 +13,7 @@ use rustix::io::Errno;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
-use mirror::{Mirror, Places};
-
+use super::git::mirror::{Mirror, Places};
 use super::process::{Tree, spawn};
 use super::protocol::Invocation;
 use super::{Launch, Local, ProcessTrees, environment, folder};
@@ -243,7 +240,7 @@ impl Git<'_> {
 }
 
 /// Parses the output of `git status --porcelain=v2 --branch -z`.
-fn read(status: &str) -> Workspace {
+pub(super) fn read(status: &str) -> Workspace {
     let mut seen = Workspace { branch: None, changed: 0, unfinished: None };
     let mut pieces = status.split('\0');
     while let Some(piece) = pieces.next() {

@@ -1,6 +1,7 @@
 //! The handle to the whole fleet, for commands and networks.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -16,8 +17,9 @@ use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::ask::{Inquiry, Settled};
 use crate::core::card::Card;
-use crate::core::detail::Detail;
-use crate::core::id::{AgentName, AskId, NetworkName, SessionId};
+use crate::core::checkout::{Held, Plan};
+use crate::core::detail::{Detail, Own};
+use crate::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::link::LinkReport;
 use crate::core::notice::{Notice, Refusal};
@@ -263,6 +265,38 @@ impl Fleet {
         asked: Asked,
     ) -> Result<Notice, Refusal> {
         self.control(agent, Control::Give { id: self.fresh(), kind, text, card }, asked).await
+    }
+
+    /// Gives an agent a task, to which what is said in its channel belongs from now on.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn begin_task(
+        &self,
+        agent: &AgentName,
+        text: String,
+        card: Option<Box<Card>>,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        self.control(agent, Control::Begin { id: self.fresh(), text, card }, asked).await
+    }
+
+    /// Returns the path of the clone of a task.
+    #[must_use]
+    pub fn checkout_folder(&self, task: WorkId) -> PathBuf {
+        self.shared.checkout_folder(task)
+    }
+
+    /// Looks at the clone of a task of this agent.
+    ///
+    /// # Errors
+    /// The clone cannot be read.
+    pub async fn look_at_checkout(&self, agent: &AgentName, plan: &Plan) -> Result<Held, Detail> {
+        let marker = format!("{}/look", self.shared.marker_of_checkout(agent, plan.task));
+        match self.shared.place.checkouts(marker) {
+            Some(checkouts) => Box::pin(checkouts.look(plan)).await,
+            None => Err(Own::DriverGone.into()),
+        }
     }
 
     /// Records a question that a running session's agent asks people, and returns its number when it is on disk. Its

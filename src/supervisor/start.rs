@@ -369,7 +369,15 @@ async fn end_orphans(
                 .chain(agent.survivor)
                 .chain(agent.warm.as_ref().map(|warm| warm.process))
                 .collect(),
-            workspace: agent.spec.as_ref().map(|spec| spec.workspace.clone()).unwrap_or_default(),
+            workspace: match agent.checkout() {
+                Some(checkout) => shared.checkout_folder(checkout.plan.task),
+                None => agent
+                    .spec
+                    .as_ref()
+                    .filter(|spec| spec.repository.is_none())
+                    .map(|spec| spec.workspace.clone())
+                    .unwrap_or_default(),
+            },
         })
         .collect();
     let prefix = format!("{}/", shared.journal.id());

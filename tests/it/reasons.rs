@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use herder::core::detail::{DiscordReason, Distrust, LinkReason, Own};
+use herder::core::detail::{DiscordReason, Distrust, GitReason, LinkReason, Own};
 use herder::l10n::{Locale, SOURCE};
 
 /// One of each kind.
@@ -11,6 +11,14 @@ pub(crate) fn every() -> Vec<Own> {
     let (path, program, tool) = (|| "/srv/spark".to_owned(), || "codex".to_owned(), || "Bash".to_owned());
     vec![
         Own::ExitCode { code: -1 },
+        GitReason::NoRepository { path: path() }.into(),
+        GitReason::NoBase { base: "main".to_owned() }.into(),
+        GitReason::Failed { command: "git fetch".to_owned() }.into(),
+        GitReason::Late { command: "git clone".to_owned() }.into(),
+        GitReason::TooMuch { command: "git diff".to_owned() }.into(),
+        GitReason::NoClone { path: path() }.into(),
+        GitReason::Replaced { path: path() }.into(),
+        GitReason::File { path: path() }.into(),
         Own::Signal { signal: 9 },
         Own::NotWaitedFor,
         Own::NoResult,

@@ -24,6 +24,7 @@ pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) 
     let mut work = work.clone();
     work.kind = WorkKind::Task;
     work.card_mut().came = Some(at);
+    agent.take_over_checkout(&mut work);
     super::queued(agent, &work);
 }
 
@@ -33,6 +34,12 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
     let work = take(agent, id)
         .or_else(|| finished.and_then(|index| agent.finished.remove(index)).map(|finished| finished.work));
     if let Some(mut work) = work {
+        // The clone of a task that is split stays with its agent.
+        if !matches!(onward, Onward::Split(_))
+            && let Some(checkout) = agent.give_up_checkout(id)
+        {
+            work.card_mut().checkout = Some(checkout);
+        }
         if let Onward::Broader(least) = onward {
             let needs = &mut work.card_mut().needs;
             needs.permissions = needs.permissions.max(Some(*least));

@@ -1,7 +1,7 @@
 //! Commands of people to an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
+use super::{Draft, asks, board, checkout, queue, recovery, spending, watch, whisper};
 use crate::agent::{Agent, Breaker, Phase};
 use crate::cut;
 use crate::detail::Detail;
@@ -37,6 +37,9 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Press { .. }
                 | Control::Restart
                 | Control::Give { .. }
+                | Control::Begin { .. }
+                | Control::OpenTask(_)
+                | Control::DropCheckout(_)
                 | Control::Reword { .. }
                 | Control::Withdraw(_)
                 | Control::Whisper { .. }
@@ -76,6 +79,12 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
             let new = queue::New { id: *id, kind: *kind, text, card: card.clone() };
             queue::give(draft, name, by, new)
         }
+        Control::Begin { id, text, card } => {
+            let new = queue::New { id: *id, kind: WorkKind::Task, text, card: card.clone() };
+            checkout::begin(draft, name, by, new)
+        }
+        Control::OpenTask(task) => checkout::open(draft, name, by, *task),
+        Control::DropCheckout(task) => checkout::remove(draft, name, by, *task),
         Control::Reword { id, text } => queue::reword(draft, name, by, *id, text),
         Control::Withdraw(id) => queue::withdraw(draft, name, by, *id),
         Control::Whisper { id, text } => whisper::whisper(draft, name, by, *id, text),

@@ -13,11 +13,13 @@
 //! - `recovery`: tasks that their agent cannot do as they are.
 //! - `board`: tasks that come from the board or go back to it.
 //! - `asks`: questions of an agent to people, and their answers.
+//! - `checkout`: clones of tasks.
 //! - `warm`: processes that stay between two sessions.
 
 mod account;
 mod asks;
 mod board;
+mod checkout;
 mod control;
 mod queue;
 mod recovery;
@@ -58,6 +60,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             // The time that herder was away does not count as time for an answer: the countdown starts again with the
             // question.
             let open = draft.agent().session().is_some();
+            checkout::started(&mut draft);
             if !open {
                 recovery::started(&mut draft);
             }
@@ -153,6 +156,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             recovery::divided(&mut draft, *number, answer, *usage);
             Ok(draft.done())
         }
+        Input::Checkout { task, acted } => {
+            checkout::acted(&mut draft, *task, acted);
+            Ok(draft.done())
+        }
         Input::Panicked { message } => {
             clock_behind(&mut draft);
             session::panicked(&mut draft, message);
@@ -245,11 +252,11 @@ impl<'a> Draft<'a> {
         if let Some(standing) = agent.capped(self.context.now) {
             return self.pause(PauseReason::Cap(standing.cap));
         }
-        if self.context.hold.is_some() {
+        if !checkout::is_ready(self, &work) || self.context.hold.is_some() {
             return;
         }
-        let session = SessionId(agent.last_session.0.saturating_add(1));
-        let trial = agent.breaker == Breaker::HalfOpen;
+        let session = SessionId(self.agent.last_session.0.saturating_add(1));
+        let trial = self.agent.breaker == Breaker::HalfOpen;
         self.record(Event::SessionStarted { session, work, trial });
     }
 

@@ -2,7 +2,7 @@
 
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
-use super::{Draft, asks, watch};
+use super::{Draft, asks, checkout, watch};
 use crate::agent::{Phase, QUEUE_MAX, WORK_TEXT_MAX};
 use crate::ask::AskAnswer;
 use crate::card::Card;
@@ -36,10 +36,13 @@ pub(super) fn give(
     if draft.agent().queue.len() >= QUEUE_MAX {
         return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
     }
-    let steering = steers(draft.agent(), kind);
     let work =
         Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0, card };
+    let work = checkout::placed(draft.agent(), work);
+    let kind = work.kind;
+    let steering = steers(draft.agent(), kind) && draft.agent().is_of_current(&work);
     draft.record(Event::Queued { work });
+    checkout::opened(draft, id, kind, by);
     if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Rest, .. }) {
         draft.record(Event::WaitOver);
     }

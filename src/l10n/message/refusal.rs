@@ -41,6 +41,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::TaskRunning { agent, task } => {
             say("refusal-task-running", [of(agent), ("task", task.to_string().into())])
         }
+        R::NoCheckout { task } => say("refusal-no-checkout", [("task", task.to_string().into())]),
         R::TaskMoving { task } => say("refusal-task-moving", [("task", task.to_string().into())]),
         R::Deserted { agent } => say("refusal-deserted", [of(agent)]),
         R::TaskKept { agent, task } => {

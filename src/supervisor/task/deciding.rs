@@ -26,7 +26,10 @@ impl Supervisor<'_> {
         let Request { control, asked, audited, noted, ticket } = request;
         // The line's message id stands for the work from now on. A rewording does not change that: the work may be
         // with another agent by now, and the line still belongs to the one that it was given to.
-        let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
+        let work = match &control {
+            Control::Give { id, .. } | Control::Begin { id, .. } => Some(*id),
+            _ => None,
+        };
         let is_changed = matches!(control, Control::Reword { .. });
         let said = posting::said(&control, &asked);
         // Whispers are not mirrored.

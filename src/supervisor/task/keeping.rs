@@ -25,11 +25,14 @@ impl Supervisor<'_> {
         let Some(spec) = self.agent.spec.as_ref().filter(|_| self.shared.fault.simulated.is_none()) else {
             return;
         };
-        if text.is_none() && std::mem::replace(&mut self.keeping.gone, true) {
+        // Each task has a file of its own, if it has a clone.
+        let one = spec.repository.is_none();
+        if text.is_none() && std::mem::replace(&mut self.keeping.gone, true) && one {
             return;
         }
         self.keeping.gone &= text.is_none();
-        let (workspace, agent) = (spec.workspace.clone(), spec.name.clone());
+        let agent = spec.name.clone();
+        let Some(workspace) = self.folder() else { return };
         let (shared, before) = (Arc::clone(self.shared), self.keeping.last.take());
         self.keeping.last = Some(self.shared.services.spawn(async move {
             if let Some(before) = before {

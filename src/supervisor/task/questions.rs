@@ -32,6 +32,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::DriverSilent { .. }
         | Input::Evaluated { .. }
         | Input::Divided { .. }
+        | Input::Checkout { .. }
         | Input::Panicked { .. } => false,
     }
 }

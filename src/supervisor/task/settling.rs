@@ -171,7 +171,8 @@ impl Supervisor<'_> {
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Spawn { session, work, conversation, past, recap, whispers } => {
-                let Some(mut spec) = self.agent.spec.clone() else { return false };
+                let Some(spec) = self.agent.spec.clone() else { return false };
+                let mut spec = self.seated(spec);
                 // A runtime that enforces its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
                 let conversed = self.agent.conversed;
@@ -188,6 +189,7 @@ impl Supervisor<'_> {
                 *self.session = Some(Box::new(started));
             }
             Effect::Keep { context } => self.keep(context),
+            Effect::Checkout { act, plan } => self.act(act, plan),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, .. } => self.steer(session, work).await,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
+use super::checkouts::Acting;
 use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{Ahead, End, Mailbox, Note, Request};
@@ -72,6 +73,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) risen: Risen,
     /// The background writer of `context.md`.
     pub(super) keeping: Keeping,
+    /// The last act on a clone of a task.
+    pub(super) acting: Acting,
     /// The part of the agent's state that the board was last told of.
     pub(super) stand: Stand,
     /// Difference between wall clock and monotonic clock at the last check, on which the agent's recorded times are

@@ -341,7 +341,7 @@ async fn help_is_short_and_complete() {
     In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
     anybody: link, whoami
     viewer: status, usage, task list, task show, rule list, queue, log, history, agent list, agent show, help, page
-    operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
+    operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task new, task open, task drop, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
     admin (not you): agent add, agent edit, agent remove, reload
     `!help pause` explains one command.
     "##);
@@ -361,6 +361,9 @@ async fn help_is_short_and_complete() {
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help task").await.join("\n"), @r##"
         !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] <text> – give a task to an agent, or to the next idle one that suffices
+        !task new [agent] [priority=high|normal|low] <text> – begin a task; what is said in the agent's channel then belongs to it
+        !task open <task> – go back to an earlier task: its folder, its conversation
+        !task drop <task> [confirm] – remove the folder and the branch of a task
         !task list [agent|all] – the tasks of an agent or of all
         !task show <task> – one task in full
         !task assign <task> [agent|auto] – give a queued, failed or blocked task to another agent, or to the next idle one
@@ -406,7 +409,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !pause sprak
             There is no agent “sprak”. Did you mean **spark**? Usage: `!pause [agent] [now]`
         !task
-            Which one: `!task add`, `!task list`, `!task show`, `!task assign`, `!task split`, `!task cancel`?
+            Which one: `!task add`, `!task new`, `!task open`, `!task drop`, `!task list`, `!task show`, `!task assign`, `!task split`, `!task cancel`?
         task lst
             Did you mean `!task list`?
         @bob hello

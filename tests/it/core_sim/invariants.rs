@@ -186,7 +186,7 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn accepted(&mut self, control: &Control) {
         match control {
-            Control::Give { id, .. } => {
+            Control::Give { id, .. } | Control::Begin { id, .. } => {
                 self.accepted.insert(*id);
             }
             Control::Whisper { id, .. } => {
@@ -202,6 +202,8 @@ impl Ledger {
             | Control::Reword { .. }
             | Control::Withdraw(_)
             | Control::Clear
+            | Control::OpenTask(_)
+            | Control::DropCheckout(_)
             | Control::Ack(_)
             | Control::Mark { .. }
             | Control::Answer { .. }

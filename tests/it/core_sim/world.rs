@@ -611,6 +611,7 @@ impl World {
                 assert!(context.as_ref().is_none_or(|context| context.len() < 64 * 1024));
             }
             Effect::OpenAccount { .. }
+            | Effect::Checkout { .. }
             | Effect::LookAtAccount
             | Effect::Exhausted { .. }
             | Effect::Proved { .. }

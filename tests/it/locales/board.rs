@@ -1,5 +1,7 @@
 //! Samples of the texts about the task board.
 
+use herder::core::checkout::Act;
+use herder::core::detail::GitReason;
 use herder::core::id::{AgentName, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::spec::Permissions;
@@ -11,6 +13,8 @@ pub(super) fn notices() -> Vec<Notice> {
     let task = WorkId(7);
     let flint = AgentName::new("flint").expect("a good name");
     let moved = |from, to| Notice::TaskMoved { task, from, to };
+    let why = || GitReason::Failed { command: "git clone".to_owned() }.with("no space left on device");
+    let failed = |act| Notice::CheckoutFailed { agent: spark(), task, act, why: why() };
     vec![
         Notice::Boarded { task, fits: true },
         Notice::Boarded { task, fits: false },
@@ -26,6 +30,11 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskTaken { agent: spark(), task, work: "benchmark nemotron\non every driver".to_owned() },
         Notice::TaskReleased { agent: spark(), task },
         Notice::TaskSplitting { agent: spark(), task },
+        Notice::TaskOpened { agent: spark(), task },
+        Notice::TaskDropping { agent: spark(), task },
+        failed(Act::Make),
+        failed(Act::Read),
+        failed(Act::Remove),
         Notice::TaskNeedsMore { agent: spark(), task, permissions: Permissions::WorkspaceWrite },
         Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
         Notice::NobodySuffices { task, needs: "full,rust".to_owned() },
@@ -37,6 +46,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     let (task, agent) = (WorkId(7), spark());
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
+        Refusal::NoCheckout { task },
         Refusal::TaskMoving { task },
         Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },

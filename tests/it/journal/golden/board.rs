@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use herder::core::board::BoardEvent;
 use herder::core::card::{Attempt, Card, ChatThread, Needs, Priority, Spent};
+use herder::core::checkout::{Act, CheckoutEvent, Held, Plan, Repository};
 use herder::core::dealings::{Cut, Onward};
+use herder::core::detail::GitReason;
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
@@ -38,8 +40,42 @@ fn carded() -> Work {
         came: Some(AT),
         thread: None,
         spent: Spent::default(),
+        of: None,
+        checkout: None,
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
+}
+
+/// Returns one of each event about clones, and a message about a task with one.
+fn checkouts() -> Vec<Event> {
+    let (task, base) = (WorkId(21), "0a".repeat(20));
+    let repository = Repository {
+        path: "/srv/app".into(),
+        base: "main".to_owned(),
+        copy: vec![".env.local".to_owned()],
+        git_name: "spark".to_owned(),
+        git_email: "spark@example.org".to_owned(),
+    };
+    let plan = Plan { task, repository, branch: "herder/21-port".to_owned() };
+    let held = Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, aside: 0 };
+    let message = Card { of: Some(task), checkout: Some(Box::new(plan.clone())), ..Card::default() };
+    let why = GitReason::Late { command: "git clone".to_owned() };
+    let mut events =
+        vec![Event::Queued { work: Work { card: Some(Box::new(message)), ..work(27, WorkKind::Message) } }];
+    events.extend(
+        [
+            CheckoutEvent::Planned { plan },
+            CheckoutEvent::Made { task, base },
+            CheckoutEvent::Reading { task },
+            CheckoutEvent::Read { task, held },
+            CheckoutEvent::Removing { task, by: ann() },
+            CheckoutEvent::Removed { task },
+            CheckoutEvent::Failed { task, act: Act::Make, why: why.with("signal 9") },
+            CheckoutEvent::Opened { task, by: ann() },
+        ]
+        .map(Event::Checkout),
+    );
+    events
 }
 
 pub(super) fn events() -> Vec<Event> {
@@ -56,7 +92,8 @@ pub(super) fn events() -> Vec<Event> {
         Onward::Broader(Permissions::Full),
     ];
     let usage = Usage { input_tokens: 1200, output_tokens: 30, cost_usd: 0.5, ..Usage::default() };
-    let mut events = vec![
+    let mut events = checkouts();
+    events.extend([
         Event::TaskTaken { number: 1, work: carded() },
         Event::Queued { work: low },
         Event::Queued { work: threaded },
@@ -69,7 +106,7 @@ pub(super) fn events() -> Vec<Event> {
             usage: Usage::default(),
             unmetered: true,
         },
-    ];
+    ]);
     let back = |onward| Event::TaskHandedBack { work: WorkId(21), onward, by: ann() };
     events.extend(onwards.map(back));
     events
@@ -113,6 +150,14 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskTaken { agent: spark.clone(), task, work: "fix it".into() },
         Notice::TaskReleased { agent: spark.clone(), task },
         Notice::TaskSplitting { agent: spark.clone(), task },
+        Notice::TaskOpened { agent: spark.clone(), task },
+        Notice::TaskDropping { agent: spark.clone(), task },
+        Notice::CheckoutFailed {
+            agent: spark.clone(),
+            task,
+            act: Act::Make,
+            why: GitReason::NoRepository { path: "/srv/app".to_owned() }.into(),
+        },
         Notice::TaskNeedsMore { agent: spark, task, permissions: Permissions::Full },
         Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
         Notice::NobodySuffices { task, needs: "full,rust".into() },
@@ -124,6 +169,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     let (task, agent) = (WorkId(21), agent("spark"));
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
+        Refusal::NoCheckout { task },
         Refusal::TaskMoving { task },
         Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },

@@ -40,7 +40,7 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack Checkout SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
     WorkspaceSeen ProcessStarted ProcessWarm Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
     Asked AskedAgain Answered AskReminded AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
@@ -48,7 +48,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started ClockSet Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased CheckoutFailed TaskOpened TaskDropping TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PlanAsked AskOpen PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping
@@ -56,7 +56,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
-    TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
+    TaskRunning NoCheckout TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing Invalid);
@@ -79,7 +79,8 @@ variants!(ABOUTS, about_name, About: Permission Question Plan);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text Chosen);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted LimitsNotSet OutOfMemory StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs ConversationGone HistoryRefused ConversationFull NoConversation OtherProtocol ModelNotSet NoPlanMode Link Discord);
+variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted LimitsNotSet OutOfMemory StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs ConversationGone HistoryRefused ConversationFull NoConversation OtherProtocol ModelNotSet NoPlanMode Link Discord
+    Git);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 4] {

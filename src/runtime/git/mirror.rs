@@ -29,31 +29,25 @@ const TAKEN: [&str; 12] = [
 
 /// The folders of a git repository.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(in crate::runtime) struct Places {
     /// Path of the repository's own `.git` folder; for a linked worktree that of the worktree.
-    pub(super) git: PathBuf,
+    pub(in crate::runtime) git: PathBuf,
     /// Path of the folder with objects and references.
-    pub(super) common: PathBuf,
+    pub(in crate::runtime) common: PathBuf,
     /// Path of the worktree's top folder.
-    pub(super) top: PathBuf,
+    pub(in crate::runtime) top: PathBuf,
 }
 
 /// A folder that stands in for a repository's `.git` folder with harmless settings only, so that `git` executes
 /// nothing. It is deleted when this is dropped.
 #[derive(Debug)]
-pub(super) struct Mirror(PathBuf);
+pub(in crate::runtime) struct Mirror(PathBuf);
 
 impl Mirror {
     /// Creates the folder with the harmless ones of the repository's settings. `config`: output of `git config --null
     /// --list`.
-    pub(super) fn of(places: &Places, config: &str) -> io::Result<Self> {
-        let name = format!(
-            "herder-look-{}-{:016x}",
-            std::process::id(),
-            getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?
-        );
-        let mirror = Self(std::env::temp_dir().join(name));
-        DirBuilder::new().mode(0o700).create(&mirror.0)?;
+    pub(in crate::runtime) fn of(places: &Places, config: &str) -> io::Result<Self> {
+        let mirror = Self::empty()?;
         let to = |name: &str| mirror.0.join(name);
         fs::write(to("config"), taken(config))?;
         fs::write(to("HEAD"), head(&places.git)?)?;
@@ -75,8 +69,66 @@ impl Mirror {
         Ok(mirror)
     }
 
+    /// Creates the folder for a task's clone, which may be hostile. `config`: that of the repository that it was cloned
+    /// from, whose `objects` the clone borrows; the clone's own configuration and list of other object folders are not
+    /// read.
+    ///
+    /// # Errors
+    /// A part of the clone's `.git` is not what herder made.
+    pub(in crate::runtime) fn of_clone(top: &Path, objects: &Path, config: &str) -> io::Result<Self> {
+        let git = top.join(".git");
+        for folder in [top.to_owned(), git.clone(), git.join("objects"), git.join("refs")] {
+            if !fs::symlink_metadata(&folder)?.is_dir() {
+                return Err(io::Error::new(io::ErrorKind::NotADirectory, folder.display().to_string()));
+            }
+        }
+        let mirror = Self::empty()?;
+        let to = |name: &str| mirror.0.join(name);
+        fs::write(to("config"), taken(config))?;
+        fs::write(to("HEAD"), head(&git)?)?;
+        for name in ["refs", "packed-refs", "reftable", "shallow"] {
+            let of = git.join(name);
+            if of.exists() {
+                symlink(of, to(name))?;
+            }
+        }
+        for folder in ["objects", "objects/info", "info"] {
+            DirBuilder::new().mode(0o700).create(to(folder))?;
+        }
+        for entry in fs::read_dir(git.join("objects"))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let holds = name == "pack" || name.len() == 2;
+            if holds && entry.file_type()?.is_dir() {
+                symlink(entry.path(), to("objects").join(name))?;
+            }
+        }
+        let borrowed = [objects.as_os_str().as_encoded_bytes(), b"\n"].concat();
+        fs::write(to("objects/info/alternates"), borrowed)?;
+        symlink(git.join("info/exclude"), to("info/exclude"))?;
+        symlink(git.join("info/sparse-checkout"), to("info/sparse-checkout"))?;
+        for entry in fs::read_dir(&git)? {
+            let name = entry?.file_name();
+            if name.to_string_lossy().starts_with("sharedindex.") {
+                symlink(git.join(&name), mirror.0.join(&name))?;
+            }
+        }
+        Ok(mirror)
+    }
+
+    fn empty() -> io::Result<Self> {
+        let name = format!(
+            "herder-look-{}-{:016x}",
+            std::process::id(),
+            getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?
+        );
+        let mirror = Self(std::env::temp_dir().join(name));
+        DirBuilder::new().mode(0o700).create(&mirror.0)?;
+        Ok(mirror)
+    }
+
     /// Returns the path of the folder.
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::runtime) fn path(&self) -> &Path {
         &self.0
     }
 }

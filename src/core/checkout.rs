@@ -1,0 +1,472 @@
+//! The clone and the branch of a task.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::Agent;
+use super::detail::Detail;
+use super::event::Event;
+use super::id::WorkId;
+use super::outcome::Usage;
+use super::past::Exchange;
+use super::work::{Actor, TaskEnd, Work};
+
+/// Name of the folder below the data folder in which the clones of tasks are.
+pub const FOLDER: &str = "tasks";
+
+/// Maximum length of the part of a branch's name that comes from the task's text, in bytes.
+const SLUG_MAX: usize = 40;
+
+/// A repository in which each task of an agent gets a clone and a branch of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Repository {
+    /// Path of the repository on the agent's machine.
+    pub path: PathBuf,
+    /// The branch or commit that tasks begin from; empty: the default branch of its remote, else its HEAD.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
+    /// Files of the repository's folder that are copied into each clone although git does not track them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<String>,
+    /// Name of the author of the agent's commits; empty: the agent's own git settings.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub git_name: String,
+    /// Address of the author of the agent's commits; empty: the agent's own git settings.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub git_email: String,
+}
+
+/// The clone of a task as it is planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Number of the task.
+    pub task: WorkId,
+    /// The repository, as the agent's settings named it when the task began.
+    pub repository: Repository,
+    /// Name of the task's branch in the clone.
+    pub branch: String,
+}
+
+impl Plan {
+    /// Returns the plan for the clone of a task that begins with this work.
+    #[must_use]
+    pub fn new(repository: &Repository, work: &Work) -> Self {
+        let (task, slug) = (work.task(), slug(&work.text));
+        Self { task, repository: repository.clone(), branch: format!("herder/{task}-{slug}") }
+    }
+}
+
+/// The state of a task's clone and branch after a look at them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Held {
+    /// The commit that the task began from.
+    pub base: String,
+    /// The last commit of the task.
+    pub head: String,
+    /// Number of commits since the base.
+    pub commits: u32,
+    /// Number of changed and new files that are not committed.
+    pub uncommitted: u32,
+    /// Number of commits on other branches of the clone, which are nowhere else.
+    pub aside: u32,
+}
+
+impl Held {
+    /// Returns true if nothing was changed since the base.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        (self.commits, self.uncommitted, self.aside) == (0, 0, 0)
+    }
+}
+
+/// Work of herder on a clone, which follows an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Act {
+    /// The clone is made.
+    Make,
+    /// The commits are fetched into the repository, and the clone is looked at.
+    Read,
+    /// The clone is removed.
+    Remove,
+}
+
+impl Act {
+    /// Returns the name of the act, as in the journal.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Make => "make",
+            Self::Read => "read",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+/// An event about the clone of a task. Those of an act that begins are on disk before it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum CheckoutEvent {
+    /// The clone is about to be made.
+    Planned {
+        /// The clone as it is planned.
+        plan: Plan,
+    },
+    /// The clone is there.
+    Made {
+        /// Number of the task.
+        task: WorkId,
+        /// The commit that the task begins from.
+        base: String,
+    },
+    /// The clone is about to be read.
+    Reading {
+        /// Number of the task.
+        task: WorkId,
+    },
+    /// The commits are in the repository.
+    Read {
+        /// Number of the task.
+        task: WorkId,
+        /// The state of the clone.
+        held: Held,
+    },
+    /// A person lets the clone be removed.
+    Removing {
+        /// Number of the task.
+        task: WorkId,
+        /// The person.
+        by: Actor,
+    },
+    /// The clone is removed.
+    Removed {
+        /// Number of the task.
+        task: WorkId,
+    },
+    /// An act failed; the clone is as it was.
+    Failed {
+        /// Number of the task.
+        task: WorkId,
+        /// The act.
+        act: Act,
+        /// The reason.
+        why: Detail,
+    },
+    /// The agent's channel: its messages belong to this task from now on.
+    Opened {
+        /// Number of the task.
+        task: WorkId,
+        /// The person who opened it.
+        by: Actor,
+    },
+}
+
+/// The result of an act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// The clone is there, and begins from this commit.
+    Made(String),
+    /// The clone was read.
+    Read(Held),
+    /// The clone is removed.
+    Removed,
+    /// The act failed.
+    Failed(Act, Detail),
+}
+
+/// Progress of the clone of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// It is being made.
+    #[default]
+    Planned,
+    /// It could not be made, and is tried again with the next session.
+    NotMade,
+    /// It is there.
+    Made,
+    /// It is being removed.
+    Removing,
+}
+
+/// A conversation that is kept while its agent works on another task.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conversation {
+    /// Id of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its usage.
+    pub used: Usage,
+    /// Its last exchanges.
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    pub exchanges: VecDeque<Exchange>,
+}
+
+/// The clone of a task with its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkout {
+    /// The clone as it was planned.
+    pub plan: Plan,
+    /// Progress of the clone.
+    #[serde(default)]
+    pub stage: Stage,
+    /// Its state when it was last read.
+    #[serde(default)]
+    pub held: Option<Held>,
+    /// True if it is being read, or is to be read again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
+    /// The conversation about the task, while the agent works on another one.
+    #[serde(default)]
+    pub conversation: Conversation,
+}
+
+impl Checkout {
+    fn new(plan: Plan, stage: Stage) -> Self {
+        Self { plan, stage, held: None, unread: false, conversation: Conversation::default() }
+    }
+}
+
+/// The clones of an agent's tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Checkouts {
+    /// The clones, by task.
+    pub all: BTreeMap<WorkId, Checkout>,
+    /// The task that what is said in the agent's channel belongs to; `None`: the next message begins one.
+    pub open: Option<WorkId>,
+    /// The task whose conversation the agent has open.
+    pub seated: Option<WorkId>,
+}
+
+impl Checkouts {
+    /// Returns true if the agent never had a clone.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns true if the clone of a task is there.
+    #[must_use]
+    pub fn is_made(&self, task: WorkId) -> bool {
+        self.all.get(&task).is_some_and(|checkout| checkout.stage == Stage::Made)
+    }
+
+    /// Returns true if the clone of a task is being made.
+    #[must_use]
+    pub fn is_being_made(&self, task: WorkId) -> bool {
+        self.all.get(&task).is_some_and(|checkout| checkout.stage == Stage::Planned)
+    }
+
+    fn apply(&mut self, event: &CheckoutEvent) {
+        let (task, change): (_, &dyn Fn(&mut Checkout)) = match event {
+            CheckoutEvent::Planned { plan } => {
+                let new = || Checkout::new(plan.clone(), Stage::Planned);
+                self.all.entry(plan.task).or_insert_with(new).stage = Stage::Planned;
+                return;
+            }
+            CheckoutEvent::Opened { task, .. } => {
+                self.open = Some(*task);
+                return;
+            }
+            CheckoutEvent::Removed { task } => {
+                self.all.remove(task);
+                self.open.take_if(|open| open == task);
+                return;
+            }
+            CheckoutEvent::Made { task, base } => (*task, &|checkout| {
+                checkout.stage = Stage::Made;
+                checkout.held.get_or_insert_default().base.clone_from(base);
+            }),
+            CheckoutEvent::Reading { task } => (*task, &|checkout| checkout.unread = true),
+            CheckoutEvent::Read { task, held } => (*task, &|checkout| {
+                checkout.unread = false;
+                checkout.held = Some(held.clone());
+            }),
+            CheckoutEvent::Removing { task, .. } => (*task, &|checkout| checkout.stage = Stage::Removing),
+            CheckoutEvent::Failed { task, act, .. } => (*task, &|checkout| match act {
+                Act::Make => checkout.stage = Stage::NotMade,
+                Act::Read => checkout.unread = false,
+                Act::Remove => checkout.stage = Stage::Made,
+            }),
+        };
+        if let Some(checkout) = self.all.get_mut(&task) {
+            change(checkout);
+        }
+    }
+}
+
+impl Agent {
+    /// Returns true if each task of the agent has a clone of its own.
+    #[must_use]
+    pub fn has_repository(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.repository.is_some())
+    }
+
+    /// Returns true if the next session waits for the clone of its task.
+    #[must_use]
+    pub fn waits_for_checkout(&self) -> bool {
+        let next = self.queue.front().filter(|_| self.has_repository());
+        next.is_some_and(|work| self.checkouts.is_being_made(work.task()))
+    }
+
+    /// Returns true if a message belongs to the task that is being worked on, so that it may be written into the turn.
+    #[must_use]
+    pub fn is_of_current(&self, work: &Work) -> bool {
+        let current = self.current.as_ref().map(Work::task);
+        !self.has_repository() || current == Some(work.task())
+    }
+
+    /// Returns the task in whose clone the agent's last session worked.
+    #[must_use]
+    pub fn checkout(&self) -> Option<&Checkout> {
+        self.checkouts.all.get(&self.checkouts.seated?)
+    }
+
+    /// Applies an event about a clone.
+    pub(super) fn apply_checkout(&mut self, event: &CheckoutEvent) {
+        self.checkouts.apply(event);
+    }
+
+    /// Opens the conversation of the task that a session begins to work on, and keeps the one before.
+    pub(super) fn take_seat(&mut self, work: &Work) {
+        let task = work.task();
+        if !self.checkouts.all.contains_key(&task) {
+            // Its agent has a workspace; a conversation about a clone is of no use there.
+            if let Some(before) = self.checkouts.seated.take() {
+                self.leave_seat(before);
+            }
+            return;
+        }
+        self.checkouts.open = Some(task);
+        let before = self.checkouts.seated.replace(task);
+        if before == Some(task) {
+            return;
+        }
+        if let Some(before) = before {
+            self.leave_seat(before);
+        } else {
+            (self.conversation, self.conversed) = (None, Usage::default());
+            self.exchanges.clear();
+        }
+        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
+            let Conversation { id, used, exchanges } = std::mem::take(&mut checkout.conversation);
+            (self.conversation, self.conversed, self.exchanges) = (id, used, exchanges);
+        }
+    }
+
+    fn leave_seat(&mut self, task: WorkId) {
+        let kept = Conversation {
+            id: self.conversation.take(),
+            used: std::mem::take(&mut self.conversed),
+            exchanges: std::mem::take(&mut self.exchanges),
+        };
+        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
+            checkout.conversation = kept;
+        }
+    }
+
+    /// Forgets the conversations about all tasks: the agent's settings have changed so that none can be resumed.
+    pub(super) fn forget_conversations(&mut self) {
+        for checkout in self.checkouts.all.values_mut() {
+            checkout.conversation.id = None;
+        }
+    }
+
+    /// Notes that a session is over: its task's clone is to be read.
+    pub(super) fn note_unread(&mut self) {
+        let Some(seated) = self.checkouts.seated else { return };
+        if let Some(checkout) = self.checkouts.all.get_mut(&seated) {
+            checkout.unread = true;
+        }
+    }
+
+    /// Takes the clone of a task that goes to another agent, with which it goes.
+    pub(super) fn give_up_checkout(&mut self, task: WorkId) -> Option<Box<Plan>> {
+        self.checkouts.open.take_if(|open| *open == task);
+        if self.checkouts.seated == Some(task) {
+            self.checkouts.seated = None;
+            (self.conversation, self.conversed) = (None, Usage::default());
+            self.exchanges.clear();
+        }
+        // Messages about it that still wait begin tasks of their own.
+        for work in &mut self.queue {
+            if let Some(card) = work.card.as_mut().filter(|card| card.of == Some(task)) {
+                card.of = None;
+            }
+        }
+        self.checkouts.all.remove(&task).map(|checkout| Box::new(checkout.plan))
+    }
+
+    /// Takes over the clone of a task that comes from another agent.
+    pub(super) fn take_over_checkout(&mut self, work: &mut Work) {
+        if self.has_repository()
+            && let Some(plan) = work.card.as_mut().and_then(|card| card.checkout.take())
+        {
+            self.checkouts.all.entry(plan.task).or_insert_with(|| Checkout::new(*plan, Stage::NotMade));
+        }
+    }
+
+    /// Notes that a task has ended: what is said after it was cancelled belongs to another one.
+    pub(super) fn note_end(&mut self, task: WorkId, end: TaskEnd) {
+        if end == TaskEnd::Cancelled {
+            self.checkouts.open.take_if(|open| *open == task);
+        }
+    }
+}
+
+/// Returns the act that an event about a clone is followed by, with the plan of the clone.
+#[must_use]
+pub fn owes(agent: &Agent, event: &Event) -> Option<(Act, Plan)> {
+    let (task, act) = match event {
+        Event::Checkout(CheckoutEvent::Planned { plan }) => return Some((Act::Make, plan.clone())),
+        Event::Checkout(CheckoutEvent::Reading { task }) => (*task, Act::Read),
+        Event::Checkout(CheckoutEvent::Removing { task, .. }) => (*task, Act::Remove),
+        Event::SessionEnded { .. } => (agent.checkouts.seated?, Act::Read),
+        _ => return None,
+    };
+    agent.checkouts.all.get(&task).map(|checkout| (act, checkout.plan.clone()))
+}
+
+/// Returns the first words of a text as part of a branch's name: lower-case ASCII letters, digits and hyphens.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        let room = SLUG_MAX.saturating_sub(slug.len() + 1);
+        if word.len() > room && !slug.is_empty() {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(SLUG_MAX).map(|c| c.to_ascii_lowercase()));
+    }
+    if slug.is_empty() { "task".to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_named_after_the_first_words_of_its_task() {
+        for (text, expected) in [
+            ("Port the build!", "port-the-build"),
+            ("", "task"),
+            ("修正", "task"),
+            ("../../etc; rm -rf ~", "etc-rm-rf"),
+            ("a.lock", "a-lock"),
+            (
+                "write a parser for the configuration file of the program",
+                "write-a-parser-for-the-configuration",
+            ),
+        ] {
+            assert_eq!(slug(text), expected);
+        }
+        assert_eq!(slug(&"x".repeat(100)).len(), SLUG_MAX);
+    }
+}

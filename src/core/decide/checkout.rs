@@ -1,0 +1,154 @@
+//! Clones of tasks: planned before their first session, read after each, removed when a person says so.
+
+use super::{Draft, queue};
+use crate::agent::{Agent, Phase};
+use crate::checkout::{Act, Acted, CheckoutEvent, Plan, Stage};
+use crate::event::{Event, PauseReason};
+use crate::id::{AgentName, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::outcome::Category;
+use crate::work::{Actor, Work, WorkKind};
+
+/// Maximum length of the reason of a failed act, in bytes.
+const WHY_MAX: usize = 500;
+
+/// Returns work with the task that it belongs to: a message belongs to the task that is open, or begins one.
+pub(super) fn placed(agent: &Agent, mut work: Work) -> Work {
+    if agent.has_repository() && work.kind == WorkKind::Message {
+        match agent.checkouts.open {
+            Some(task) => work.card_mut().of = Some(task),
+            None => work.kind = WorkKind::Task,
+        }
+    }
+    work
+}
+
+/// Opens a task that was just given, if none is open.
+pub(super) fn opened(draft: &mut Draft<'_>, task: WorkId, kind: WorkKind, by: &Actor) {
+    let agent = draft.agent();
+    if agent.has_repository() && kind == WorkKind::Task && agent.checkouts.open.is_none() {
+        draft.record(Event::Checkout(CheckoutEvent::Opened { task, by: by.clone() }));
+    }
+}
+
+/// Gives the agent a task and opens it.
+pub(super) fn begin(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    new: queue::New<'_>,
+) -> Result<Notice, Refusal> {
+    let task = new.id;
+    let given = queue::give(draft, agent, by, new)?;
+    if draft.agent().has_repository() && draft.agent().checkouts.open != Some(task) {
+        draft.record(Event::Checkout(CheckoutEvent::Opened { task, by: by.clone() }));
+    }
+    Ok(given)
+}
+
+/// Opens an earlier task again.
+pub(super) fn open(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+) -> Result<Notice, Refusal> {
+    let removing = |agent: &Agent| {
+        agent.checkouts.all.get(&task).is_none_or(|checkout| checkout.stage == Stage::Removing)
+    };
+    let waits = |agent: &Agent| {
+        agent.has_repository()
+            && agent.queue.iter().any(|work| work.id == task && work.kind == WorkKind::Task)
+    };
+    if removing(draft.agent()) && !waits(draft.agent()) {
+        return Err(Refusal::NoCheckout { task });
+    }
+    draft.record(Event::Checkout(CheckoutEvent::Opened { task, by: by.clone() }));
+    Ok(Notice::TaskOpened { agent, task })
+}
+
+/// Removes the clone of a task that is not worked on.
+pub(super) fn remove(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+) -> Result<Notice, Refusal> {
+    let state = draft.agent();
+    let stage = state.checkouts.all.get(&task).map(|checkout| checkout.stage);
+    if !matches!(stage, Some(Stage::Made | Stage::NotMade)) {
+        return Err(Refusal::NoCheckout { task });
+    }
+    if state.current.iter().chain(&state.queue).any(|work| work.task() == task) {
+        return Err(Refusal::TaskRunning { agent, task });
+    }
+    draft.record(Event::Checkout(CheckoutEvent::Removing { task, by: by.clone() }));
+    Ok(Notice::TaskDropping { agent, task })
+}
+
+/// Returns true if a session can start with this work: its clone is there, or it needs none. Else the clone is planned.
+pub(super) fn is_ready(draft: &mut Draft<'_>, work: &Work) -> bool {
+    let agent = draft.agent();
+    let (task, known) = (work.task(), agent.checkouts.all.get(&work.task()));
+    let plan = match (known, agent.spec.as_ref().and_then(|spec| spec.repository.as_ref())) {
+        (Some(checkout), _) => match checkout.stage {
+            Stage::Made => return true,
+            Stage::Planned | Stage::Removing => return false,
+            Stage::NotMade => checkout.plan.clone(),
+        },
+        (None, Some(repository)) => Plan::new(repository, work),
+        (None, None) => return true,
+    };
+    debug_assert_eq!(plan.task, task, "a clone is that of its task");
+    draft.record(Event::Checkout(CheckoutEvent::Planned { plan }));
+    false
+}
+
+/// Repeats the acts that herder's end cut short. Each of them finds what it has done before.
+pub(super) fn started(draft: &mut Draft<'_>) {
+    let mut again = Vec::new();
+    for (task, checkout) in &draft.agent().checkouts.all {
+        match checkout.stage {
+            Stage::Planned => again.push(CheckoutEvent::Planned { plan: checkout.plan.clone() }),
+            Stage::Removing => again.push(CheckoutEvent::Removing { task: *task, by: Actor::herder() }),
+            Stage::Made if checkout.unread => again.push(CheckoutEvent::Reading { task: *task }),
+            Stage::Made | Stage::NotMade => {}
+        }
+    }
+    for event in again {
+        draft.record(Event::Checkout(event));
+    }
+}
+
+/// Records the result of an act; a session that waits for a clone begins. Results of acts that are not under way are
+/// ignored.
+pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
+    let Some(checkout) = draft.agent().checkouts.all.get(&task) else { return };
+    let (stage, unread) = (checkout.stage, checkout.unread);
+    let event = match acted {
+        Acted::Made(base) if stage == Stage::Planned => CheckoutEvent::Made { task, base: base.clone() },
+        Acted::Read(held) if unread => CheckoutEvent::Read { task, held: held.clone() },
+        Acted::Removed if stage == Stage::Removing => CheckoutEvent::Removed { task },
+        Acted::Failed(act, why) => {
+            let under_way = match act {
+                Act::Make => stage == Stage::Planned,
+                Act::Read => unread,
+                Act::Remove => stage == Stage::Removing,
+            };
+            if !under_way {
+                return;
+            }
+            CheckoutEvent::Failed { task, act: *act, why: why.clone().bounded(WHY_MAX) }
+        }
+        Acted::Made(_) | Acted::Read(_) | Acted::Removed => return,
+    };
+    let needed = matches!(event, CheckoutEvent::Failed { act: Act::Make, .. })
+        && draft.agent().phase == Phase::Idle
+        && draft.agent().queue.front().is_some_and(|work| work.task() == task);
+    draft.record(Event::Checkout(event));
+    if needed {
+        draft.pause(PauseReason::Failure(Category::Permanent));
+    } else {
+        draft.begin();
+    }
+}

@@ -1,0 +1,85 @@
+//! Reasons why a task's clone cannot be made, read or removed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, Own};
+
+/// A reason of herder's own git. Every variant has a message `git-…` of the same name in `locales/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(
+    missing_docs,
+    reason = "fields are named after the variables of the locale messages, which document them"
+)]
+pub enum GitReason {
+    /// The folder is no git repository.
+    NoRepository { path: String },
+    /// The repository has no commit yet, or no such branch.
+    NoBase { base: String },
+    /// The command failed.
+    Failed { command: String },
+    /// The command was not done in time.
+    Late { command: String },
+    /// The command had more output than is read.
+    TooMuch { command: String },
+    /// The clone of the task is not there.
+    NoClone { path: String },
+    /// The clone's `.git` is not the folder that herder made.
+    Replaced { path: String },
+    /// A folder or file cannot be written, copied or removed.
+    File { path: String },
+}
+
+impl GitReason {
+    /// Returns a detail with this reason, followed by text of another program.
+    #[must_use]
+    pub fn with(self, said: impl Into<String>) -> Detail {
+        Own::from(self).with(said)
+    }
+
+    /// Returns the text fields of the reason, which are bounded and redacted.
+    pub(super) fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::NoRepository { path: text }
+            | Self::NoBase { base: text }
+            | Self::Failed { command: text }
+            | Self::Late { command: text }
+            | Self::TooMuch { command: text }
+            | Self::NoClone { path: text }
+            | Self::Replaced { path: text }
+            | Self::File { path: text } => vec![text],
+        }
+    }
+}
+
+impl From<GitReason> for Own {
+    fn from(reason: GitReason) -> Self {
+        Self::Git(reason)
+    }
+}
+
+impl From<GitReason> for Detail {
+    fn from(reason: GitReason) -> Self {
+        Own::from(reason).into()
+    }
+}
+
+/// English, for agents, logs and records that no locale is applied to.
+impl fmt::Display for GitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRepository { path } => write!(f, "{path} is no git repository"),
+            Self::NoBase { base } => write!(f, "the repository has no commit `{base}` to begin from"),
+            Self::Failed { command } => write!(f, "`{command}` failed"),
+            Self::Late { command } => write!(f, "`{command}` was not done in time"),
+            Self::TooMuch { command } => write!(f, "`{command}` had more output than is read"),
+            Self::NoClone { path } => write!(f, "the task's clone {path} is not there"),
+            Self::Replaced { path } => {
+                write!(f, "{path} is not the folder that was made for the task: its contents are not read")
+            }
+            Self::File { path } => write!(f, "{path} cannot be written, copied or removed"),
+        }
+    }
+}

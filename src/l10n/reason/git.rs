@@ -1,0 +1,21 @@
+//! The messages for reasons of herder's own git.
+
+use crate::core::detail::GitReason;
+use crate::l10n::message::{Message, say};
+
+use super::text;
+
+/// Returns the message for a reason.
+pub(super) fn git(reason: &GitReason) -> Message<'_> {
+    use GitReason as G;
+    match reason {
+        G::NoRepository { path } => say("git-no-repository", [text("path", path)]),
+        G::NoBase { base } => say("git-no-base", [text("base", base)]),
+        G::Failed { command } => say("git-failed", [text("command", command)]),
+        G::Late { command } => say("git-late", [text("command", command)]),
+        G::TooMuch { command } => say("git-too-much", [text("command", command)]),
+        G::NoClone { path } => say("git-no-clone", [text("path", path)]),
+        G::Replaced { path } => say("git-replaced", [text("path", path)]),
+        G::File { path } => say("git-file", [text("path", path)]),
+    }
+}

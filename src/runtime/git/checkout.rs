@@ -1,0 +1,334 @@
+//! The clone of a task: made with borrowed objects, read, fetched into the repository, and removed.
+//!
+//! In the repository only `refs/herder/<task>/base` and `refs/herder/<task>/head` are written. Everything here can be
+//! repeated: a clone is complete once it has its final name, and what an earlier try has left is used or removed.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::mirror::Mirror;
+use super::{Call, Git, Limits, Repository, files, words};
+use crate::core::checkout::{Held, Plan};
+use crate::core::detail::{Detail, GitReason};
+use crate::core::id::WorkId;
+use crate::runtime::folder;
+
+/// The limits of a command that reads.
+pub(super) const READS: Limits = Limits { time: Duration::from_secs(30), output: 4 * 1024 * 1024 };
+
+/// The limits of a command that copies: a clone, a checkout, a fetch.
+const COPIES: Limits = Limits { time: Duration::from_secs(600), output: 64 * 1024 };
+
+/// Ending of the name of a clone that is not complete yet.
+const NEW: &str = "new";
+
+/// Ending of the name of a clone that is being removed.
+const GONE: &str = "gone";
+
+/// The address to which a push from a clone goes: none.
+const NO_PUSH: &str = "herder-fetches-the-branch-itself";
+
+/// The clones of tasks below herder's data folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Checkouts {
+    git: Git,
+    folder: PathBuf,
+}
+
+/// The names of a task's refs in the repository.
+fn refs(task: WorkId) -> [String; 2] {
+    [format!("refs/herder/{task}/base"), format!("refs/herder/{task}/head")]
+}
+
+impl Checkouts {
+    /// Returns the clones in `folder`.
+    pub(crate) fn new(git: Git, folder: PathBuf) -> Self {
+        Self { git, folder }
+    }
+
+    /// Returns the path of a task's clone.
+    pub(crate) fn path(&self, task: WorkId) -> PathBuf {
+        self.folder.join(task.to_string())
+    }
+
+    /// Makes the clone of a task, unless it is there. Returns the commit that the task began from.
+    ///
+    /// # Errors
+    /// The repository or its base is not there, or git or the disk fails.
+    pub(crate) async fn make(&self, plan: &Plan) -> Result<String, Detail> {
+        let source = self.repository(plan).await?;
+        let path = self.path(plan.task);
+        let [base_ref, head_ref] = refs(plan.task);
+        let known = self.commit(&source, &base_ref).await?;
+        let base = match known {
+            Some(base) => base,
+            None => self.keep_base(&source, plan, &base_ref).await?,
+        };
+        if self.at(&path, |path| path.symlink_metadata().is_ok()).await? {
+            return Ok(base);
+        }
+        // A clone that was lost goes on from the last commit that was fetched.
+        let start = self.commit(&source, &head_ref).await?.unwrap_or_else(|| base.clone());
+        let staging = path.with_extension(NEW);
+        self.at(&staging, |staging| {
+            files::remove(staging)?;
+            std::fs::create_dir_all(staging.parent().unwrap_or(staging))
+        })
+        .await?
+        .map_err(|error| unusable(&staging, &error))?;
+        self.clone_into(&source, &staging, plan, &start).await?;
+        let (from, copied) = (source.places.top.clone(), plan.repository.copy.clone());
+        let filled = self.at(&staging, move |staging| -> Result<(), Detail> {
+            for name in copied {
+                let copied = files::copy(&from, staging, Path::new(&name));
+                copied.map_err(|error| unusable(&from.join(name), &error))?;
+            }
+            Ok(())
+        });
+        filled.await??;
+        let to = path.clone();
+        let named = self.at(&staging, move |staging| std::fs::rename(staging, to)).await?;
+        named.map_err(|error| unusable(&path, &error))?;
+        Ok(base)
+    }
+
+    /// Fetches what the agent has committed into the repository, and returns what the clone holds.
+    ///
+    /// # Errors
+    /// The clone is not there or is not what herder made, or git or the disk fails.
+    pub(crate) async fn fetch(&self, plan: &Plan) -> Result<Held, Detail> {
+        let source = self.repository(plan).await?;
+        let [base_ref, head_ref] = refs(plan.task);
+        let clone = self.clone_of(&source, plan.task).await?;
+        let own = self.mirror(&source).await?;
+        let spec = format!("+HEAD:{head_ref}");
+        let mut fetch = words(&[
+            "fetch",
+            "--quiet",
+            "--upload-pack=git-upload-pack",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--",
+        ]);
+        fetch.extend([clone.path().as_os_str(), OsStr::new(&spec)]);
+        let env = [("GIT_DIR", own.path())];
+        let call = Call { folder: own.path(), words: &fetch, own: &env, input: &[], local: true };
+        self.git.ask(call, COPIES).await?;
+        let no_base = || GitReason::NoBase { base: base_ref.clone() };
+        let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
+        let head = self.commit_in(&own, &head_ref).await?.ok_or_else(no_base)?;
+        self.held(&clone, plan.task, base, head).await
+    }
+
+    /// Returns what the clone holds, without fetching anything.
+    ///
+    /// # Errors
+    /// The clone is not there or is not what herder made, or git or the disk fails.
+    pub(crate) async fn look(&self, plan: &Plan) -> Result<Held, Detail> {
+        let source = self.repository(plan).await?;
+        let [base_ref, _] = refs(plan.task);
+        let no_base = || GitReason::NoBase { base: base_ref.clone() };
+        let base = self.commit(&source, &base_ref).await?.ok_or_else(no_base)?;
+        let clone = self.clone_of(&source, plan.task).await?;
+        let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
+        self.held(&clone, plan.task, base, head).await
+    }
+
+    async fn held(&self, clone: &Mirror, task: WorkId, base: String, head: String) -> Result<Held, Detail> {
+        let commits = self.count(clone, &[&head, "--not", &base]).await?;
+        let aside = self.count(clone, &["--all", "--not", "--remotes", &base, &head]).await?;
+        let uncommitted = self.uncommitted(clone, task).await?;
+        Ok(Held { base, head, commits, uncommitted, aside })
+    }
+
+    /// Removes the clone of a task, and its refs in the repository.
+    ///
+    /// # Errors
+    /// Git or the disk fails.
+    pub(crate) async fn remove(&self, plan: &Plan) -> Result<(), Detail> {
+        let path = self.path(plan.task);
+        let (gone, staging) = (path.with_extension(GONE), path.with_extension(NEW));
+        let removed = self.at(&path, move |path| {
+            files::remove(&gone)?;
+            files::remove(&staging)?;
+            match std::fs::rename(path, &gone) {
+                Ok(()) => files::remove(&gone),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            }
+        });
+        removed.await?.map_err(|error| unusable(&path, &error))?;
+        // Without the repository there is no ref to remove.
+        if !self.at(&plan.repository.path, Path::exists).await? {
+            return Ok(());
+        }
+        let source = self.repository(plan).await?;
+        let own = self.mirror(&source).await?;
+        let env = [("GIT_DIR", own.path())];
+        for name in refs(plan.task) {
+            let delete = words(&["update-ref", "-d", &name]);
+            let call = Call { folder: own.path(), words: &delete, own: &env, input: &[], local: false };
+            self.git.ask(call, READS).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the way to run git.
+    #[cfg(test)]
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    async fn repository(&self, plan: &Plan) -> Result<Repository, Detail> {
+        let path = &plan.repository.path;
+        if !self.at(path, Path::is_dir).await? {
+            return Err(GitReason::NoRepository { path: path.display().to_string() }.into());
+        }
+        Box::pin(Repository::at(&self.git, path, READS)).await
+    }
+
+    async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {
+        let (places, config) = (of.places.clone(), of.config.clone());
+        let made = self.at(&of.places.git, move |_| Mirror::of(&places, &config)).await?;
+        made.map_err(|error| unusable(&of.places.git, &error))
+    }
+
+    async fn clone_of(&self, source: &Repository, task: WorkId) -> Result<Mirror, Detail> {
+        let path = self.path(task);
+        let (objects, config) = (source.places.common.join("objects"), source.config.clone());
+        let shown = || path.display().to_string();
+        let made = self.at(&path, move |path| Mirror::of_clone(path, &objects, &config)).await?;
+        made.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => GitReason::NoClone { path: shown() }.into(),
+            io::ErrorKind::NotADirectory => GitReason::Replaced { path: error.to_string() }.into(),
+            _ => unusable(&path, &error),
+        })
+    }
+
+    /// Records the commit that a task begins from, so that nothing that its clone borrows is removed.
+    async fn keep_base(&self, source: &Repository, plan: &Plan, name: &str) -> Result<String, Detail> {
+        let own = self.mirror(source).await?;
+        let asked = plan.repository.base.as_str();
+        let candidates: Vec<String> = if asked.is_empty() {
+            vec!["refs/remotes/origin/HEAD".to_owned(), "HEAD".to_owned()]
+        } else {
+            let below = ["refs/heads/", "refs/remotes/", "refs/tags/", "refs/remotes/origin/"];
+            below.iter().map(|below| format!("{below}{asked}")).chain([asked.to_owned()]).collect()
+        };
+        let mut base = None;
+        for candidate in &candidates {
+            base = self.commit_in(&own, candidate).await?;
+            if base.is_some() {
+                break;
+            }
+        }
+        let asked = if asked.is_empty() { "HEAD" } else { asked };
+        let base = base.ok_or_else(|| GitReason::NoBase { base: asked.to_owned() })?;
+        let update = words(&["update-ref", name, &base]);
+        let env = [("GIT_DIR", own.path())];
+        let call = Call { folder: own.path(), words: &update, own: &env, input: &[], local: false };
+        self.git.ask(call, READS).await?;
+        Ok(base)
+    }
+
+    async fn clone_into(
+        &self,
+        source: &Repository,
+        staging: &Path,
+        plan: &Plan,
+        start: &str,
+    ) -> Result<(), Detail> {
+        let above = [("GIT_CEILING_DIRECTORIES", self.folder.as_path())];
+        let mut clone = words(&[
+            "clone",
+            "--quiet",
+            "--shared",
+            "--no-checkout",
+            "--template=",
+            "--no-recurse-submodules",
+            "--upload-pack=git-upload-pack",
+            "--",
+        ]);
+        clone.extend([source.places.top.as_os_str(), staging.as_os_str()]);
+        let call = Call { folder: &self.folder, words: &clone, own: &above, input: &[], local: true };
+        self.git.ask(call, COPIES).await?;
+        let git = staging.join(".git");
+        let within = [("GIT_DIR", git.as_path()), ("GIT_WORK_TREE", staging)];
+        let (name, email) = (plan.repository.git_name.as_str(), plan.repository.git_email.as_str());
+        let settings = [("user.name", name), ("user.email", email), ("remote.origin.pushurl", NO_PUSH)];
+        for (key, value) in settings.into_iter().filter(|(_, value)| !value.is_empty()) {
+            let config = words(&["config", key, value]);
+            self.git
+                .ask(Call { folder: staging, words: &config, own: &within, input: &[], local: false }, READS)
+                .await?;
+        }
+        let excluded = self.at(&git, |git| {
+            std::fs::create_dir_all(git.join("info"))?;
+            // herder's own files for the agent are no part of its work.
+            std::fs::write(git.join("info/exclude"), "/.herder/\n")
+        });
+        excluded.await?.map_err(|error| unusable(&git, &error))?;
+        let checkout = words(&["checkout", "--quiet", "--no-track", "-b", &plan.branch, start]);
+        let call = Call { folder: staging, words: &checkout, own: &within, input: &[], local: false };
+        self.git.ask(call, COPIES).await?;
+        Ok(())
+    }
+
+    async fn commit(&self, of: &Repository, name: &str) -> Result<Option<String>, Detail> {
+        let own = self.mirror(of).await?;
+        self.commit_in(&own, name).await
+    }
+
+    /// Returns the commit that a name stands for; `None` if there is none.
+    async fn commit_in(&self, within: &Mirror, name: &str) -> Result<Option<String>, Detail> {
+        let name = format!("{name}^{{commit}}");
+        let parse = words(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
+        let env = [("GIT_DIR", within.path())];
+        let call = Call { folder: within.path(), words: &parse, own: &env, input: &[], local: false };
+        let output = Box::pin(self.git.run(call, READS)).await?;
+        let commit = String::from_utf8_lossy(&output.out).trim().to_owned();
+        let whole = output.code == Some(0) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Ok(Some(commit).filter(|commit| whole && !commit.is_empty()))
+    }
+
+    async fn count(&self, within: &Mirror, of: &[&str]) -> Result<u32, Detail> {
+        let mut count = words(&["rev-list", "--count"]);
+        count.extend(of.iter().map(OsStr::new));
+        let env = [("GIT_DIR", within.path())];
+        let call = Call { folder: within.path(), words: &count, own: &env, input: &[], local: false };
+        let said = self.git.ask(call, READS).await?;
+        Ok(String::from_utf8_lossy(&said).trim().parse().unwrap_or(u32::MAX))
+    }
+
+    /// Returns the number of changed and new files that are not committed.
+    async fn uncommitted(&self, clone: &Mirror, task: WorkId) -> Result<u32, Detail> {
+        let top = self.path(task);
+        let index = top.join(".git/index");
+        let env = [
+            ("GIT_DIR", clone.path()),
+            ("GIT_WORK_TREE", top.as_path()),
+            ("GIT_INDEX_FILE", index.as_path()),
+        ];
+        let status =
+            words(&["status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=all"]);
+        let call = Call { folder: &top, words: &status, own: &env, input: &[], local: false };
+        let said = self.git.ask(call, READS).await?;
+        Ok(crate::runtime::workspace::read(&String::from_utf8_lossy(&said)).changed)
+    }
+
+    async fn at<T: Send + 'static>(
+        &self,
+        path: &Path,
+        question: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Result<T, Detail> {
+        folder::ask(self.git.trees().running(), path, COPIES.time, question).await
+    }
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Detail {
+    GitReason::File { path: path.display().to_string() }.with(error.to_string())
+}

@@ -1,0 +1,120 @@
+//! Files of clones: copied without following links out of a folder, and removed whatever their permissions are.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::io::Errno;
+
+/// Maximum size of a file that is copied into a clone, in bytes.
+const COPIED_MAX: u64 = 64 * 1024 * 1024;
+
+/// Copies the file `name` from one folder to another one, if it is there. No link is followed out of the first folder,
+/// and none at all in the second one, whose content a repository decides.
+pub(super) fn copy(from: &Path, to: &Path, name: &Path) -> io::Result<()> {
+    if name.as_os_str().is_empty() || !name.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let top = folder(from)?;
+    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let reads = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let source = match openat2(&top, name, reads, Mode::empty(), inside) {
+        Ok(source) => File::from(source),
+        Err(Errno::NOENT) => return Ok(()),
+        Err(reason) => return Err(reason.into()),
+    };
+    let found = source.metadata()?;
+    if !found.is_file() || found.len() > COPIED_MAX {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut into = folder(to)?;
+    let parents = name.parent().unwrap_or_else(|| Path::new(""));
+    for part in parents.components() {
+        match mkdirat(&into, part.as_os_str(), Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(reason) => return Err(reason.into()),
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        into = openat(&into, part.as_os_str(), flags, Mode::empty())?;
+    }
+    let Some(last) = name.file_name() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mode = Mode::from_raw_mode(found.permissions().mode() & 0o700);
+    let writes = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut target = match openat(&into, last, writes, mode) {
+        Ok(target) => File::from(target),
+        // The repository has a file of this name.
+        Err(Errno::EXIST) => return Ok(()),
+        Err(reason) => return Err(reason.into()),
+    };
+    io::copy(&mut source.take(COPIED_MAX), &mut target)?;
+    Ok(())
+}
+
+fn folder(path: &Path) -> io::Result<OwnedFd> {
+    Ok(openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Removes a folder with all that is in it. Links in it are removed and not followed; folders that cannot be written
+/// are made writable first, as package caches are not.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+            let parent = folder(path.parent().unwrap_or(Path::new("/")))?;
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            open_up(&parent, &CString::new(name.as_bytes())?, flags, 0)?;
+            fs::remove_dir_all(path)
+        }
+        other => other,
+    }
+}
+
+/// Maximum depth of folders that are made writable.
+const DEPTH_MAX: usize = 128;
+
+/// Makes a folder and those below it writable for their owner.
+fn open_up(parent: &OwnedFd, name: &CString, flags: OFlags, depth: usize) -> io::Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let owned = Mode::RWXU;
+    let opened = match openat(parent, name, flags, Mode::empty()) {
+        Err(Errno::ACCESS) => {
+            // A link that takes the folder's place meanwhile gains its target no more than its owner's rights.
+            let found = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if rustix::fs::FileType::from_raw_mode(found.st_mode) != rustix::fs::FileType::Directory {
+                return Ok(());
+            }
+            rustix::fs::chmodat(parent, name, owned, AtFlags::empty())?;
+            openat(parent, name, flags, Mode::empty())?
+        }
+        opened => opened?,
+    };
+    let mode = Mode::from_raw_mode(fstat(&opened)?.st_mode);
+    if !mode.contains(owned) {
+        rustix::fs::fchmod(&opened, owned)?;
+    }
+    let mut entries = rustix::fs::Dir::read_from(&opened)?;
+    while let Some(entry) = entries.read() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_bytes() == b"." || name.to_bytes() == b".." {
+            continue;
+        }
+        if entry.file_type() == rustix::fs::FileType::Directory {
+            open_up(&opened, &name.to_owned(), flags, depth + 1)?;
+        }
+    }
+    Ok(())
+}

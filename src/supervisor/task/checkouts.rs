@@ -1,0 +1,93 @@
+//! Work on the clones of the agent's tasks, in the background: one act after the other, each with its result as an input.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::supervisor::Supervisor;
+use crate::core::checkout::{Act, Acted, Plan};
+use crate::core::detail::Own;
+use crate::core::id::WorkId;
+use crate::core::input::Input;
+use crate::core::spec::AgentSpec;
+use crate::runtime::git::checkout::Checkouts;
+use crate::runtime::process::Tree;
+
+/// The last act that was begun, if one was.
+pub(super) type Acting = Option<JoinHandle<()>>;
+
+impl Supervisor<'_> {
+    /// Begins an act on the clone of a task, after those that were begun before.
+    pub(super) fn act(&mut self, act: Act, plan: Plan) {
+        let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
+        let before = self.acting.take();
+        self.acting = Some(self.shared.services.spawn(async move {
+            if let Some(before) = before {
+                // Its result has been sent.
+                drop(before.await);
+            }
+            let (task, draining) = (plan.task, shared.draining.clone());
+            let marker = shared.marker_of_checkout(&agent, task);
+            let acted = match shared.place.checkouts(marker.clone()) {
+                Some(checkouts) => {
+                    let acted = Box::pin(perform(&checkouts, act, &plan));
+                    match draining.run_until_cancelled(acted).await {
+                        Some(acted) => acted,
+                        // The next start does it again.
+                        None => return drop(shared.trees.end(&Tree::marked(marker), Duration::ZERO).await),
+                    }
+                }
+                None => Acted::Failed(act, Own::DriverGone.into()),
+            };
+            shared.input(&agent, Input::Checkout { task, acted });
+        }));
+    }
+
+    /// Returns the agent's settings for a session: its folder is the clone of the task, if the task has one.
+    pub(super) fn seated(&self, mut spec: AgentSpec) -> AgentSpec {
+        if let Some(folder) = self.checkout_folder() {
+            spec.workspace = folder;
+        }
+        spec
+    }
+
+    /// Returns the folder in which the agent's last session worked; `None` if that is not a clone.
+    pub(super) fn checkout_folder(&self) -> Option<PathBuf> {
+        self.agent.checkout().map(|checkout| self.shared.checkout_folder(checkout.plan.task))
+    }
+
+    /// Returns the folder that the agent works in; `None` if it has none until its next task.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        let spec = self.agent.spec.as_ref()?;
+        self.checkout_folder().or_else(|| spec.repository.is_none().then(|| spec.workspace.clone()))
+    }
+}
+
+async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan) -> Acted {
+    let done = match act {
+        Act::Make => checkouts.make(plan).await.map(Acted::Made),
+        Act::Read => checkouts.fetch(plan).await.map(Acted::Read),
+        Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
+    };
+    done.unwrap_or_else(|why| Acted::Failed(act, why))
+}
+
+impl crate::supervisor::Shared {
+    /// Returns the path of the clone of a task.
+    pub(in crate::supervisor) fn checkout_folder(&self, task: WorkId) -> PathBuf {
+        let folder = self.journal.data_dir().join(crate::core::checkout::FOLDER).join(task.to_string());
+        // A relative path means another folder in the agent's working directory.
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    /// Returns the marker of the processes that work on the clone of a task.
+    pub(in crate::supervisor) fn marker_of_checkout(
+        &self,
+        agent: &crate::core::id::AgentName,
+        task: WorkId,
+    ) -> String {
+        format!("{}{agent}/task-{task}", self.place.prefix(self.journal.id()))
+    }
+}
