@@ -37,7 +37,7 @@ use crate::access::{Access, Logins};
 use crate::chat::embedded_ircd::home::Home;
 use crate::chat::irc::{Connector, Patience};
 use crate::chat::{Silence, discord, irc};
-use crate::clock;
+use crate::clock::{self, running::Running};
 use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::commands::slash;
 use crate::config::Config;
@@ -400,7 +400,8 @@ impl Herder {
             let shutdown = self.hearing.clone();
             match calls {
                 Calls::Here(bound) => {
-                    self.tasks.spawn(runner_tools::serve(bound.into_parts(), grants, host, shutdown))
+                    let running = Running::default();
+                    self.tasks.spawn(runner_tools::serve(bound.into_parts(), grants, host, running, shutdown))
                 }
                 Calls::Runner(link) => self.tasks.spawn(tools::desk::serve(link, grants, host, shutdown)),
             };

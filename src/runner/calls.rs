@@ -131,12 +131,12 @@ impl Desk for Host {
         let of = SessionKey { agent: call.agent, session: call.session };
         let (call, answer) = self.with_calls(|calls| calls.begin(of.clone(), call.tool, call.arguments));
         let mut under = Under { host: self, of, call, answer };
-        let returned = match tokio::time::timeout(BOT_WITHIN, &mut under.answer).await {
-            Ok(returned) => returned,
-            Err(_) if self.with_calls(|calls| calls.give_up(call)) => Ok(Returned::refused(
+        let returned = match self.running().within(BOT_WITHIN, &mut under.answer).await {
+            Some(returned) => returned,
+            None if self.with_calls(|calls| calls.give_up(call)) => Ok(Returned::refused(
                 "herder is not there at the moment; go on without it and try again later.",
             )),
-            Err(_) => (&mut under.answer).await,
+            None => (&mut under.answer).await,
         };
         let gone = || Returned::refused("Your session is over, as far as herder knows.");
         let Returned { ok, text, whispers } = returned.unwrap_or_else(|_| gone());

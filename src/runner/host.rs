@@ -31,6 +31,7 @@ use super::ledger::{Arrival, InOrder};
 use super::record::replace;
 use super::wire::{Envelope, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner};
 use super::{Machine, prefix};
+use crate::clock::running::Running;
 use crate::core::detail::Own;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
@@ -183,6 +184,11 @@ impl Host {
         self.0.attend(stream).await;
     }
 
+    /// Returns the clock that stands still with the runner.
+    pub(super) fn running(&self) -> &Running {
+        self.0.machine.running()
+    }
+
     /// Returns the process of a session that is not over.
     pub(super) fn process(&self, of: &SessionKey) -> Option<u32> {
         self.0.with(of, |hosted| hosted.process.filter(|_| !hosted.over)).flatten()
@@ -208,20 +214,23 @@ impl Host {
     /// Ends all sessions when no bot was connected for `patience`, each time that happens.
     pub async fn end_unattended(&self, patience: Duration) {
         let mut attended = self.0.attended.subscribe();
-        loop {
-            if attended.wait_for(|attended| !attended).await.is_err() {
-                return;
+        while attended.wait_for(|attended| !attended).await.is_ok() {
+            if is_back(&mut attended, self.running(), patience).await {
+                continue;
             }
-            let back = attended.wait_for(|attended| *attended);
-            if tokio::time::timeout(patience, back).await.is_err() {
-                info!(seconds = patience.as_secs(), "no bot was here for so long: all sessions are stopped");
-                self.0.end_all();
-                if attended.wait_for(|attended| *attended).await.is_err() {
-                    return;
-                }
+            info!(seconds = patience.as_secs(), "no bot was here for so long: all sessions are stopped");
+            self.0.end_all();
+            if attended.wait_for(|attended| *attended).await.is_err() {
+                return;
             }
         }
     }
+}
+
+/// Waits for a bot, at most for `patience`. Returns true if one is connected. Time in which the runner stood still does
+/// not count: no agent went on unattended, or the bot had no chance to come back.
+async fn is_back(attended: &mut watch::Receiver<bool>, running: &Running, patience: Duration) -> bool {
+    running.within(patience, attended.wait_for(|attended| *attended)).await.is_some()
 }
 
 /// Returns true if the peer runs as this user or as root and is no agent: no descendant of the runner, nor one that a

@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 use tracing::warn;
 
+use crate::clock::running::Running;
 use crate::core::checkout;
 use crate::core::id::AgentName;
 use crate::redact::Redactor;
@@ -77,6 +78,11 @@ impl Machine {
         let (redactor, withheld) = (Redactor::default(), BTreeSet::new());
         let machine = Self::new(Setup { data_dir, trees, redactor, withheld, tools: None });
         Self { simulated: Some(Simulated(starts)), ..machine }
+    }
+
+    /// Returns the clock that stands still with this process.
+    pub(super) fn running(&self) -> &Running {
+        self.trees.running()
     }
 
     /// Starts a session. Its right to use herder's tools ends when the pass is dropped.

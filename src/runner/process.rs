@@ -130,7 +130,7 @@ pub async fn run(
             Err(reason) => warn!(%reason, "agents have to do without herder's tools"),
         }
     }
-    let tools = setup.tools.clone();
+    let (tools, running) = (setup.tools.clone(), setup.trees.running().clone());
     let host = Host::new(Machine::new(setup), journal, Some(file), past).map_err(StartError::System)?;
     if let Some(parent) = parent {
         host.started_by(parent);
@@ -143,7 +143,9 @@ pub async fn run(
     let serving_tools = async {
         let Some((socket, grants)) = calls else { return };
         match bind(&socket).await {
-            Ok(listener) => tools::serve((listener, socket), grants, host.clone(), over.clone()).await,
+            Ok(listener) => {
+                tools::serve((listener, socket), grants, host.clone(), running, over.clone()).await
+            }
             Err(reason) => warn!(%reason, "agents have to do without herder's tools"),
         }
     };

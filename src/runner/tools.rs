@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use crate::clock::running::Running;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::runtime::grants::{Admitted, Grants, is_below};
 use wire::{Answer, CALL_MAX, Call, Got};
@@ -45,11 +46,13 @@ pub trait Desk: Clone + Send + Sync + 'static {
     }
 }
 
-/// Answers the tool calls that arrive on the socket until `shutdown` is cancelled, one call per connection.
+/// Answers the tool calls that arrive on the socket until `shutdown` is cancelled, one call per connection. Timeouts are
+/// measured by `running`: a call that arrived while herder stood still is not over when it goes on.
 pub async fn serve(
     (listener, path): (UnixListener, PathBuf),
     grants: Grants,
     desk: impl Desk,
+    running: Running,
     shutdown: CancellationToken,
 ) {
     let peers = TaskTracker::new();
@@ -70,9 +73,10 @@ pub async fn serve(
             }
         };
         let (grants, desk, shutdown) = (grants.clone(), desk.clone(), shutdown.clone());
+        let running = running.clone();
         peers.spawn(async move {
             let _permit = permit;
-            let answered = shutdown.run_until_cancelled(answer(stream, &grants, &desk)).await;
+            let answered = shutdown.run_until_cancelled(answer(stream, &grants, &desk, &running)).await;
             if let Some(Err(reason)) = answered {
                 debug!(%reason, "a tool server went away");
             }
@@ -85,7 +89,7 @@ pub async fn serve(
     }
 }
 
-async fn answer(stream: UnixStream, grants: &Grants, desk: &impl Desk) -> io::Result<()> {
+async fn answer(stream: UnixStream, grants: &Grants, desk: &impl Desk, running: &Running) -> io::Result<()> {
     let peer = stream.peer_cred()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
         warn!(uid = peer.uid(), "another user was turned away from the agents' tools");
@@ -95,9 +99,8 @@ async fn answer(stream: UnixStream, grants: &Grants, desk: &impl Desk) -> io::Re
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
     let mut first = (&mut reader).take(CALL_MAX);
-    tokio::time::timeout(CALL_WITHIN, first.read_until(b'\n', &mut line))
-        .await
-        .map_err(io::Error::other)??;
+    let read = running.within(CALL_WITHIN, first.read_until(b'\n', &mut line)).await;
+    read.ok_or(io::ErrorKind::TimedOut)??;
     let Ok(call) = serde_json::from_slice::<Call>(&line) else {
         return write(&mut writer, &Answer::refused("That call cannot be read; it may be too long.")).await;
     };
@@ -123,7 +126,7 @@ async fn answer(stream: UnixStream, grants: &Grants, desk: &impl Desk) -> io::Re
     };
     let written = write(&mut writer, &answer).await;
     if !whispers.is_empty() {
-        let got = written.is_ok() && got(&mut reader).await;
+        let got = written.is_ok() && got(&mut reader, running).await;
         desk.delivered(&agent, session, whispers, got);
     }
     written
@@ -150,11 +153,52 @@ async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
 }
 
 /// Waits for the tool server's acknowledgement. Returns true if it has passed the answer on to the CLI.
-async fn got(reader: &mut BufReader<OwnedReadHalf>) -> bool {
+async fn got(reader: &mut BufReader<OwnedReadHalf>, running: &Running) -> bool {
     /// Maximum length of the acknowledgement, in bytes, with a reserve.
     const MAX: u64 = 64;
     let mut line = Vec::new();
     let mut word = reader.take(MAX);
-    let read = tokio::time::timeout(GOT_WITHIN, word.read_until(b'\n', &mut line)).await;
-    matches!(read, Ok(Ok(_))) && serde_json::from_slice::<Got>(&line).is_ok_and(|said| said.got)
+    let read = running.within(GOT_WITHIN, word.read_until(b'\n', &mut line)).await;
+    matches!(read, Some(Ok(_))) && serde_json::from_slice::<Got>(&line).is_ok_and(|said| said.got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A desk at which nobody sits: calls that are read and let in are none of these tests.
+    #[derive(Clone)]
+    struct Empty;
+
+    impl Desk for Empty {
+        fn process_of(&self, _: &AgentName, _: SessionId) -> Option<u32> {
+            None
+        }
+
+        async fn perform(&self, _: Call, _: Admitted) -> (Answer, Vec<WorkId>) {
+            (Answer::refused("nobody is here"), Vec::new())
+        }
+
+        fn delivered(&self, _: &AgentName, _: SessionId, _: Vec<WorkId>, _: bool) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_arrives_while_herder_stands_still_is_answered() {
+        let (mut caller, stream) = UnixStream::pair().expect("two ends");
+        let (grants, running) = (Grants::of_runner(), Running::default());
+        let answering = answer(stream, &grants, &Empty, &running);
+        tokio::pin!(answering);
+        tokio::select! {
+            biased;
+            _ = &mut answering => panic!("nothing was said"),
+            () = tokio::task::yield_now() => {}
+        }
+        // The whole process is stopped: no task is polled, and no data is read.
+        tokio::time::advance(Duration::from_secs(60)).await;
+        caller.write_all(b"no call\n").await.expect("sent");
+        let mut answer = String::new();
+        let (answered, read) = tokio::join!(answering, caller.read_to_string(&mut answer));
+        assert!(answered.is_ok() && read.is_ok(), "{answered:?} {read:?}");
+        assert!(answer.contains("cannot be read"), "{answer}");
+    }
 }

@@ -45,3 +45,28 @@ async fn what_there_is_to_tell_is_told_to_the_newest_connection_alone() {
     assert_eq!(told(&first), [] as [u64; 0]);
     assert_eq!(told(&second), [1, 2]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_stood_still_gives_its_bot_time_to_come_back() {
+    let (running, patience) = (Running::default(), Duration::from_secs(10));
+    let attended = watch::Sender::new(false);
+    let (mut watched, mut later) = (attended.subscribe(), attended.subscribe());
+    let back = is_back(&mut watched, &running, patience);
+    tokio::pin!(back);
+    tokio::select! {
+        biased;
+        _ = &mut back => panic!("too early"),
+        () = tokio::task::yield_now() => {}
+    }
+    // The whole process is stopped for longer than that: no task is polled.
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let bot = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        attended.send_replace(true);
+    };
+    assert!(tokio::join!(back, bot).0, "its sessions would have been stopped");
+    attended.send_replace(false);
+    let began = tokio::time::Instant::now();
+    assert!(!is_back(&mut later, &running, patience).await);
+    assert!(began.elapsed() >= patience, "{:?}", began.elapsed());
+}
