@@ -1,12 +1,17 @@
 //! Fits a line to a command: its words to the command's arguments.
 
+use std::collections::BTreeSet;
+
 use super::words::{self, Words, fold, fold_end};
 use super::{Arg, COMMANDS, Command, Scope, Verb};
-use crate::core::card::{Needs, Priority};
+use crate::core::card::{AFTER_MAX, Needs, Priority};
 use crate::core::id::{AgentName, AskId, WorkId};
 
 /// Maximum count in a command, e.g. of `log`; replies have further bounds.
 pub(super) const COUNT_MAX: u64 = 1000;
+
+/// Names of the arguments that are typed as `name=value`, in any order.
+pub(super) const NAMED: [&str; 3] = ["priority", "needs", "after"];
 
 /// The word that stands for the next free agent, in place of an agent's name.
 pub(super) const AUTO: &str = "auto";
@@ -42,6 +47,8 @@ pub struct Call {
     pub priority: Priority,
     /// Requirements for an agent of the task that the command creates.
     pub needs: Needs,
+    /// Tasks that must be done before the task that the command creates.
+    pub after: BTreeSet<WorkId>,
     /// Number of the question, the call for a person, or the whisper that the command is about.
     pub ask: Option<AskId>,
     /// A single word that the command takes, e.g. a code.
@@ -73,6 +80,7 @@ impl Call {
             task: None,
             priority: Priority::default(),
             needs: Needs::default(),
+            after: BTreeSet::new(),
             ask: None,
             word: None,
             choice: None,
@@ -195,7 +203,7 @@ impl Fitting<'_> {
                 self.agent(arg, false)
             }
             Arg::AgentOrAuto => self.agent_or_auto(arg),
-            Arg::Priority | Arg::Needs => self.named(),
+            Arg::Priority | Arg::Needs | Arg::After => self.named(),
             Arg::NewAgent | Arg::Word { .. } => {
                 let word = self.word(arg)?;
                 self.call.word = Some(word);
@@ -314,12 +322,13 @@ impl Fitting<'_> {
         }
     }
 
-    /// Parses the arguments `priority=…` and `needs=…`, in any order.
+    /// Parses the arguments `priority=…`, `needs=…` and `after=…`, in any order.
     fn named(&mut self) -> Result<(), Misfit> {
         while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
             match fold(name).as_str() {
                 "priority" => self.call.priority = priority_of(value)?,
                 "needs" => self.call.needs = needs_of(value)?,
+                "after" => self.call.after = after_of(value)?,
                 _ => return Ok(()),
             }
             self.next += 1;
@@ -441,6 +450,13 @@ pub(super) fn needs_of(words: &str) -> Result<Needs, Misfit> {
     Needs::parse(words).map_err(|word| Misfit::Wrong { word, wanted: "needs=full,rust".to_owned() })
 }
 
+/// Parses the numbers of tasks that must be done first, separated by commas.
+pub(super) fn after_of(words: &str) -> Result<BTreeSet<WorkId>, Misfit> {
+    let wrong = || Misfit::Wrong { word: words.to_owned(), wanted: "after=7,8".to_owned() };
+    let tasks: Result<BTreeSet<WorkId>, Misfit> = words.split([',', '，', '、']).map(task_of).collect();
+    tasks.ok().filter(|tasks| tasks.len() <= AFTER_MAX).ok_or_else(wrong)
+}
+
 /// Parses a count from 1 to `COUNT_MAX`; `name` is the argument's name in the usage line.
 pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
     // Digits that overflow count as a number that is too high.
@@ -501,6 +517,7 @@ pub(super) fn wanted(arg: Arg) -> &'static str {
         Arg::Agent | Arg::AgentOrAll | Arg::AgentOrAuto | Arg::PastAgent | Arg::PastAgentOrAll => "agent",
         Arg::Priority => "priority",
         Arg::Needs => "needs",
+        Arg::After => "after",
         Arg::NewAgent => "name",
         Arg::OneOf { name, .. }
         | Arg::Word { name }

@@ -208,6 +208,8 @@ pub enum Arg {
     Priority,
     /// The requirements of a task for an agent, as `needs=full,rust`; may be left out.
     Needs,
+    /// The tasks that must be done before a new one, as `after=7,8`; may be left out.
+    After,
     /// Number of a question, with or without `#`.
     Ask,
     /// The number of a question; may be left out if only one is open.
@@ -242,6 +244,7 @@ impl Arg {
             Self::AgentOrAuto => "[agent|auto]".to_owned(),
             Self::Priority => format!("[priority={}]", Priority::WORDS.join("|")),
             Self::Needs => "[needs=full,tag]".to_owned(),
+            Self::After => "[after=7,8]".to_owned(),
             Self::NewAgent => "<name>".to_owned(),
             Self::OneOf { words, .. } => format!("<{}>", words.join("|")),
             Self::Word { name } => format!("<{name}>"),

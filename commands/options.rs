@@ -167,6 +167,7 @@ pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
         Arg::AgentOrAuto => one("agent", Kind::AgentOrAuto, false),
         Arg::Priority => one("priority", Kind::Choice(&Priority::WORDS), false),
         Arg::Needs => one("needs", Kind::Word, false),
+        Arg::After => one("after", Kind::Word, false),
         Arg::NewAgent => one("name", Kind::Word, true),
         Arg::OneOf { name, words } => one(name, Kind::Choice(words), true),
         Arg::Word { name } => one(name, Kind::Word, true),
@@ -226,7 +227,7 @@ impl Given {
                     said.pop();
                 }
                 Some(Kind::Number) => said.push_str(&format!("{name} {value}")),
-                Some(_) if matches!(name, "priority" | "needs") => said.push_str(&format!("{name}={value}")),
+                Some(_) if grammar::NAMED.contains(&name) => said.push_str(&format!("{name}={value}")),
                 Some(_) => said.push_str(value),
                 None => said.push_str(&format!("{name}={value}")),
             }
@@ -308,6 +309,11 @@ fn take(
         Arg::Needs => {
             if let Some(words) = given.get("needs") {
                 call.needs = grammar::needs_of(words)?;
+            }
+        }
+        Arg::After => {
+            if let Some(words) = given.get("after") {
+                call.after = grammar::after_of(words)?;
             }
         }
         Arg::NewAgent => call.word = Some(needed("name")?.to_owned()),

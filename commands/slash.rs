@@ -80,7 +80,7 @@ fn options(command: &Command, agent: Option<&str>, rest: &str) -> Option<Vec<Str
                 next.to_owned()
             }),
             Kind::Text => Some(words.drain(..).collect::<Vec<_>>().join(" ")),
-            _ if matches!(option.name, "priority" | "needs") => {
+            _ if grammar::NAMED.contains(&option.name) => {
                 next.strip_prefix(option.name).and_then(|value| value.strip_prefix('=')).map(|value| {
                     words.pop_front();
                     value.to_owned()

@@ -12,7 +12,7 @@ use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::agent::Agent;
 use crate::core::board::{Board, Wish};
-use crate::core::card::{Card, PARTS_MAX};
+use crate::core::card::{Before, Card, PARTS_MAX};
 use crate::core::checkout::{Checkout, Held, Stage};
 use crate::core::dealings::{Cut, Onward};
 use crate::core::detail::Detail;
@@ -20,7 +20,7 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::role::Role;
-use crate::core::work::WorkKind;
+use crate::core::work::{TaskEnd, WorkKind};
 use crate::journal::Stream;
 use crate::supervisor::View;
 use listed::{Listed, all_of, find, moving, on_board};
@@ -29,7 +29,7 @@ pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
     name: "task add",
     aliases: &[],
-    args: &[Arg::AgentOrAuto, Arg::Priority, Arg::Needs, Arg::Text],
+    args: &[Arg::AgentOrAuto, Arg::Priority, Arg::Needs, Arg::After, Arg::Text],
     role: Role::Operator,
     scope: Scope::Either,
     effect: Effect::Changes,
@@ -206,16 +206,36 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held, why: Option
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
     let (needs, thread) = (call.needs.clone(), desk.thread.clone());
-    let card = Card { priority: call.priority, needs, thread, ..Card::default() };
+    let card =
+        Card { priority: call.priority, needs, after: awaited(desk, call)?, thread, ..Card::default() };
+    let waits = card.awaited().next().is_some();
     let card = (card != Card::default()).then(|| Box::new(card));
-    let notice = match &call.agent {
-        Some(agent) => {
-            drop(desk.inner.turn(agent).await);
-            desk.fleet.give_task(agent, text, card, desk.asked.clone()).await?
+    if let Some(agent) = &call.agent {
+        drop(desk.inner.turn(agent).await);
+        if waits && desk.fleet.is_deserted(agent) {
+            return Err(Refusal::Deserted { agent: agent.clone() }.into());
         }
-        None => desk.fleet.post_task(text, card, desk.asked.clone()).await?,
+    }
+    let notice = match &call.agent {
+        Some(agent) if !waits => desk.fleet.give_task(agent, text, card, desk.asked.clone()).await?,
+        to => desk.fleet.post_task(text, card, to.clone(), desk.asked.clone()).await?,
     };
     Ok(desk.accepted(&notice))
+}
+
+/// Returns the tasks that a new one comes after, with the outcome of those that are done.
+fn awaited(desk: &Desk<'_>, call: &Call) -> Result<Vec<Before>, Refusal> {
+    let (views, board) = everywhere(desk);
+    let outcome = |task: &WorkId| {
+        let there = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, *task)?));
+        let listed = on_board(&board, *task).or_else(there).or_else(|| moving(&views, &board, *task));
+        let end = listed.ok_or(Refusal::NoSuchTask { task: *task })?.over().map(|over| over.end);
+        match end {
+            None | Some(TaskEnd::Done) => Ok(Before { task: *task, end }),
+            Some(end) => Err(Refusal::TaskOver { task: *task, end }),
+        }
+    };
+    call.after.iter().map(outcome).collect()
 }
 
 /// The holder of a task: an agent, or the board.

@@ -392,6 +392,10 @@ notice-checkout-failed = ❌ Der Klon der Aufgabe { $task } von **{ $agent }** l
 notice-task-opened = 📂 **{ $agent }**: Was hier gesagt wird, gehört ab jetzt zu Aufgabe { $task }.
 notice-task-dropping = 🗑️ Der Klon der Aufgabe { $task } wird gelöscht.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
+notice-awaited-not-done = 🧱 Aufgabe { $task } kann nicht beginnen: Sie wartet auf Aufgabe { $awaited }, und die ist { $end }. { $anew ->
+    [yes] `!task assign { $awaited } auto` lässt jene neu versuchen, `!task cancel { $task }` gibt diese auf.
+   *[no] `!task cancel { $task }` gibt sie auf, `!task add` gibt sie noch einmal, ohne zu warten.
+}
 notice-nobody-suffices = 🧱 Aufgabe { $task } wartet am Brett, und kein Agent, den es gibt, genügt ihr noch{ $needs ->
     [none] {""}
    *[other] {" "}(sie braucht { $needs })
@@ -513,6 +517,11 @@ notice-cleared = 👀 { $count ->
    *[other] { $count } wartende Nachrichten
 } an **{ $agent }** verworfen. Aufgaben bleiben.
 notice-task-ended = 👀 Aufgabe { $task } von **{ $agent }**: { $end }.
+notice-task-waits = 👀 Aufgabe { $task } wartet am Brett, bis diese erledigt sind: { $after }. { $then ->
+    [agent] Dann bekommt sie **{ $agent }**.
+    [next] Dann nimmt sie der nächste freie Agent, der dafür taugt.
+   *[nobody] Keiner der Agenten taugt dafür: `!task assign { $task } agent` sagt, wer sie dann bekommt, `!agent edit` ändert einen.
+}
 notice-boarded = 👀 Aufgabe { $task } liegt am Brett. { $fits ->
     [yes] Der nächste freie Agent, der dafür taugt, nimmt sie.
    *[no] Keiner der Agenten taugt dafür: `!task assign { $task } agent` gibt sie trotzdem einem, `!agent edit` ändert einen.
@@ -998,6 +1007,7 @@ cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = läuft
 cmd-task-queued = wartet
 cmd-task-board-line = { $task } { $state } · Brett · { $text }
+cmd-task-waits = wartet auf { $tasks }
 cmd-task-queued-for = wartet auf **{ $agent }**
 cmd-task-split = { $blocked ->
     [yes] blockiert
@@ -1007,6 +1017,7 @@ cmd-task-priority = { $priority ->
     [high] dringend
    *[low] nicht dringend
 }
+cmd-task-after = nach { $tasks }
 cmd-task-needs = braucht { $needs }
 cmd-task-part-of = Teil von { $task }
 cmd-task-attempt = versucht von **{ $agent }** in Sitzung { $session }, { $at }: { $category }{ $detail }
@@ -1087,6 +1098,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } zurück am Brett
     [board-split] { $subject } geteilt
     [board-part-over] Teil { $subject }
+    [board-awaited-over] { $subject } wartete auf
     [board-reopened] { $subject } soll neu versucht werden
     [board-cancelling] { $subject } mit ihren Teilen abgebrochen
     [cleared] { $subject } aus der Schlange verworfen
@@ -1300,6 +1312,8 @@ option-priority = dringlichkeit
 option-about-priority = wie dringend sie ist
 option-needs = braucht
 option-about-needs = was ein Agent sein muss: eine Berechtigung und Stichworte, z. B. full,rust
+option-after = nach
+option-about-after = welche Aufgaben zuerst erledigt sein müssen, z. B. 7,8
 option-parts = teile
 option-about-parts = die Teile, mit Strichpunkten dazwischen
 option-id = nummer

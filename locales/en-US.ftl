@@ -422,6 +422,11 @@ notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $t
 notice-task-dropping = 🗑️ The clone of task { $task } is removed.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
+# $awaited: the task that was to be done first. $end: failed, blocked or cancelled. $anew: yes: it can be tried anew.
+notice-awaited-not-done = 🧱 Task { $task } cannot begin: it waits for task { $awaited }, and that one is { $end }. { $anew ->
+    [yes] `!task assign { $awaited } auto` has that one tried anew, `!task cancel { $task }` gives this one up.
+   *[no] `!task cancel { $task }` gives it up, `!task add` gives it again without waiting.
+}
 # $needs: what it needs of an agent; none: nothing.
 notice-nobody-suffices = 🧱 Task { $task } waits on the board, and no agent that there is suffices for it any more{ $needs ->
     [none] {""}
@@ -554,6 +559,12 @@ notice-cleared = 👀 { $count ->
 } of **{ $agent }** dropped. Tasks stay.
 # $end: one of task-…
 notice-task-ended = 👀 Task { $task } of **{ $agent }**: { $end }.
+# $after: numbers of tasks. $then: agent: it goes to $agent; next: to the next idle one; nobody: no agent suffices.
+notice-task-waits = 👀 Task { $task } waits on the board until these are done: { $after }. { $then ->
+    [agent] Then **{ $agent }** gets it.
+    [next] Then the next idle agent that suffices takes it.
+   *[nobody] No agent that there is suffices: `!task assign { $task } agent` says who gets it then, `!agent edit` changes one.
+}
 # $fits: yes: an agent suffices; no: none does.
 notice-boarded = 👀 Task { $task } is on the board. { $fits ->
     [yes] The next idle agent that suffices takes it.
@@ -1061,6 +1072,8 @@ cmd-task-running = running
 cmd-task-queued = queued
 # As cmd-task-line, of a task that no agent has.
 cmd-task-board-line = { $task } { $state } · board · { $text }
+# $tasks: numbers of tasks that must be done first.
+cmd-task-waits = waits for { $tasks }
 cmd-task-queued-for = queued for **{ $agent }**
 # $over of $parts parts are over. $blocked: yes: one of them went wrong.
 cmd-task-split = { $blocked ->
@@ -1072,6 +1085,7 @@ cmd-task-priority = { $priority ->
     [high] urgent
    *[low] not urgent
 }
+cmd-task-after = after { $tasks }
 # $needs: permission and tags.
 cmd-task-needs = needs { $needs }
 cmd-task-part-of = part of { $task }
@@ -1161,6 +1175,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } back on the board
     [board-split] { $subject } split
     [board-part-over] part { $subject }
+    [board-awaited-over] { $subject } waited for
     [board-reopened] { $subject } to be tried anew
     [board-cancelling] { $subject } cancelled with its parts
     [cleared] dropped { $subject } from the queue
@@ -1381,6 +1396,8 @@ option-priority = priority
 option-about-priority = how urgent it is
 option-needs = needs
 option-about-needs = what an agent must be: a permission and tags, e.g. full,rust
+option-after = after
+option-about-after = the tasks that must be done first, e.g. 7,8
 option-parts = parts
 option-about-parts = the parts, with semicolons between them
 option-id = id

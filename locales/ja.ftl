@@ -357,6 +357,10 @@ notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクロー�
 notice-task-opened = 📂 **{ $agent }**: ここでの発言は、これからタスク { $task } のものになります。
 notice-task-dropping = 🗑️ タスク { $task } のクローンを削除します。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
+notice-awaited-not-done = 🧱 タスク { $task } は始められません。待っているタスク { $awaited } が「{ $end }」です。{ $anew ->
+    [yes] `!task assign { $awaited } auto` でそちらをやり直し、`!task cancel { $task }` でこちらを取り消します。
+   *[no] `!task cancel { $task }` で取り消し、`!task add` で待たずに出し直せます。
+}
 notice-nobody-suffices = 🧱 タスク { $task } はボードで待っていますが、条件を満たすエージェントがもういません{ $needs ->
     [none] {""}
    *[other] （必要な条件: { $needs }）
@@ -463,6 +467,11 @@ notice-reworded = 👀 **{ $agent }** は代わりにこれをします: { $work
 notice-withdrawn = 👀 **{ $agent }** の待ち行列から取り消しました: { $work }
 notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $count }件破棄しました。タスクは残ります。
 notice-task-ended = 👀 **{ $agent }** のタスク { $task }: { $end }。
+notice-task-waits = 👀 タスク { $task } は次のタスクが終わるまでボードで待ちます：{ $after }。{ $then ->
+    [agent] その後 **{ $agent }** が引き受けます。
+    [next] その後、条件を満たす次の空きエージェントが引き受けます。
+   *[nobody] 条件を満たすエージェントがいません。`!task assign { $task } agent` で渡す相手を決めるか、`!agent edit` で変更してください。
+}
 notice-boarded = 👀 タスク { $task } をボードに載せました。{ $fits ->
     [yes] 条件を満たす次の空きエージェントが引き受けます。
    *[no] 条件を満たすエージェントがいません。`!task assign { $task } agent` で誰かに渡すか、`!agent edit` で変更してください。
@@ -891,6 +900,7 @@ cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = 実行中
 cmd-task-queued = 待機中
 cmd-task-board-line = { $task } { $state } · ボード · { $text }
+cmd-task-waits = { $tasks } 待ち
 cmd-task-queued-for = **{ $agent }** 待ち
 cmd-task-split = { $blocked ->
     [yes] 中断
@@ -900,6 +910,7 @@ cmd-task-priority = { $priority ->
     [high] 急ぎ
    *[low] 急がない
 }
+cmd-task-after = { $tasks } の後
 cmd-task-needs = 条件 { $needs }
 cmd-task-part-of = { $task } の一部
 cmd-task-attempt = **{ $agent }** が試行、セッション { $session }、{ $at }: { $category }{ $detail }
@@ -960,6 +971,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } がボードに戻る
     [board-split] { $subject } を分割
     [board-part-over] 部分 { $subject }
+    [board-awaited-over] { $subject } が待っていたもの
     [board-reopened] { $subject } をやり直す
     [board-cancelling] { $subject } を部分ごと取り消し
     [cleared] 待機列から { $subject } 件を破棄
@@ -1171,6 +1183,8 @@ option-priority = 優先度
 option-about-priority = どれだけ急ぐか
 option-needs = 条件
 option-about-needs = エージェントの条件: 権限とタグ、例: full,rust
+option-after = 先行
+option-about-after = 先に終わるべきタスク（例：7,8）
 option-parts = 部分
 option-about-parts = 部分をセミコロンで区切って
 option-id = 番号

@@ -28,6 +28,10 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
             let what = format!("{} {}", task(*part), voice.locale.task_end(*end));
             say(voice, "board-part-over", what, None, "")
         }
+        BoardEvent::AwaitedOver { task: id, awaited, end } => {
+            let what = format!("{} {}", task(*awaited), voice.locale.task_end(*end));
+            say(voice, "board-awaited-over", task(*id), None, &what)
+        }
         BoardEvent::Reopened { task: id, to, by } => {
             say(voice, "board-reopened", task(*id), Some(by), &next(to))
         }

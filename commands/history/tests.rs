@@ -259,6 +259,7 @@ fn board_events() -> Vec<BoardEvent> {
         BoardEvent::Returned { task, number },
         BoardEvent::Split { task, parts: vec![work], to: to.clone(), by: by.clone() },
         BoardEvent::PartOver { agent, number, part: task, parent: WorkId(6), end: TaskEnd::Done },
+        BoardEvent::AwaitedOver { task, awaited: WorkId(6), end: TaskEnd::Done },
         BoardEvent::Reopened { task, to, by: by.clone() },
         BoardEvent::Cancelling { task, by: by.clone() },
         BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(by) },
@@ -371,6 +372,7 @@ fn every_event_has_its_words() {
         #7 back on the board
         #7 split by alice: #7
         part #7 done
+        #7 waited for: #6 done
         #7 to be tried anew by alice: spark
         #7 cancelled with its parts by alice
         task #7 cancelled by alice

@@ -46,6 +46,7 @@ impl<'a> Place<'a> {
             Self::Queued(_) | Self::Moving(_) => "queued",
             Self::Over(done) => end_key(done.end),
             Self::Boarded(boarded) => match &boarded.place {
+                OnBoard::Queued { .. } if boarded.work.card().awaits_in_vain().is_some() => "blocked",
                 OnBoard::Queued { .. } | OnBoard::Offered { .. } => "queued",
                 OnBoard::Split { .. } if boarded.blocked_by().is_some() => "blocked",
                 OnBoard::Split { .. } => "running",
@@ -165,6 +166,9 @@ impl<'a> Listed<'a> {
             Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),
             Place::Over(done) => voice.locale.task_end(done.end),
             Place::Boarded(boarded) => match &boarded.place {
+                OnBoard::Queued { .. } if boarded.waits_for_others() => {
+                    voice.text("cmd-task-waits", &[("tasks", numbers(boarded.work.card().awaited()).into())])
+                }
                 OnBoard::Queued { to: None } => voice.text("cmd-task-queued", &[]),
                 OnBoard::Queued { to: Some(to) } | OnBoard::Offered { to, .. } => {
                     voice.text("cmd-task-queued-for", &[("agent", to.as_str().into())])
@@ -211,7 +215,10 @@ impl<'a> Listed<'a> {
         lines.extend(card(voice, work));
         lines.push(voice.short(&work.text, desk.text_max()));
         lines.extend(branch(desk, views, work.id));
-        lines.extend(board.parts(work.id).iter().map(|part| part_line(voice, part, views, board)));
+        let before = work.card().after.iter().map(|before| Part { id: before.task, end: before.end });
+        lines.extend(before.map(|before| format!("← {}", part_line(voice, &before, views, board))));
+        let parts = board.parts(work.id).iter();
+        lines.extend(parts.map(|part| format!("→ {}", part_line(voice, part, views, board))));
         let tried = work.card().attempts.iter().map(|attempt| {
             let how = voice.short(&voice.locale.detail(&attempt.detail), desk.text_max());
             let how = if how.is_empty() { how } else { format!(": {how}") };
@@ -272,17 +279,25 @@ fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
     if !card.needs.is_none() {
         pieces.push(voice.text("cmd-task-needs", &[("needs", card.needs.words().into())]));
     }
+    if !card.after.is_empty() {
+        let tasks = numbers(card.after.iter().map(|before| before.task));
+        pieces.push(voice.text("cmd-task-after", &[("tasks", tasks.into())]));
+    }
     if let Some(parent) = card.parent {
         pieces.push(voice.text("cmd-task-part-of", &[("task", task(parent).into())]));
     }
     (!pieces.is_empty()).then(|| pieces.join(DOT))
 }
 
-/// Formats one part of a split task as a line of `task show`.
+fn numbers(tasks: impl Iterator<Item = WorkId>) -> String {
+    tasks.map(task).collect::<Vec<_>>().join(", ")
+}
+
+/// Formats one part of a split task, or a task before it, as a line of `task show`.
 fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> String {
     let with = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, part.id)?));
     let over = |listed: &Listed<'_>| part.end.is_none() || listed.place.is_over();
-    let line = match with().or_else(|| on_board(board, part.id)).filter(over) {
+    match with().or_else(|| on_board(board, part.id)).filter(over) {
         Some(listed) => listed.line(voice),
         // Its agent does not keep it any more, or is about to get it.
         None => {
@@ -290,8 +305,7 @@ fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> St
                 part.end.map_or_else(|| voice.text("cmd-task-queued", &[]), |end| voice.locale.task_end(end));
             format!("{} {state}", task(part.id))
         }
-    };
-    format!("→ {line}")
+    }
 }
 
 #[cfg(test)]

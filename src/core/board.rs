@@ -28,7 +28,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::agent::FINISHED_MAX;
-use super::card::{DEPTH_MAX, PARTS_MAX};
+use super::card::{Before, DEPTH_MAX, PARTS_MAX};
 use super::dealings::Cut;
 use super::detail::{Detail, Own};
 use super::id::{AgentName, WorkId};
@@ -94,6 +94,12 @@ impl Boarded {
     pub fn blocked_by(&self) -> Option<Part> {
         let Place::Split { parts, cancelled: None } = &self.place else { return None };
         parts.iter().copied().find(|part| part.end.is_some_and(|end| end != TaskEnd::Done))
+    }
+
+    /// Returns true if the task is not handed to an agent before others are done.
+    #[must_use]
+    pub fn waits_for_others(&self) -> bool {
+        matches!(self.place, Place::Queued { .. }) && self.work.card().awaited().next().is_some()
     }
 }
 
@@ -198,6 +204,15 @@ pub enum BoardEvent {
         /// Outcome of the part.
         end: TaskEnd,
     },
+    /// A task ended that another one of the board waits for.
+    AwaitedOver {
+        /// Number of the task that waits.
+        task: WorkId,
+        /// Number of the task that ended.
+        awaited: WorkId,
+        /// Outcome of the task that ended.
+        end: TaskEnd,
+    },
     /// A cancelled part was opened again.
     Reopened {
         /// Number of the part.
@@ -290,6 +305,15 @@ impl Board {
                 self.hear(agent, *number);
                 self.note_part(*parent, *part, Some(*end));
             }
+            BoardEvent::AwaitedOver { task, awaited, end } => {
+                if let Some(boarded) = self.tasks.get_mut(task) {
+                    let before = &mut Arc::make_mut(&mut boarded.work).card_mut().after;
+                    before
+                        .iter_mut()
+                        .filter(|before| before.task == *awaited)
+                        .for_each(|before| before.end = Some(*end));
+                }
+            }
             BoardEvent::Reopened { task, to, .. } => {
                 let known = self.finished.iter().position(|finished| finished.work.id == *task);
                 if let Some(finished) = known.and_then(|index| self.finished.remove(index)) {
@@ -316,8 +340,18 @@ impl Board {
     }
 
     fn queue(&mut self, work: &Arc<Work>, to: Option<AgentName>, at: Timestamp) {
+        self.await_again(work.id);
         let boarded = Boarded { work: Arc::clone(work), place: Place::Queued { to }, since: at };
         self.tasks.entry(work.id).or_insert(boarded);
+    }
+
+    /// Forgets the outcome of a task that is open again with those that wait for it.
+    fn await_again(&mut self, task: WorkId) {
+        let is_it = |before: &Before| before.task == task && before.end.is_some();
+        for boarded in self.tasks.values_mut().filter(|boarded| boarded.work.card().after.iter().any(is_it)) {
+            let before = &mut Arc::make_mut(&mut boarded.work).card_mut().after;
+            before.iter_mut().filter(|before| is_it(before)).for_each(|before| before.end = None);
+        }
     }
 
     fn put(&mut self, task: WorkId, place: Place, at: Timestamp) {
@@ -401,8 +435,22 @@ impl Draft {
     fn end(&mut self, task: WorkId, end: TaskEnd, by: Option<Actor>) {
         let parent = self.board.tasks.get(&task).and_then(|boarded| boarded.work.card().parent);
         self.record(BoardEvent::Ended { task, end, by });
+        self.over(task, end);
         if let Some(parent) = parent {
             self.settle(parent);
+        }
+    }
+
+    /// Notes the end of a task with those of the board that wait for it.
+    fn over(&mut self, awaited: WorkId, end: TaskEnd) {
+        let news = |before: &Before| {
+            before.task == awaited && before.end != Some(TaskEnd::Done) && before.end != Some(end)
+        };
+        let waits = |boarded: &&Boarded| boarded.work.card().after.iter().any(news);
+        let waiting: Vec<WorkId> =
+            self.board.tasks.values().filter(waits).map(|boarded| boarded.work.id).collect();
+        for task in waiting {
+            self.record(BoardEvent::AwaitedOver { task, awaited, end });
         }
     }
 

@@ -10,6 +10,7 @@ use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
 use super::spec::{AgentSpec, Permissions};
 use super::time::Timestamp;
+use super::work::TaskEnd;
 
 /// Maximum number of parts of a task; more than a person can keep in view.
 pub const PARTS_MAX: usize = 5;
@@ -19,6 +20,9 @@ pub const DEPTH_MAX: u8 = 2;
 
 /// Maximum number of tags of an agent, and of tags that a task needs.
 pub const TAGS_MAX: usize = 10;
+
+/// Maximum number of tasks that a task waits for; more than a person types in one line.
+pub const AFTER_MAX: usize = 20;
 
 /// Maximum length of a tag, in bytes.
 pub const TAG_MAX: usize = 30;
@@ -179,7 +183,17 @@ impl Spent {
     }
 }
 
-/// Additional data of a task: priority, needs, its place among split tasks, failed attempts, and usage. Most tasks keep
+/// A task that must be done before another one begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// Number of the task that must be done.
+    pub task: WorkId,
+    /// Its outcome; `None` while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<TaskEnd>,
+}
+
+/// Additional data of a task: priority, needs, the tasks before it, its place among split tasks, failed attempts, and usage. Most tasks keep
 /// the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -190,6 +204,9 @@ pub struct Card {
     /// Requirements that an agent must meet.
     #[serde(skip_serializing_if = "Needs::is_none")]
     pub needs: Needs,
+    /// Tasks that must be done before it begins.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Before>,
     /// Number of the task that it is a part of; `None` if it is no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
@@ -236,6 +253,7 @@ impl Card {
     pub(super) const PLAIN: Self = Self {
         priority: Priority::Normal,
         needs: Needs { permissions: None, tags: BTreeSet::new() },
+        after: Vec::new(),
         parent: None,
         depth: 0,
         attempts: Vec::new(),
@@ -258,7 +276,20 @@ impl Card {
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
-        Self { priority, needs, parent: Some(parent), depth, thread: self.thread.clone(), ..Self::default() }
+        let (after, thread) = (self.after.clone(), self.thread.clone());
+        Self { priority, needs, after, parent: Some(parent), depth, thread, ..Self::default() }
+    }
+
+    /// Returns the tasks that must be done before this one and are not.
+    pub fn awaited(&self) -> impl Iterator<Item = WorkId> {
+        self.after.iter().filter(|before| before.end != Some(TaskEnd::Done)).map(|before| before.task)
+    }
+
+    /// Returns the task that this one waits for although it was not done.
+    #[must_use]
+    pub fn awaits_in_vain(&self) -> Option<WorkId> {
+        let in_vain = |before: &&Before| before.end.is_some_and(|end| end != TaskEnd::Done);
+        self.after.iter().find(in_vain).map(|before| before.task)
     }
 }
 

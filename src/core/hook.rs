@@ -149,6 +149,8 @@ impl HookEvent {
             | N::BoardCancelled { .. }
             | N::BoardReworded { .. }
             | N::PartFailed { .. }
+            | N::AwaitedNotDone { .. }
+            | N::TaskWaits { .. }
             | N::NobodySuffices { .. }
             | N::SharedCapReached { .. }
             | N::SharedCapNear { .. }

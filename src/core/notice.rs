@@ -144,6 +144,10 @@ pub enum Notice {
     TaskNeedsMore { agent: AgentName, task: WorkId, permissions: Permissions },
     /// 🧱 A part of a task failed: the whole task cannot be done without a person.
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
+    /// A task did not become done that another one waits for.
+    AwaitedNotDone { task: WorkId, awaited: WorkId, end: TaskEnd },
+    /// A new task waits on the board until others are done.
+    TaskWaits { task: WorkId, after: Vec<WorkId>, to: Option<AgentName>, fits: bool },
     /// 🧱 No existing agent meets the needs of a task on the board any more.
     NobodySuffices { task: WorkId, needs: String },
     /// The evaluator whispered a finding to the agent; only webhooks get this notice. `times` counts findings in a row.

@@ -389,6 +389,9 @@ fn board_line(event: &BoardEvent) -> Option<LogLine> {
             let line = LogLine::new(format!("task {}", word(end))).task(*task);
             by.as_ref().map_or(line.clone(), |by| line.by(by))
         }
+        BoardEvent::AwaitedOver { task, awaited, end } => {
+            LogLine::new(format!("task {awaited}, which is waited for, is {}", word(end))).task(*task)
+        }
         BoardEvent::Taken { .. }
         | BoardEvent::Reworded { .. }
         | BoardEvent::Accepted { .. }

@@ -18,7 +18,7 @@ use crate::core::quota::JITTER_MAX;
 use crate::core::time::Timestamp;
 use crate::core::unseen::hides;
 use crate::core::usage::Cap;
-use crate::core::work::WorkKind;
+use crate::core::work::{TaskEnd, WorkKind};
 use plain::bare_name;
 pub(super) use plain::{one_line, sentence};
 pub(super) use refusal::refusal;
@@ -386,6 +386,13 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let (task, part) = (("task", task.to_string().into()), ("part", part.to_string().into()));
             say("notice-part-failed", [task, part, ("end", locale.task_end(*end).into())])
         }
+        N::AwaitedNotDone { task, awaited, end } => {
+            let (task, awaited) =
+                (("task", task.to_string().into()), ("awaited", awaited.to_string().into()));
+            let anew = ("anew", if *end == TaskEnd::Cancelled { "no" } else { "yes" }.into());
+            say("notice-awaited-not-done", [task, awaited, ("end", locale.task_end(*end).into()), anew])
+        }
+        N::TaskWaits { task, after, to, fits } => board::waits(*task, after, to.as_ref(), *fits),
         N::NobodySuffices { task, needs } => {
             let needs = ("needs", one_line(needs, WORK_MAX).into());
             say("notice-nobody-suffices", [("task", task.to_string().into()), needs])

@@ -36,6 +36,8 @@ pub(super) struct Stand {
     free: bool,
     taken: u64,
     told: u64,
+    /// The last task that ended, which others may wait for.
+    ended: Option<WorkId>,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
     /// The agent's permissions and tags as text, which a task can require.
@@ -50,7 +52,8 @@ impl Stand {
             std::iter::once(spec.permissions.word()).chain(tags).collect::<Vec<_>>().join(",")
         });
         let (taken, told) = (agent.board.taken, agent.board.told);
-        Self { free, taken, told, account: account_of(agent), offers: offers.unwrap_or_default() }
+        let ended = agent.finished.back().map(|finished| finished.work.id);
+        Self { free, taken, told, ended, account: account_of(agent), offers: offers.unwrap_or_default() }
     }
 }
 
@@ -132,7 +135,7 @@ impl Fleet {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Puts a task on the board: [`Fleet::wish`] with a fresh id.
+    /// Puts a task on the board, for the agent `to` if one is named: [`Fleet::wish`] with a fresh id.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
@@ -140,6 +143,7 @@ impl Fleet {
         &self,
         text: String,
         card: Option<Box<Card>>,
+        to: Option<AgentName>,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
         let id = self.fresh();
@@ -155,7 +159,7 @@ impl Fleet {
         };
         let agents = self.shared.published();
         let fits = agents.iter().any(|view| !view.deserted && Board::would_do(&view.agent, &work));
-        self.wish(Wish::Add { id, text, card, fits }, asked).await
+        self.wish(Wish::Add { id, text, card, to, fits }, asked).await
     }
 
     /// Returns an unused number for a new piece of work.
@@ -199,7 +203,14 @@ impl Root {
             self.unfit.insert(*id);
         }
         // The caller may be gone; the decision stands.
+        let waits = matches!(&reply, Notice::TaskWaits { .. });
         drop(ticket.send(Ok(reply)));
+        if waits {
+            // A task that it waits for may have ended meanwhile.
+            for view in self.shared.published() {
+                self.look_at(&view.name, &view.agent).await?;
+            }
+        }
         self.run_all_errands();
         self.deal().await
     }

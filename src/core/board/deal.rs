@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::wish::parts_of;
 use super::{Board, BoardEvent, Boarded, Draft, Place};
 use crate::agent::{Agent, Phase};
+use crate::card::Card;
 use crate::dealings::{News, Onward};
 use crate::id::{AgentName, WorkId};
 use crate::input::{Control, Input};
@@ -50,7 +51,8 @@ impl Board {
             Place::Split { .. } => false,
         });
         let unheard = agent.board.news.back().is_some_and(|news| news.number > self.heard_of(name));
-        if !concerned && !unheard {
+        let awaited = self.ends_awaited_of(agent);
+        if !concerned && !unheard && awaited.is_empty() {
             return Vec::new();
         }
         let mut draft = Draft::new(self, now);
@@ -65,11 +67,25 @@ impl Board {
         for news in agent.board.news.iter().filter(|news| news.number > self.heard_of(name)) {
             hear(&mut draft, name, news.number, &news.news);
         }
+        for (task, end) in awaited {
+            draft.over(task, end);
+        }
         if removed {
             undirect(&mut draft, |to| to == name);
         }
         tidy(&mut draft);
         draft.events
+    }
+
+    /// Returns the tasks that have ended at an agent and that others of the board wait for.
+    fn ends_awaited_of(&self, agent: &Agent) -> Vec<(WorkId, TaskEnd)> {
+        let cards = self.tasks.values().map(|boarded| boarded.work.card());
+        let awaited: BTreeSet<WorkId> = cards.flat_map(Card::awaited).collect();
+        if awaited.is_empty() {
+            return Vec::new();
+        }
+        let over = agent.finished.iter().map(|finished| (finished.work.id, finished.end));
+        over.filter(|(task, _)| awaited.contains(task)).collect()
     }
 
     /// Returns the events that take back tasks from agents that do not exist any more and so will report nothing.
@@ -102,6 +118,7 @@ impl Board {
         let mut busy = BTreeSet::new();
         for boarded in self.tasks.values() {
             match &boarded.place {
+                Place::Queued { .. } if boarded.waits_for_others() => {}
                 Place::Queued { to } => row.push((boarded, to.as_ref())),
                 Place::Offered { to, .. } => {
                     busy.insert(to);

@@ -31,7 +31,15 @@ impl Board {
             BoardEvent::PartOver { part, parent, end, .. } if *end != TaskEnd::Done => {
                 self.blocked(*parent, *part, *end)
             }
+            BoardEvent::AwaitedOver { task, awaited, end } if *end != TaskEnd::Done => {
+                let notice = Notice::AwaitedNotDone { task: *task, awaited: *awaited, end: *end };
+                vec![
+                    line(format!("BLOCKED {task} after-failed")),
+                    Owed { audience: Audience::Alerts, body: OwedBody::Notice(notice) },
+                ]
+            }
             BoardEvent::PartOver { .. }
+            | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Directed { .. }
             | BoardEvent::Reworded { .. }
             | BoardEvent::Offered { .. }

@@ -162,6 +162,67 @@ fn a_cancelled_part_blocks_its_whole_until_it_is_tried_anew() {
 }
 
 #[test]
+fn a_task_is_not_handed_over_before_those_that_it_comes_after_are_done() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    world.add_after(WorkId(1), None);
+    world.add_after(WorkId(1), Some(2));
+    world.run(&[Op::Settle, Op::Kill, Op::Settle]);
+    assert_eq!(board_line(&world), ["2 queued", "3 queued charlie"], "bravo and charlie are idle");
+    world.run(&[Op::Crash(0), Op::Pause(0), Op::Settle]);
+    world.assign(1, Some(1)).expect("it waits");
+    world.run(&[Op::Settle]);
+    assert_eq!((world.current("bravo"), board_line(&world).len()), (Some(1), 2), "it moved, and is not over");
+    world.run(&[Op::Finish(1), Op::Settle]);
+    assert_eq!((world.current("bravo"), world.current("charlie")), (Some(2), Some(3)));
+    assert_eq!(board_line(&world), [""; 0]);
+    world.run(&[Op::Give(1), Op::Settle]);
+    let last = world.ids;
+    world.add_after(WorkId(last), None);
+    // It ends while the agent has more to do, so that nothing else would have the board look.
+    world.run(&[Op::Finish(1), Op::Settle, Op::Finish(1), Op::Settle]);
+    assert_eq!(board_line(&world), [""; 0]);
+}
+
+#[test]
+fn people_are_told_once_of_a_task_that_is_waited_for_in_vain() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(1), Op::Pause(2), Op::Give(0), Op::Settle]);
+    world.add_after(WorkId(1), None);
+    world.run(&[Op::Fail(0), Op::Settle, Op::Kill, Op::Settle]);
+    assert_eq!(world.said(), ["TASK 2 queued", "BLOCKED 2 after-failed"]);
+    assert_eq!(world.board.tasks[&WorkId(2)].work.card().awaits_in_vain(), Some(WorkId(1)));
+    world.assign(1, Some(0)).expect("it is tried anew");
+    world.run(&[Op::Settle]);
+    assert_eq!(world.board.tasks[&WorkId(2)].work.card().awaits_in_vain(), None);
+    world.run(&[Op::Fail(0), Op::Settle]);
+    assert_eq!(world.said().last().map(String::as_str), Some("BLOCKED 2 after-failed"), "and failed again");
+    world.assign(1, Some(0)).expect("it is tried anew");
+    world.run(&[Op::Settle, Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("alpha"), board_line(&world)), (Some(2), vec![]));
+}
+
+#[test]
+fn parts_of_a_task_that_waits_wait_too_and_its_end_is_theirs() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    world.add_after(WorkId(1), None);
+    world.split(2, 2).expect("it waits");
+    world.add_after(WorkId(2), None);
+    world.run(&[Op::Settle]);
+    assert_eq!(board_line(&world), ["2 split 3:None 4:None", "3 queued", "4 queued", "5 queued"]);
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert_eq!(board_line(&world), ["2 split 3:None 4:None", "5 queued"]);
+    world.run(&[Op::Finish(0), Op::Finish(1), Op::Finish(2), Op::Settle]);
+    assert_eq!(board_line(&world), [""; 0], "the last one began when the whole was done");
+    world.run(&[Op::Give(0), Op::Settle]);
+    let first = world.ids;
+    world.add_after(WorkId(first), None);
+    world.cancel(first).expect("alpha has it");
+    world.run(&[Op::Finish(0), Op::Settle]);
+}
+
+#[test]
 fn who_may_do_more_and_stands_still_is_nobody_to_wait_for() {
     let mut world = World::new();
     world.run(&[Op::Pause(1), Op::Give(0), Op::Deny(0), Op::Settle]);

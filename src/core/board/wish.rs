@@ -15,7 +15,7 @@ use crate::work::{Actor, TaskEnd, Work, WorkKind};
 /// A command of a person to the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// Adds a task for the next idle agent that meets its needs.
+    /// Adds a task.
     Add {
         /// Number for the new task, drawn by the caller.
         id: WorkId,
@@ -23,6 +23,8 @@ pub enum Wish {
         text: String,
         /// Priority and needs of the task, if they are not the default.
         card: Option<Box<Card>>,
+        /// The agent that the task is for; `None`: the next idle agent that meets the task's needs.
+        to: Option<AgentName>,
         /// True if any agent, idle or not, meets the task's needs; the reply says so.
         fits: bool,
     },
@@ -64,13 +66,28 @@ impl Board {
     ) -> Result<(Vec<BoardEvent>, Notice), Refusal> {
         let mut draft = Draft::new(self, now);
         let reply = match wish {
-            Wish::Add { id, text, card, fits } => {
+            Wish::Add { id, text, card, to, fits } => {
                 room(self, 1)?;
                 fitting(text)?;
-                let (id, text, card, by) = (*id, text.clone(), card.clone(), by.clone());
-                let work = Work { id, kind: WorkKind::Task, text, by, at: now, attempts: 0, card };
+                let (id, text, card) = (*id, text.clone(), card.clone());
+                let work =
+                    Work { id, kind: WorkKind::Task, text, by: by.clone(), at: now, attempts: 0, card };
+                let after: Vec<WorkId> = work.card().awaited().collect();
                 draft.record(BoardEvent::Added { work: Arc::new(work) });
-                Notice::Boarded { task: id, fits: *fits }
+                if to.is_some() {
+                    let (to, by) = (to.clone(), by.clone());
+                    draft.record(BoardEvent::Directed { task: id, to, by });
+                }
+                for task in &after {
+                    if let Some(ended) = self.finished.iter().rev().find(|ended| ended.work.id == *task) {
+                        draft.over(*task, ended.end);
+                    }
+                }
+                if after.is_empty() {
+                    Notice::Boarded { task: id, fits: *fits }
+                } else {
+                    Notice::TaskWaits { task: id, after, to: to.clone(), fits: *fits }
+                }
             }
             Wish::Assign { task, to } => {
                 let (task, to, by) = (*task, to.clone(), by.clone());

@@ -16,6 +16,28 @@ pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'
 
 /// Selects the Fluent message about a task that is split into parts.
 pub(super) fn split<'a>(task: WorkId, parts: &[WorkId]) -> Message<'a> {
-    let parts = parts.iter().map(WorkId::to_string).collect::<Vec<_>>().join(", ");
-    say("notice-task-split", [("task", task.to_string().into()), ("parts", parts.into())])
+    say("notice-task-split", [("task", task.to_string().into()), ("parts", numbers(parts).into())])
+}
+
+/// Selects the Fluent message about a new task that waits until others are done.
+pub(super) fn waits<'a>(
+    task: WorkId,
+    after: &[WorkId],
+    to: Option<&'a AgentName>,
+    fits: bool,
+) -> Message<'a> {
+    let then = if to.is_some() {
+        "agent"
+    } else if fits {
+        "next"
+    } else {
+        "nobody"
+    };
+    let agent = to.map_or_else(|| "".into(), Into::into);
+    let (task, after) = (("task", task.to_string().into()), ("after", numbers(after).into()));
+    say("notice-task-waits", [task, after, ("then", then.into()), ("agent", agent)])
+}
+
+fn numbers(tasks: &[WorkId]) -> String {
+    tasks.iter().map(WorkId::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -37,6 +37,11 @@ pub(super) fn notices() -> Vec<Notice> {
         failed(Act::Remove),
         Notice::TaskNeedsMore { agent: spark(), task, permissions: Permissions::WorkspaceWrite },
         Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
+        Notice::AwaitedNotDone { task, awaited: WorkId(6), end: TaskEnd::Failed },
+        Notice::AwaitedNotDone { task, awaited: WorkId(6), end: TaskEnd::Cancelled },
+        Notice::TaskWaits { task, after: vec![WorkId(5), WorkId(6)], to: None, fits: true },
+        Notice::TaskWaits { task, after: vec![WorkId(5)], to: None, fits: false },
+        Notice::TaskWaits { task, after: vec![WorkId(5)], to: Some(spark()), fits: true },
         Notice::NobodySuffices { task, needs: "full,rust".to_owned() },
         Notice::NobodySuffices { task, needs: "none".to_owned() },
     ]

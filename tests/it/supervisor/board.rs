@@ -1,7 +1,7 @@
 //! Tasks of the board and agents that cannot take them, or can no longer.
 
 use herder::core::board::Wish;
-use herder::core::card::{Card, Needs};
+use herder::core::card::{Before, Card, Needs};
 use herder::core::dealings::Cut;
 use herder::core::outcome::Category;
 use herder::core::promotion::Hold;
@@ -24,7 +24,7 @@ async fn what_a_supervisor_breaks_over_goes_to_another_once_that_is_given_up() {
     // It has been idle for longer than the other one.
     let agents = vec![shell("fragile", dir.path(), "cat"), shell("nova", dir.path(), "cat")];
     let house = House::open(dir.path(), agents, fault).await;
-    house.fleet.post_task("count".to_owned(), None, asked("task add")).await.unwrap();
+    house.fleet.post_task("count".to_owned(), None, None, asked("task add")).await.unwrap();
     house.until("nova", done).await;
     let refused = house.control("fragile", Control::Pause { now: false }).await;
     assert_eq!(refused, Err(Refusal::Deserted { agent: name("fragile") }), "nothing reaches it");
@@ -54,7 +54,7 @@ impl House {
 
     async fn post(&self, needs: &str) {
         let card = Card { needs: Needs::parse(needs).unwrap_or_default(), ..Card::default() };
-        let posted = self.fleet.post_task("count".to_owned(), Some(Box::new(card)), asked("task add"));
+        let posted = self.fleet.post_task("count".to_owned(), Some(Box::new(card)), None, asked("task add"));
         posted.await.unwrap();
     }
 
@@ -122,6 +122,25 @@ async fn an_agent_that_is_moved_to_another_account_takes_what_waits_on_the_board
     assert_eq!(house.fleet.view(&name("flint")).unwrap().agent.totals.sessions, 0, "its account is closed");
     house.control("flint", Control::Edit { spec: Box::new(flint("two")), base: None }).await.unwrap();
     house.until("flint", done).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_comes_after_another_begins_when_that_is_done_although_its_agent_works_on() {
+    let dir = tempfile::tempdir().unwrap();
+    // Its second session waits until the other agent has begun.
+    let script = "if [ -e once ]; then while [ ! -e go ]; do sleep 0.05; done; fi; : > once";
+    let agents = vec![shell("spark", dir.path(), script), shell("nova", dir.path(), ": > go")];
+    let house = House::open(dir.path(), agents, FaultInjection::default()).await;
+    let first =
+        house.fleet.give_task(&name("spark"), "one".to_owned(), None, asked("task add")).await.unwrap();
+    let Notice::Accepted { work: task, .. } = first else { panic!("{first:?}") };
+    house.give_task("spark").await;
+    let card = Card { after: vec![Before { task, end: None }], ..Card::default() };
+    let to = Some(name("nova"));
+    house.fleet.post_task("last".to_owned(), Some(Box::new(card)), to, asked("task add")).await.unwrap();
+    house.until("nova", done).await;
+    house.until("spark", |view| idle(view) && view.agent.totals.successes == 2).await;
     house.close().await;
 }
 

@@ -83,7 +83,9 @@ pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
         }
         match dice.weighted(&[80, 50, 30, 6, 4, 6, 4, 4, 12, 8, 4, 3, 2, 1]) {
             0 => {
-                let _ = fleet.post_task(format!("task {count}"), card(&mut dice), asked("task", None)).await;
+                let _ = fleet
+                    .post_task(format!("task {count}"), card(&mut dice), None, asked("task", None))
+                    .await;
             }
             1 => {
                 let asked = asked("task", Some(&agent));

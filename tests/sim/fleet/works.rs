@@ -178,6 +178,7 @@ impl Works {
             | BoardEvent::Reworded { .. }
             | BoardEvent::Returned { .. }
             | BoardEvent::PartOver { .. }
+            | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Cancelling { .. } => Ok(()),
         }
     }

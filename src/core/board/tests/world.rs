@@ -1,5 +1,6 @@
 //! A board, three agents and the messages between them.
 
+mod after;
 mod deserted;
 mod words;
 
@@ -32,6 +33,8 @@ const RELEASE: Duration = Duration::from_secs(600);
 pub(super) enum Op {
     /// A task for the board.
     Add,
+    /// A task for the board that comes after another one.
+    AddAfter(u64),
     /// A task for an agent by name.
     Give(usize),
     Assign(u64, Option<usize>),
@@ -67,6 +70,7 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     let (agent, task) = (0..3_usize, 1..20_u64);
     prop_oneof![
         3 => Just(Op::Add),
+        2 => task.clone().prop_map(Op::AddAfter),
         2 => agent.clone().prop_map(Op::Give),
         3 => (task.clone(), prop::option::of(agent.clone())).prop_map(|(task, to)| Op::Assign(task, to)),
         2 => (task.clone(), 2..4_u64).prop_map(|(task, parts)| Op::Split(task, parts)),
@@ -97,7 +101,7 @@ enum Mail {
 }
 
 /// The part of an agent's state that the board reads.
-type Stand = (bool, u64, u64);
+type Stand = (bool, u64, u64, Option<WorkId>);
 
 pub(super) struct World {
     pub(super) board: Board,
@@ -175,6 +179,7 @@ impl World {
                     self.add(Card::default());
                 }
             }
+            Op::AddAfter(task) => self.add_after(WorkId(*task), None),
             Op::Give(agent) => {
                 if self.ids < 20 {
                     let id = self.fresh().0;
@@ -249,7 +254,8 @@ impl World {
         let id = self.fresh();
         self.given.insert(id);
         let card = Some(Box::new(card));
-        self.wish(&Wish::Add { id, text: "do it".to_owned(), card, fits: true }).expect("there is room");
+        self.wish(&Wish::Add { id, text: "do it".to_owned(), card, to: None, fits: true })
+            .expect("there is room");
     }
 
     pub(super) fn give(&mut self, agent: &str, id: u64, card: Card) {
@@ -367,7 +373,8 @@ impl World {
     /// Sends the board a message to look at the agent, if the state that the board reads has changed.
     fn stood(&mut self, name: &AgentName) {
         let agent = &self.agents[name];
-        let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told);
+        let ended = agent.finished.back().map(|finished| finished.work.id);
+        let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told, ended);
         if self.stands.insert(name.clone(), stand) != Some(stand) {
             self.mail.push_back(Mail::Look(name.clone()));
         }
@@ -468,6 +475,12 @@ impl World {
             if let BoardEvent::Reopened { task, .. } = &event {
                 self.ended.remove(task);
             }
+            if let BoardEvent::Offered { task, .. } = &event {
+                let before = self.board.tasks[task].work.card().after.iter();
+                let is_open = |of: &&crate::card::Before| self.end_of(of.task) != Some(TaskEnd::Done);
+                let open: Vec<_> = before.filter(is_open).collect();
+                assert!(open.is_empty(), "{task} is handed over before {open:?}");
+            }
             self.board.apply(&event, self.now);
             let lines = self.board.posts(&event).into_iter().filter_map(|owed| match owed.body {
                 OwedBody::Notice(Notice::WorkLine { line }) => Some(line),
@@ -542,6 +555,11 @@ impl World {
     /// started.
     pub(super) fn is_settled(&self) {
         for (id, boarded) in &self.board.tasks {
+            if boarded.waits_for_others() {
+                let open = |task| self.end_of(task) != Some(TaskEnd::Done);
+                assert!(boarded.work.card().awaited().any(open), "{id} waits for tasks that are done");
+                continue;
+            }
             match &boarded.place {
                 // An agent that is being stopped for removal takes no tasks, and gives them back when it is gone.
                 Place::Queued { to: Some(to) } if self.deserted.contains(to) => {}

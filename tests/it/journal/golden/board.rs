@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herder::core::board::BoardEvent;
-use herder::core::card::{Attempt, Card, ChatThread, Needs, Priority, Spent};
+use herder::core::card::{Attempt, Before, Card, ChatThread, Needs, Priority, Spent};
 use herder::core::checkout::{Act, CheckoutEvent, Held, Plan, Repository};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::GitReason;
@@ -34,6 +34,7 @@ fn carded() -> Work {
     let card = Card {
         priority: Priority::High,
         needs,
+        after: Vec::new(),
         parent: Some(WorkId(20)),
         depth: 1,
         attempts: vec![attempt],
@@ -44,6 +45,13 @@ fn carded() -> Work {
         checkout: None,
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
+}
+
+/// Returns a task that comes after two others, one of which is done.
+fn waiting() -> Work {
+    let before = |task, end| Before { task: WorkId(task), end };
+    let after = vec![before(20, Some(TaskEnd::Done)), before(21, None)];
+    Work { card: Some(Box::new(Card { after, ..Card::default() })), ..work(28, WorkKind::Task) }
 }
 
 /// Returns one of each event about clones, and a message about a task with one.
@@ -136,6 +144,8 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(ann()) },
         BoardEvent::Ended { task, end: TaskEnd::Done, by: None },
         BoardEvent::Reworded { task, text: "other words".into(), by: ann() },
+        BoardEvent::Added { work: Arc::new(waiting()) },
+        BoardEvent::AwaitedOver { task: WorkId(28), awaited: task, end },
     ];
     events.into_iter().map(|event| FleetEvent::Board { event }).collect()
 }
@@ -160,6 +170,8 @@ pub(super) fn notices() -> Vec<Notice> {
         },
         Notice::TaskNeedsMore { agent: spark, task, permissions: Permissions::Full },
         Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
+        Notice::AwaitedNotDone { task, awaited: WorkId(22), end: TaskEnd::Failed },
+        Notice::TaskWaits { task, after: vec![WorkId(7), WorkId(8)], to: Some(agent("spark")), fits: true },
         Notice::NobodySuffices { task, needs: "full,rust".into() },
         Notice::BoardReworded { task, work: "fix it well".into() },
     ]
