@@ -1,10 +1,11 @@
 //! `handoff`: pauses an agent and names the line that takes its conversation up in a terminal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::core::checkout;
 use crate::core::handoff::{FOLDERS, Places, of};
 use crate::core::id::AgentName;
 use crate::core::input::Control;
@@ -31,10 +32,11 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
 
 /// Returns the folders that the line for an agent depends on.
 pub(super) fn places(data_dir: &Path, agent: &AgentName) -> Places {
-    let state = data_dir.join(isolation::FOLDER).join(agent.as_str());
-    let state = std::path::absolute(&state).unwrap_or(state);
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let state = absolute(data_dir.join(isolation::FOLDER).join(agent.as_str()));
+    let tasks = absolute(data_dir.join(checkout::FOLDER));
     let inherited = FOLDERS.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
-    Places { state, inherited: inherited.collect() }
+    Places { state, tasks, inherited: inherited.collect() }
 }
 
 /// Returns the line that takes up an agent's conversation; `None` if there is none.

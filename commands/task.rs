@@ -1,6 +1,7 @@
 //! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the
 //! board.
 
+mod clones;
 pub(crate) mod listed;
 
 use std::sync::Arc;
@@ -175,7 +176,7 @@ pub(super) async fn drop_clone(desk: &Desk<'_>, call: &Call) -> Done {
         },
         Stage::Made | Stage::NotMade | Stage::Planned | Stage::Removing => Held::default(),
     };
-    if !call.now && !held.is_unchanged() {
+    if !call.now && !held.is_elsewhere() {
         return Ok(lossy(desk, id, known, &held, None));
     }
     let notice = desk.ask(agent, Control::DropCheckout(id), desk.asked_for(agent)).await?;
@@ -194,8 +195,8 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held, why: Option
         &[
             ("task", id.to_string().into()),
             ("branch", known.plan.branch.as_str().into()),
-            ("commits", held.commits.into()),
-            ("aside", held.aside.into()),
+            ("size", clones::size(voice, held).into()),
+            ("commits", held.nowhere.into()),
             ("files", held.uncommitted.into()),
         ],
     );
@@ -343,6 +344,7 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
     if lines.is_empty() {
         lines.push(voice.text("cmd-task-none", &[]));
     }
+    lines.extend(clones::list(desk, &views));
     let data: Vec<_> = all.iter().map(Listed::data).collect();
     Ok(Answer::lines(lines).with(json!(data)))
 }

@@ -182,6 +182,7 @@ git-no-base = das Repository hat keinen Commit `{ $base }`, von dem aus begonnen
 git-failed = `{ $command }` ist fehlgeschlagen
 git-late = `{ $command }` wurde nicht rechtzeitig fertig
 git-too-much = `{ $command }` gab mehr aus, als gelesen wird
+git-partial = dem Repository fehlen Dateien des Commits `{ $base }`, wie einem partiellen Klon; hole sie dort: git fetch --refetch --no-filter
 git-no-clone = der Klon { $path } der Aufgabe ist nicht da
 git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
 git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
@@ -1028,7 +1029,7 @@ cmd-task-given = gegeben von { $name } ({ $network }), { $at }{ $attempts ->
 }
 cmd-task-note = → { $note }
 cmd-task-branch = Branch { $branch }
-cmd-task-folder = { $folder }: { $stage ->
+cmd-task-folder = { $folder } ({ $size }): { $stage ->
         [planned] wird angelegt
         [not-made] noch nicht angelegt
         [removing] wird gelöscht
@@ -1042,16 +1043,29 @@ cmd-task-folder = { $folder }: { $stage ->
         }
     }
 cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
-cmd-task-lost = Aufgabe { $task }, Branch { $branch }: { $commits ->
-        [one] ein Commit
-       *[other] { $commits } Commits
-    }, { $aside ->
-        [one] ein Commit neben dem Branch
-       *[other] { $aside } Commits neben dem Branch
+cmd-task-lost = Aufgabe { $task }, Branch { $branch }, { $size }: { $commits ->
+        [0] keine Commits
+        [one] ein Commit, der auf keinem Branch des Repositorys ist,
+       *[other] { $commits } Commits, die auf keinem Branch des Repositorys sind,
     } und { $files ->
+        [0] keine Dateien
         [one] eine Datei ohne Commit
        *[other] { $files } Dateien ohne Commit
     } gingen verloren. `task drop { $task } confirm` löscht sie.
+cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $stage ->
+        [planned] wird angelegt
+        [not-made] noch nicht angelegt
+        [removing] wird gelöscht
+       *[made] nur dort: { $commits ->
+            [0] keine Commits
+            [one] ein Commit
+           *[other] { $commits } Commits
+        }, { $files ->
+            [0] keine Dateien
+            [one] eine Datei
+           *[other] { $files } Dateien
+        }
+    }
 cmd-log-empty = **{ $agent }** hat noch nichts gesagt.
 cmd-log-tools = Werkzeuge: { $tools }
 cmd-log-ended = Sitzung { $session }: { $how }

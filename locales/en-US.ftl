@@ -200,6 +200,7 @@ git-no-base = the repository has no commit `{ $base }` to begin from
 git-failed = `{ $command }` failed
 git-late = `{ $command }` was not done in time
 git-too-much = `{ $command }` had more output than is read
+git-partial = the repository lacks files of the commit `{ $base }`, as a partial clone does; get them there: git fetch --refetch --no-filter
 git-no-clone = the task's clone { $path } is not there
 git-replaced = { $path } is not the folder that was made for the task: its contents are not read
 git-file = { $path } cannot be written, copied or removed
@@ -1098,7 +1099,7 @@ cmd-task-given = given by { $name } ({ $network }) at { $at }{ $attempts ->
 }
 cmd-task-note = → { $note }
 cmd-task-branch = branch { $branch }
-cmd-task-folder = { $folder }: { $stage ->
+cmd-task-folder = { $folder } ({ $size }): { $stage ->
         [planned] being made
         [not-made] not made yet
         [removing] being removed
@@ -1112,16 +1113,30 @@ cmd-task-folder = { $folder }: { $stage ->
         }
     }
 cmd-task-unread = The clone cannot be read: { $why }
-cmd-task-lost = Task { $task }, branch { $branch }: { $commits ->
-        [one] one commit
-       *[other] { $commits } commits
-    }, { $aside ->
-        [one] one commit beside the branch
-       *[other] { $aside } commits beside the branch
+cmd-task-lost = Task { $task }, branch { $branch }, { $size }: { $commits ->
+        [0] no commits
+        [one] one commit that is on no branch of the repository
+       *[other] { $commits } commits that are on no branch of the repository
     } and { $files ->
+        [0] no files
         [one] one file that is not committed
        *[other] { $files } files that are not committed
     } would be lost. `task drop { $task } confirm` removes them.
+# $task: #7. $size: 12 MB. The last part is of what is in the clone and nowhere else.
+cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $stage ->
+        [planned] being made
+        [not-made] not made yet
+        [removing] being removed
+       *[made] only there: { $commits ->
+            [0] no commits
+            [one] one commit
+           *[other] { $commits } commits
+        }, { $files ->
+            [0] no files
+            [one] one file
+           *[other] { $files } files
+        }
+    }
 cmd-log-empty = **{ $agent }** has said nothing yet.
 cmd-log-tools = tools: { $tools }
 # $how: a category.

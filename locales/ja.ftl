@@ -167,6 +167,7 @@ git-no-base = リポジトリに開始点となるコミット `{ $base }` が�
 git-failed = `{ $command }` が失敗しました
 git-late = `{ $command }` が時間内に終わりませんでした
 git-too-much = `{ $command }` の出力が読み取り上限を超えました
+git-partial = リポジトリにコミット `{ $base }` のファイルが足りません（部分クローンなど）。そこで取得してください：git fetch --refetch --no-filter
 git-no-clone = タスクのクローン { $path } がありません
 git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
 git-file = { $path } を書き込み、コピー、または削除できません
@@ -920,14 +921,20 @@ cmd-task-given = { $name }（{ $network }）から、{ $at }{ $attempts ->
 }
 cmd-task-note = → { $note }
 cmd-task-branch = ブランチ { $branch }
-cmd-task-folder = { $folder }: { $stage ->
+cmd-task-folder = { $folder }（{ $size }）: { $stage ->
         [planned] 作成中
         [not-made] 未作成
         [removing] 削除中
        *[made] コミット { $commits } 件、未コミットのファイル { $files } 件
     }
 cmd-task-unread = クローンを読み取れません: { $why }
-cmd-task-lost = タスク { $task }、ブランチ { $branch }: コミット { $commits } 件、ブランチ外のコミット { $aside } 件、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
+cmd-task-lost = タスク { $task }、ブランチ { $branch }、{ $size }: リポジトリのどのブランチにもないコミット { $commits } 件と、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
+cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $stage ->
+        [planned] 作成中
+        [not-made] 未作成
+        [removing] 削除中
+       *[made] ここにしかないもの: コミット { $commits } 件、ファイル { $files } 件
+    }
 cmd-log-empty = **{ $agent }** はまだ何も言っていない。
 cmd-log-tools = ツール：{ $tools }
 cmd-log-ended = セッション { $session }：{ $how }

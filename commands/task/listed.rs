@@ -7,7 +7,6 @@ use crate::commands::say::{DOT, Voice, WORK_MAX, end_key, person, task};
 use crate::core::agent::Agent;
 use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
-use crate::core::checkout::Stage;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
@@ -250,18 +249,13 @@ fn branch(desk: &Desk<'_>, views: &[View], task: WorkId) -> Vec<String> {
     let Some((_, checkout)) = super::checkout(views, task) else { return Vec::new() };
     let folder = desk.fleet.checkout_folder(task).to_string_lossy().into_owned();
     let held = checkout.held.clone().unwrap_or_default();
-    let stage = match checkout.stage {
-        Stage::Planned => "planned",
-        Stage::NotMade => "not-made",
-        Stage::Made => "made",
-        Stage::Removing => "removing",
-    };
     let branch = voice.text("cmd-task-branch", &[("branch", checkout.plan.branch.as_str().into())]);
     let text = voice.text(
         "cmd-task-folder",
         &[
             ("folder", folder.into()),
-            ("stage", stage.into()),
+            ("size", super::clones::size(voice, &held).into()),
+            ("stage", super::clones::stage(checkout.stage).into()),
             ("commits", held.commits.into()),
             ("files", held.uncommitted.into()),
         ],

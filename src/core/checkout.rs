@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
-use super::detail::Detail;
+use super::detail::{Detail, GitReason, Own};
 use super::event::Event;
 use super::id::WorkId;
 use super::outcome::Usage;
@@ -70,15 +70,28 @@ pub struct Held {
     pub commits: u32,
     /// Number of changed and new files that are not committed.
     pub uncommitted: u32,
-    /// Number of commits on other branches of the clone, which are nowhere else.
+    /// Number of commits on other branches of the clone.
     pub aside: u32,
+    /// Number of commits, on any branch of the clone, that no branch or tag of the repository has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub nowhere: u32,
+    /// Size of the clone on the disk, in bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub size: u64,
+    /// True if the clone has more files than were measured.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub larger: bool,
+}
+
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl Held {
-    /// Returns true if nothing was changed since the base.
+    /// Returns true if all that the clone holds is in the repository without it.
     #[must_use]
-    pub fn is_unchanged(&self) -> bool {
-        (self.commits, self.uncommitted, self.aside) == (0, 0, 0)
+    pub fn is_elsewhere(&self) -> bool {
+        (self.nowhere, self.uncommitted) == (0, 0)
     }
 }
 
@@ -287,10 +300,20 @@ impl Checkouts {
                 checkout.unread = false;
                 checkout.held = Some(held.clone());
             }),
-            CheckoutEvent::Removing { task, .. } => (*task, &|checkout| checkout.stage = Stage::Removing),
-            CheckoutEvent::Failed { task, act, .. } => (*task, &|checkout| match act {
+            CheckoutEvent::Removing { task, .. } => {
+                // Messages belong to another task from now on.
+                self.open.take_if(|open| open == task);
+                (*task, &|checkout| checkout.stage = Stage::Removing)
+            }
+            CheckoutEvent::Failed { task, act, why } => (*task, &|checkout| match act {
                 Act::Make => checkout.stage = Stage::NotMade,
-                Act::Read => checkout.unread = false,
+                Act::Read => {
+                    checkout.unread = false;
+                    if matches!(why.own, Some(Own::Git(GitReason::NoClone { .. }))) {
+                        // It was lost: the next session has it made again, from what was fetched.
+                        checkout.stage = Stage::NotMade;
+                    }
+                }
                 Act::Remove => checkout.stage = Stage::Made,
             }),
         };

@@ -42,6 +42,8 @@ const ACP: [(&str, &[&str], [&str; 1]); 4] = [
 pub struct Places {
     /// The folder that herder keeps for the agent.
     pub state: PathBuf,
+    /// The folder with the clones of tasks.
+    pub tasks: PathBuf,
     /// Those of [`FOLDERS`] that herder's own environment has, which agents can inherit.
     pub inherited: BTreeMap<String, String>,
 }
@@ -73,7 +75,9 @@ pub fn of(agent: &Agent, name: &AgentName, places: &Places) -> Result<(String, S
     let Some(conversation) = agent.conversation.clone() else {
         return Err(Refusal::NoConversation { agent: name });
     };
-    match line(spec, &spec.workspace, places, &conversation) {
+    // CLIs keep conversations by folder.
+    let clone = agent.checkout().map(|checkout| places.tasks.join(checkout.plan.task.to_string()));
+    match line(spec, clone.as_ref().unwrap_or(&spec.workspace), places, &conversation) {
         Some(line) => Ok((conversation, line)),
         None => Err(Refusal::NoLine { agent: name, conversation: Some(conversation) }),
     }
@@ -199,7 +203,8 @@ mod tests {
     fn line_of(spec: &AgentSpec) -> Option<String> {
         let inherited = [(HOME, "/home/me"), ("CODEX_HOME", "/home/me/codex"), ("XDG_DATA_HOME", "/x")];
         let inherited = inherited.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let places = Places { state: "/var/lib/herder/agents/spark".into(), inherited };
+        let (state, tasks) = ("/var/lib/herder/agents/spark".into(), "/var/lib/herder/tasks".into());
+        let places = Places { state, tasks, inherited };
         line(spec, &spec.workspace, &places, "0a-1")
     }
 

@@ -137,8 +137,11 @@ impl Git<'_> {
         let [git, common, top] = places.lines().map(PathBuf::from).collect::<Vec<_>>().try_into().ok()?;
         let (folder, places) = (git.clone(), Places { git, common, top });
         let (running, of) = (self.trees.running(), places.clone());
-        let mirror =
-            folder::ask(running, &folder, self.left(), move |_| Mirror::of(&of, &config)).await.ok()?;
+        let mirror = folder::ask(running, &folder, self.left(), move |_| {
+            Mirror::of(&std::env::temp_dir(), &of, &config)
+        })
+        .await
+        .ok()?;
         let mirror =
             mirror.inspect_err(|reason| tracing::debug!(%reason, "a look cannot be prepared")).ok()?;
         let index = places.git.join("index");

@@ -10,6 +10,7 @@ mod agent_rig;
 mod as_said;
 mod asked_once_cli;
 mod board;
+mod checkouts;
 mod claude_cli;
 mod cli;
 mod cli_killed;

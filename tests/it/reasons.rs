@@ -16,6 +16,7 @@ pub(crate) fn every() -> Vec<Own> {
         GitReason::Failed { command: "git fetch".to_owned() }.into(),
         GitReason::Late { command: "git clone".to_owned() }.into(),
         GitReason::TooMuch { command: "git diff".to_owned() }.into(),
+        GitReason::Partial { base: "0a1b2c3d4e".to_owned() }.into(),
         GitReason::NoClone { path: path() }.into(),
         GitReason::Replaced { path: path() }.into(),
         GitReason::File { path: path() }.into(),

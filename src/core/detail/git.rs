@@ -24,6 +24,8 @@ pub enum GitReason {
     Late { command: String },
     /// The command had more output than is read.
     TooMuch { command: String },
+    /// The repository has not all files of the commit, as is so in a partial clone.
+    Partial { base: String },
     /// The clone of the task is not there.
     NoClone { path: String },
     /// The clone's `.git` is not the folder that herder made.
@@ -44,6 +46,7 @@ impl GitReason {
         match self {
             Self::NoRepository { path: text }
             | Self::NoBase { base: text }
+            | Self::Partial { base: text }
             | Self::Failed { command: text }
             | Self::Late { command: text }
             | Self::TooMuch { command: text }
@@ -75,6 +78,11 @@ impl fmt::Display for GitReason {
             Self::Failed { command } => write!(f, "`{command}` failed"),
             Self::Late { command } => write!(f, "`{command}` was not done in time"),
             Self::TooMuch { command } => write!(f, "`{command}` had more output than is read"),
+            Self::Partial { base } => write!(
+                f,
+                "the repository lacks files of the commit `{base}`, as a partial clone does; get them there: git fetch \
+                 --refetch --no-filter"
+            ),
             Self::NoClone { path } => write!(f, "the task's clone {path} is not there"),
             Self::Replaced { path } => {
                 write!(f, "{path} is not the folder that was made for the task: its contents are not read")

@@ -14,6 +14,7 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::Failed { command } => say("git-failed", [text("command", command)]),
         G::Late { command } => say("git-late", [text("command", command)]),
         G::TooMuch { command } => say("git-too-much", [text("command", command)]),
+        G::Partial { base } => say("git-partial", [text("base", base)]),
         G::NoClone { path } => say("git-no-clone", [text("path", path)]),
         G::Replaced { path } => say("git-replaced", [text("path", path)]),
         G::File { path } => say("git-file", [text("path", path)]),

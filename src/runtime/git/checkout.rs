@@ -27,6 +27,10 @@ const NEW: &str = "new";
 /// Ending of the name of a clone that is being removed.
 const GONE: &str = "gone";
 
+/// Name of the folder in which git reads configurations of herder's own. An agent's sandbox may let it write to the
+/// folder for temporary files, so it is not there.
+const LOOKS: &str = "looks";
+
 /// The address to which a push from a clone goes: none.
 const NO_PUSH: &str = "herder-fetches-the-branch-itself";
 
@@ -51,6 +55,15 @@ impl Checkouts {
     /// Returns the path of a task's clone.
     pub(crate) fn path(&self, task: WorkId) -> PathBuf {
         self.folder.join(task.to_string())
+    }
+
+    /// Removes what a killed herder has left of its looks at repositories.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub(crate) async fn sweep(&self) -> Result<(), Detail> {
+        let looks = self.folder.join(LOOKS);
+        self.at(&looks, files::remove).await?.map_err(|error| unusable(&looks, &error))
     }
 
     /// Makes the clone of a task, unless it is there. Returns the commit that the task began from.
@@ -78,20 +91,34 @@ impl Checkouts {
         })
         .await?
         .map_err(|error| unusable(&staging, &error))?;
-        self.clone_into(&source, &staging, plan, &start).await?;
+        if let Err(why) = self.fill(&source, &staging, plan, &start).await {
+            // The reason is not that this cannot be removed either.
+            drop(self.at(&staging, files::remove).await);
+            return Err(why);
+        }
+        let to = path.clone();
+        let named = self.at(&staging, move |staging| std::fs::rename(staging, to)).await?;
+        named.map_err(|error| unusable(&path, &error))?;
+        Ok(base)
+    }
+
+    async fn fill(
+        &self,
+        source: &Repository,
+        staging: &Path,
+        plan: &Plan,
+        start: &str,
+    ) -> Result<(), Detail> {
+        self.clone_into(source, staging, plan, start).await?;
         let (from, copied) = (source.places.top.clone(), plan.repository.copy.clone());
-        let filled = self.at(&staging, move |staging| -> Result<(), Detail> {
+        let filled = self.at(staging, move |staging| {
             for name in copied {
                 let copied = files::copy(&from, staging, Path::new(&name));
                 copied.map_err(|error| unusable(&from.join(name), &error))?;
             }
             Ok(())
         });
-        filled.await??;
-        let to = path.clone();
-        let named = self.at(&staging, move |staging| std::fs::rename(staging, to)).await?;
-        named.map_err(|error| unusable(&path, &error))?;
-        Ok(base)
+        filled.await?
     }
 
     /// Fetches what the agent has committed into the repository, and returns what the clone holds.
@@ -102,6 +129,7 @@ impl Checkouts {
         let source = self.repository(plan).await?;
         let [base_ref, head_ref] = refs(plan.task);
         let clone = self.clone_of(&source, plan.task).await?;
+        self.unlock(&source, plan.task).await?;
         let own = self.mirror(&source).await?;
         let spec = format!("+HEAD:{head_ref}");
         let mut fetch = words(&[
@@ -121,7 +149,7 @@ impl Checkouts {
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
         let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
         let head = self.commit_in(&own, &head_ref).await?.ok_or_else(no_base)?;
-        self.held(&clone, plan.task, base, head).await
+        self.held((&own, &clone), plan.task, base, head).await
     }
 
     /// Returns what the clone holds, without fetching anything.
@@ -132,17 +160,38 @@ impl Checkouts {
         let source = self.repository(plan).await?;
         let [base_ref, _] = refs(plan.task);
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
-        let base = self.commit(&source, &base_ref).await?.ok_or_else(no_base)?;
+        let own = self.mirror(&source).await?;
+        let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
         let clone = self.clone_of(&source, plan.task).await?;
         let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
-        self.held(&clone, plan.task, base, head).await
+        self.held((&own, &clone), plan.task, base, head).await
     }
 
-    async fn held(&self, clone: &Mirror, task: WorkId, base: String, head: String) -> Result<Held, Detail> {
-        let commits = self.count(clone, &[&head, "--not", &base]).await?;
-        let aside = self.count(clone, &["--all", "--not", "--remotes", &base, &head]).await?;
+    async fn held(
+        &self,
+        (own, clone): (&Mirror, &Mirror),
+        task: WorkId,
+        base: String,
+        head: String,
+    ) -> Result<Held, Detail> {
+        let commits = self.count(clone, &[&head, "--not", &base], &[]).await?;
+        let aside = self.count(clone, &["--all", "--not", "--remotes", &base, &head], &[]).await?;
+        let others = self.tips(own).await?;
+        let all = ["--ignore-missing", "--stdin", &head, "--all", "--not", "--remotes", &base];
+        let nowhere = self.count(clone, &all, &others).await?;
         let uncommitted = self.uncommitted(clone, task).await?;
-        Ok(Held { base, head, commits, uncommitted, aside })
+        let (size, larger) = self.at(&self.path(task), files::size).await?;
+        Ok(Held { base, head, commits, uncommitted, aside, nowhere, size, larger })
+    }
+
+    /// Returns the commits that the repository's branches and tags have, as input that leaves them out.
+    async fn tips(&self, own: &Mirror) -> Result<Vec<u8>, Detail> {
+        let below = ["refs/heads", "refs/remotes", "refs/tags"];
+        let mut list = words(&["for-each-ref", "--format=^%(objectname)"]);
+        list.extend(below.map(OsStr::new));
+        let env = [("GIT_DIR", own.path())];
+        let call = Call { folder: own.path(), words: &list, own: &env, input: &[], local: false };
+        self.git.ask(call, READS).await
     }
 
     /// Removes the clone of a task, and its refs in the repository.
@@ -167,6 +216,7 @@ impl Checkouts {
             return Ok(());
         }
         let source = self.repository(plan).await?;
+        self.unlock(&source, plan.task).await?;
         let own = self.mirror(&source).await?;
         let env = [("GIT_DIR", own.path())];
         for name in refs(plan.task) {
@@ -175,6 +225,18 @@ impl Checkouts {
             self.git.ask(call, READS).await?;
         }
         Ok(())
+    }
+
+    /// Removes locks on the task's refs. No other command writes them, so they are of one that was cut short.
+    async fn unlock(&self, source: &Repository, task: WorkId) -> Result<(), Detail> {
+        let names = refs(task).map(|name| format!("{name}.lock"));
+        self.at(&source.places.common, move |common| {
+            for name in names {
+                // One that is there and cannot be removed is what the next command complains of.
+                drop(std::fs::remove_file(common.join(name)));
+            }
+        })
+        .await
     }
 
     /// Returns the way to run git.
@@ -192,16 +254,17 @@ impl Checkouts {
     }
 
     async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {
-        let (places, config) = (of.places.clone(), of.config.clone());
-        let made = self.at(&of.places.git, move |_| Mirror::of(&places, &config)).await?;
+        let (places, config, within) = (of.places.clone(), of.config.clone(), self.folder.join(LOOKS));
+        let made = self.at(&of.places.git, move |_| Mirror::of(&within, &places, &config)).await?;
         made.map_err(|error| unusable(&of.places.git, &error))
     }
 
     async fn clone_of(&self, source: &Repository, task: WorkId) -> Result<Mirror, Detail> {
         let path = self.path(task);
         let (objects, config) = (source.places.common.join("objects"), source.config.clone());
+        let within = self.folder.join(LOOKS);
         let shown = || path.display().to_string();
-        let made = self.at(&path, move |path| Mirror::of_clone(path, &objects, &config)).await?;
+        let made = self.at(&path, move |path| Mirror::of_clone(&within, path, &objects, &config)).await?;
         made.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GitReason::NoClone { path: shown() }.into(),
             io::ErrorKind::NotADirectory => GitReason::Replaced { path: error.to_string() }.into(),
@@ -211,6 +274,7 @@ impl Checkouts {
 
     /// Records the commit that a task begins from, so that nothing that its clone borrows is removed.
     async fn keep_base(&self, source: &Repository, plan: &Plan, name: &str) -> Result<String, Detail> {
+        self.unlock(source, plan.task).await?;
         let own = self.mirror(source).await?;
         let asked = plan.repository.base.as_str();
         let candidates: Vec<String> = if asked.is_empty() {
@@ -275,7 +339,13 @@ impl Checkouts {
         let checkout = words(&["checkout", "--quiet", "--no-track", "-b", &plan.branch, start]);
         let call = Call { folder: staging, words: &checkout, own: &within, input: &[], local: false };
         self.git.ask(call, COPIES).await?;
-        Ok(())
+        // A checkout succeeds without the files whose objects are not there.
+        let missing = words(&["ls-files", "--deleted"]);
+        let call = Call { words: &missing, ..call };
+        if Box::pin(self.git.run(call, READS)).await?.out.is_empty() {
+            return Ok(());
+        }
+        Err(GitReason::Partial { base: start.chars().take(10).collect() }.into())
     }
 
     async fn commit(&self, of: &Repository, name: &str) -> Result<Option<String>, Detail> {
@@ -295,11 +365,11 @@ impl Checkouts {
         Ok(Some(commit).filter(|commit| whole && !commit.is_empty()))
     }
 
-    async fn count(&self, within: &Mirror, of: &[&str]) -> Result<u32, Detail> {
+    async fn count(&self, within: &Mirror, of: &[&str], input: &[u8]) -> Result<u32, Detail> {
         let mut count = words(&["rev-list", "--count"]);
         count.extend(of.iter().map(OsStr::new));
         let env = [("GIT_DIR", within.path())];
-        let call = Call { folder: within.path(), words: &count, own: &env, input: &[], local: false };
+        let call = Call { folder: within.path(), words: &count, own: &env, input, local: false };
         let said = self.git.ask(call, READS).await?;
         Ok(String::from_utf8_lossy(&said).trim().parse().unwrap_or(u32::MAX))
     }

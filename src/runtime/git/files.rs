@@ -70,26 +70,77 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
             let parent = folder(path.parent().unwrap_or(Path::new("/")))?;
             let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            open_up(&parent, &CString::new(name.as_bytes())?, flags, 0)?;
+            open_up(&parent, &CString::new(name.as_bytes())?, 0)?;
             fs::remove_dir_all(path)
         }
         other => other,
     }
 }
 
-/// Maximum depth of folders that are made writable.
+/// Maximum number of files and folders that are measured.
+const MEASURED_MAX: u32 = 1_000_000;
+
+/// Returns the size of a folder on the disk in bytes, and true if there is more in it than was measured. Links are not
+/// followed.
+pub(super) fn size(path: &Path) -> (u64, bool) {
+    let mut found = Measured { size: 0, larger: false, left: MEASURED_MAX };
+    match openat(CWD, path, READS_FOLDER, Mode::empty()) {
+        Ok(top) => measure(&top, 0, &mut found),
+        Err(_) => found.larger = true,
+    }
+    (found.size, found.larger)
+}
+
+/// Flags by which a folder is opened that is not reached by a link.
+const READS_FOLDER: OFlags =
+    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::RDONLY).union(OFlags::CLOEXEC);
+
+struct Measured {
+    size: u64,
+    larger: bool,
+    left: u32,
+}
+
+fn measure(folder: &OwnedFd, depth: usize, found: &mut Measured) {
+    let Ok(mut entries) = rustix::fs::Dir::read_from(folder) else {
+        found.larger = true;
+        return;
+    };
+    while let Some(Ok(entry)) = entries.read() {
+        let name = entry.file_name();
+        if name.to_bytes() == b"." || name.to_bytes() == b".." {
+            continue;
+        }
+        if found.left == 0 {
+            found.larger = true;
+            return;
+        }
+        found.left -= 1;
+        // A file that is gone meanwhile has no size.
+        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        found.size =
+            found.size.saturating_add(u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512));
+        if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
+            match openat(folder, name, READS_FOLDER, Mode::empty()) {
+                Ok(below) if depth < DEPTH_MAX => measure(&below, depth + 1, found),
+                Ok(_) | Err(_) => found.larger = true,
+            }
+        }
+    }
+}
+
+/// Maximum depth of folders that are made writable or measured.
 const DEPTH_MAX: usize = 128;
 
 /// Makes a folder and those below it writable for their owner.
-fn open_up(parent: &OwnedFd, name: &CString, flags: OFlags, depth: usize) -> io::Result<()> {
+fn open_up(parent: &OwnedFd, name: &CString, depth: usize) -> io::Result<()> {
     if depth > DEPTH_MAX {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let owned = Mode::RWXU;
-    let opened = match openat(parent, name, flags, Mode::empty()) {
+    let opened = match openat(parent, name, READS_FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
             // A link that takes the folder's place meanwhile gains its target no more than its owner's rights.
             let found = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -97,7 +148,7 @@ fn open_up(parent: &OwnedFd, name: &CString, flags: OFlags, depth: usize) -> io:
                 return Ok(());
             }
             rustix::fs::chmodat(parent, name, owned, AtFlags::empty())?;
-            openat(parent, name, flags, Mode::empty())?
+            openat(parent, name, READS_FOLDER, Mode::empty())?
         }
         opened => opened?,
     };
@@ -113,7 +164,7 @@ fn open_up(parent: &OwnedFd, name: &CString, flags: OFlags, depth: usize) -> io:
             continue;
         }
         if entry.file_type() == rustix::fs::FileType::Directory {
-            open_up(&opened, &name.to_owned(), flags, depth + 1)?;
+            open_up(&opened, &name.to_owned(), depth + 1)?;
         }
     }
     Ok(())

@@ -44,10 +44,10 @@ pub(in crate::runtime) struct Places {
 pub(in crate::runtime) struct Mirror(PathBuf);
 
 impl Mirror {
-    /// Creates the folder with the harmless ones of the repository's settings. `config`: output of `git config --null
-    /// --list`.
-    pub(in crate::runtime) fn of(places: &Places, config: &str) -> io::Result<Self> {
-        let mirror = Self::empty()?;
+    /// Creates the folder in `within`, with the harmless ones of the repository's settings. `config`: output of `git
+    /// config --null --list`.
+    pub(in crate::runtime) fn of(within: &Path, places: &Places, config: &str) -> io::Result<Self> {
+        let mirror = Self::empty(within)?;
         let to = |name: &str| mirror.0.join(name);
         fs::write(to("config"), taken(config))?;
         fs::write(to("HEAD"), head(&places.git)?)?;
@@ -69,20 +69,25 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// Creates the folder for a task's clone, which may be hostile. `config`: that of the repository that it was cloned
+    /// Creates the folder in `within` for a task's clone, which may be hostile. `config`: that of the repository that it was cloned
     /// from, whose `objects` the clone borrows; the clone's own configuration and list of other object folders are not
     /// read.
     ///
     /// # Errors
     /// A part of the clone's `.git` is not what herder made.
-    pub(in crate::runtime) fn of_clone(top: &Path, objects: &Path, config: &str) -> io::Result<Self> {
+    pub(in crate::runtime) fn of_clone(
+        within: &Path,
+        top: &Path,
+        objects: &Path,
+        config: &str,
+    ) -> io::Result<Self> {
         let git = top.join(".git");
         for folder in [top.to_owned(), git.clone(), git.join("objects"), git.join("refs")] {
             if !fs::symlink_metadata(&folder)?.is_dir() {
                 return Err(io::Error::new(io::ErrorKind::NotADirectory, folder.display().to_string()));
             }
         }
-        let mirror = Self::empty()?;
+        let mirror = Self::empty(within)?;
         let to = |name: &str| mirror.0.join(name);
         fs::write(to("config"), taken(config))?;
         fs::write(to("HEAD"), head(&git)?)?;
@@ -116,13 +121,14 @@ impl Mirror {
         Ok(mirror)
     }
 
-    fn empty() -> io::Result<Self> {
+    fn empty(within: &Path) -> io::Result<Self> {
         let name = format!(
             "herder-look-{}-{:016x}",
             std::process::id(),
             getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?
         );
-        let mirror = Self(std::env::temp_dir().join(name));
+        let mirror = Self(within.join(name));
+        fs::create_dir_all(within)?;
         DirBuilder::new().mode(0o700).create(&mirror.0)?;
         Ok(mirror)
     }

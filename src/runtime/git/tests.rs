@@ -113,7 +113,9 @@ async fn a_task_has_a_clone_and_its_commits_reach_the_repository() {
     fs::write(scene.clone().join("loose"), "c").expect("a file");
     let held = scene.checkouts.fetch(&plan).await.expect("it is read");
     let head = git_as_a_person(&scene.clone(), &["rev-parse", "HEAD"]);
-    assert_eq!(held, Held { base, head: head.clone(), commits: 1, uncommitted: 1, aside: 0 });
+    assert!(held.size > 0 && !held.larger);
+    let counted = Held { commits: 1, uncommitted: 1, nowhere: 1, size: held.size, ..Held::default() };
+    assert_eq!(held, Held { base, head: head.clone(), ..counted });
     assert_eq!(
         git_as_a_person(&scene.repository(), &["rev-parse", "refs/herder/7/head"]),
         head,
@@ -137,8 +139,22 @@ async fn commits_that_are_on_no_task_s_branch_are_counted() {
     scene.work("aside");
     git_as_a_person(&scene.clone(), &["checkout", "--quiet", "herder/7-x"]);
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
-    assert_eq!((held.commits, held.uncommitted, held.aside), (0, 0, 1));
-    assert!(!held.is_unchanged());
+    assert_eq!((held.commits, held.uncommitted, held.aside, held.nowhere), (0, 0, 1, 1));
+    assert!(!held.is_elsewhere());
+    // A person takes it over.
+    git_as_a_person(
+        &scene.repository(),
+        &["fetch", "--quiet", &scene.clone().display().to_string(), "aside"],
+    );
+    git_as_a_person(&scene.repository(), &["branch", "taken", "FETCH_HEAD"]);
+    let held = scene.checkouts.look(&scene.plan()).await.expect("it is read");
+    assert_eq!((held.aside, held.nowhere), (1, 0));
+    assert!(held.is_elsewhere());
+    // herder's own refs go with the clone, so that nothing is kept by them.
+    git_as_a_person(&scene.clone(), &["reset", "--quiet", "--hard", "aside"]);
+    scene.work("more");
+    let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
+    assert_eq!((held.commits, held.nowhere), (2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -153,7 +169,72 @@ async fn a_clone_that_is_lost_goes_on_from_what_was_fetched() {
     // An earlier try was cut short.
     fs::create_dir(scene.clone().with_extension("new")).expect("a folder");
     scene.commit("later", "of somebody else\n");
-    assert_eq!(scene.all().await.expect("it is made again"), held, "from the same base");
+    let again = scene.all().await.expect("it is made again");
+    assert_eq!(Held { size: held.size, ..again }, held, "from the same base");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_lacks_files_makes_no_clone_without_them() {
+    let scene = Scene::new();
+    let repository = scene.repository();
+    git_as_a_person(&repository, &["config", "uploadpack.allowFilter", "true"]);
+    let (url, partial) = (format!("file://{}", repository.display()), scene.dir.path().join("partial"));
+    let filter = ["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "partial"];
+    git_as_a_person(scene.dir.path(), &filter);
+    let known = Repository { path: partial.clone(), ..Repository::default() };
+    let plan = Plan { repository: known, ..scene.plan() };
+    let lacks = reason(scene.checkouts.make(&plan).await);
+    assert!(matches!(lacks, Some(GitReason::Partial { .. })), "{lacks:?}");
+    assert!(!scene.clone().exists() && !scene.clone().with_extension("new").exists());
+    // The remedy that is said.
+    git_as_a_person(&partial, &["fetch", "--quiet", "--refetch", "--no-filter"]);
+    scene.checkouts.make(&plan).await.expect("a clone");
+    assert_eq!(fs::read_to_string(scene.clone().join("file")).expect("it is there"), "a\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shallow_repository_does_as_well() {
+    let scene = Scene::new();
+    scene.commit("second", "b\n");
+    let url = format!("file://{}", scene.repository().display());
+    git_as_a_person(scene.dir.path(), &["clone", "--quiet", "--depth=1", &url, "shallow"]);
+    let known = Repository { path: scene.dir.path().join("shallow"), ..Repository::default() };
+    let plan = Plan { repository: known, ..scene.plan() };
+    scene.checkouts.make(&plan).await.expect("a clone");
+    scene.work("new");
+    let held = scene.checkouts.fetch(&plan).await.expect("it is read");
+    assert_eq!((held.commits, held.nowhere, held.uncommitted), (1, 1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn locks_of_a_git_that_was_cut_short_and_packed_refs_hold_nothing_up() {
+    let scene = Scene::new();
+    let refs = scene.repository().join(".git/refs/herder/7");
+    let lock = |name: &str| {
+        fs::create_dir_all(&refs).expect("a folder");
+        fs::write(refs.join(name), "").expect("a file");
+    };
+    lock("base.lock");
+    scene.checkouts.make(&scene.plan()).await.expect("a clone");
+    scene.work("new");
+    lock("head.lock");
+    scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
+    git_as_a_person(&scene.repository(), &["pack-refs", "--all", "--prune"]);
+    lock("base.lock");
+    lock("head.lock");
+    scene.checkouts.remove(&scene.plan()).await.expect("it is removed");
+    let left = git_as_a_person(&scene.repository(), &["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(left, "refs/heads/main");
+    let packed = scene.repository().join(".git/packed-refs");
+    assert!(
+        !packed.is_symlink() && fs::read_to_string(packed).expect("it is there").contains("refs/heads/main")
+    );
+    // What a killed herder has left of its looks goes.
+    let looks = scene.dir.path().join("tasks/looks");
+    fs::create_dir_all(looks.join("old")).expect("a folder");
+    scene.checkouts.sweep().await.expect("it is removed");
+    assert!(!looks.exists());
+    scene.checkouts.sweep().await.expect("nothing is there");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -426,6 +507,22 @@ async fn a_branch_that_does_not_answer_is_given_up_in_time() {
     let call = super::Call { words: &super::words(&["help", "--all"]), ..call };
     let much = scene.checkouts.git().ask(call, limits).await;
     assert_eq!(reason(much), Some(GitReason::TooMuch { command: "git help".to_owned() }));
+}
+
+#[test]
+fn a_folder_is_measured_without_what_links_lead_to() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (top, outside) = (dir.path().join("top"), dir.path().join("outside"));
+    fs::create_dir_all(top.join("below/deeper")).expect("a folder");
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(outside.join("much"), vec![1; 1024 * 1024]).expect("a file");
+    symlink(&outside, top.join("out")).expect("a link");
+    let (empty, larger) = files::size(&top);
+    assert!(empty < 512 * 1024 && !larger, "{empty}");
+    fs::write(top.join("below/deeper/file"), vec![1; 1024 * 1024]).expect("a file");
+    let (size, larger) = files::size(&top);
+    assert!(size >= empty + 1024 * 1024 && !larger, "{size}");
+    assert_eq!(files::size(&dir.path().join("none")), (0, true));
 }
 
 #[test]

@@ -21,6 +21,13 @@ case "$*" in
 esac
 "#;
 
+/// Makes a repository with the refs of a task in it.
+const WORKED: &str = "set -e; git init --quiet --initial-branch=main ~/repos/app; cd ~/repos/app
+commit() { echo $2 > $1; git add $1; git -c user.name=$3 -c user.email=$3@example.org commit --quiet -m \"$4\"; }
+commit file a ann 'the first'; git update-ref refs/herder/7/base HEAD
+git switch --quiet --detach; commit build b spark 'port the build'; git update-ref refs/herder/7/head HEAD
+git switch --quiet main";
+
 /// A person's empty home, in a network of its own, so that the ports that herder proposes are free.
 struct Home(TempDir);
 
@@ -88,6 +95,11 @@ fn follow(page: &Path) -> usize {
         // The page begins where herder has run before.
         assert!(home.types("herder init").status.success());
         home.runs("herder run");
+    }
+    if typed.first().is_some_and(|first| first.starts_with("git ")) {
+        // The page begins where an agent has worked on a task.
+        let made = home.types(WORKED);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
     for part in &typed {
         let (line, expected) = part.split_once('\n').unwrap_or((part, ""));

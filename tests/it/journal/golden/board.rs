@@ -65,7 +65,9 @@ fn checkouts() -> Vec<Event> {
         git_email: "spark@example.org".to_owned(),
     };
     let plan = Plan { task, repository, branch: "herder/21-port".to_owned() };
-    let held = Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, aside: 0 };
+    let held =
+        Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
+    let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
     let message = Card { of: Some(task), checkout: Some(Box::new(plan.clone())), ..Card::default() };
     let why = GitReason::Late { command: "git clone".to_owned() };
     let mut events =
@@ -80,6 +82,7 @@ fn checkouts() -> Vec<Event> {
             CheckoutEvent::Removed { task },
             CheckoutEvent::Failed { task, act: Act::Make, why: why.with("signal 9") },
             CheckoutEvent::Opened { task, by: ann() },
+            CheckoutEvent::Read { task, held: measured },
         ]
         .map(Event::Checkout),
     );

@@ -1,0 +1,291 @@
+//! herder is killed with -9 right before and right after each of its git commands, by a `git` that is found first. The
+//! next herder puts repository, folders and journal together again.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use herder::chat::embedded_ircd::Server;
+use herder::local;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::repository::{Person, Untouched, entries};
+use crate::kill::{Running, asked_until, lines, outside_server, reap, signal};
+use crate::stage::PATIENCE;
+
+/// Calls of herder's that belong to a clone are counted; at the one that is asked for, herder is killed. Those of its
+/// agents and its looks at workspaces are not.
+const GIT: &str = r#"#!/bin/sh
+case "$HERDER_SESSION" in
+*/task-*) ;;
+*) exec REAL "$@" ;;
+esac
+number=$(($(cat "DIR/count") + 1))
+echo "$number" > "DIR/count"
+echo "$number $*" >> "DIR/calls"
+[ "$number" = "$(cat "DIR/at")" ] || exec REAL "$@"
+echo 0 > "DIR/at"
+echo "$number $*" >> "DIR/killed"
+case "SIDE" in
+before) kill -9 "$(cat "DIR/pid")" ;;
+beside) kill -9 "$(cat "DIR/pid")"; exec REAL "$@" ;;
+after)
+    REAL "$@"
+    code=$?
+    kill -9 "$(cat "DIR/pid")"
+    exit $code
+    ;;
+esac
+"#;
+
+/// The moment of a kill, as seen by a git command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The command never runs.
+    Before,
+    /// The command goes on without its herder.
+    Beside,
+    /// The command has run.
+    After,
+}
+
+struct Story {
+    dir: tempfile::TempDir,
+    config: PathBuf,
+    _server: Server,
+    person: Person,
+    herder: Option<Running>,
+}
+
+impl Story {
+    async fn begin(side: Side) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| dir.path().join(name);
+        let person = Person::with_repository(at("app"));
+        let server = outside_server().await;
+        let text = format!(
+            "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n\
+             [access]\nadmins = [\"irc:test:alice\"]\n[tools]\nenabled = false\n[evaluator]\nkind = \"off\"\n\
+             [supervisor]\nstop_grace = \"1s\"\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nrepository = {:?}\n\
+             git_name = \"spark\"\ngit_email = \"spark@example.org\"\ncommand = [\"sh\", {:?}]\nenv = {{ NOTES = {:?} }}\n",
+            server.address().port(),
+            person.path(),
+            super::SCRIPT,
+            at("notes"),
+        );
+        std::fs::write(at("bot.toml"), text).expect("a file");
+        let real = std::env::var("PATH").expect("a PATH");
+        let real = real.split(':').map(|folder| Path::new(folder).join("git")).find(|git| git.is_file());
+        let git = GIT
+            .replace("REAL", &real.expect("git is there (package git)").display().to_string())
+            .replace("DIR", &dir.path().display().to_string())
+            .replace("SIDE", &format!("{side:?}").to_lowercase());
+        std::fs::create_dir(at("bin")).expect("a folder");
+        std::fs::write(at("bin/git"), git).expect("a file");
+        std::fs::set_permissions(at("bin/git"), std::fs::Permissions::from_mode(0o755)).expect("its mode");
+        for (name, text) in [("count", "0"), ("at", "0")] {
+            std::fs::write(at(name), text).expect("a file");
+        }
+        let config = at("bot.toml");
+        let mut story = Self { dir, config, _server: server, person, herder: None };
+        story.starts();
+        story
+    }
+
+    fn starts(&mut self) {
+        let path = std::env::var("PATH").expect("a PATH");
+        let path = format!("{}:{path}", self.at("bin").display());
+        let herder = Running::start(self.dir.path(), &self.config, &[("PATH", &path)]);
+        std::fs::write(self.at("pid"), herder.pid().to_string()).expect("a file");
+        self.herder = Some(herder);
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn clone_of(&self, task: u64) -> Person {
+        Person::of(self.at("data/tasks").join(task.to_string()))
+    }
+
+    fn log(&self) -> String {
+        let lines = lines(&self.at("log"));
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// Counts from now on, and has herder killed at the call of this number.
+    fn kills_at(&self, call: u32) {
+        std::fs::write(self.at("count"), "0").expect("a file");
+        std::fs::write(self.at("at"), call.to_string()).expect("a file");
+    }
+
+    /// Asks; herder may be killed before it has answered.
+    async fn ask(&self, command: &str, args: &[&str]) -> Option<local::Answer> {
+        let socket = self.at("data").join(local::FILE_NAME);
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        local::ask(&socket, &local::Request { command: command.to_owned(), args }).await.ok()
+    }
+
+    async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+        let waiting = async {
+            while !holds().await {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        assert!(waited.is_ok(), "{what}\n{:?}\n{}", lines(&self.at("killed")), self.log());
+    }
+
+    /// Waits for the kill that was asked for, and starts herder again. Returns false if the call never came, after
+    /// `over` says that there is nothing more to wait for.
+    async fn is_killed(&mut self, over: impl AsyncFn(&Self) -> bool) -> bool {
+        let mut killed = false;
+        self.until("herder is killed, or done", async || {
+            killed = std::fs::read_to_string(self.at("at")).is_ok_and(|at| at.trim() == "0");
+            killed || over(self).await
+        })
+        .await;
+        if !killed {
+            return false;
+        }
+        let herder = self.herder.take().expect("it runs");
+        reap(herder).await;
+        self.starts();
+        true
+    }
+
+    /// Returns the number of the task with this text.
+    async fn task(&self, text: &str) -> Option<u64> {
+        let tasks = self.ask("task list", &["spark"]).await?.data?;
+        let works = tasks.as_array()?.iter().map(|task| &task["work"]);
+        works.filter(|work| work["text"] == text).find_map(|work| work["id"].as_u64())
+    }
+
+    /// Returns true if the clone of the task was read, and the agent rests.
+    async fn is_read(&self, text: &str) -> bool {
+        let Some(task) = self.task(text).await else { return false };
+        let shown = self.ask("task show", &[&task.to_string()]).await;
+        let status = self.ask("status", &["spark"]).await;
+        let rests =
+            status.and_then(|answer| answer.data).is_some_and(|data| data["phase"] == Value::from("idle"));
+        rests
+            && shown.is_some_and(|answer| answer.lines.join("\n").contains("one commit, nothing uncommitted"))
+    }
+
+    /// Checks that the task was done once, and that its commit is in its clone and in the repository.
+    async fn is_right(&self, text: &str) -> u64 {
+        self.until("the task is done and read", async || self.is_read(text).await).await;
+        let task = self.task(text).await.expect("it is there");
+        let clone = self.clone_of(task);
+        let killed = lines(&self.at("killed"));
+        let branch = clone.git(&["branch", "--show-current"]);
+        assert_eq!(branch, format!("herder/{task}-{}", text.replace(' ', "-")), "{killed:?}");
+        assert_eq!(clone.git(&["log", "--format=%s"]), format!("{text}\nthe first"), "{killed:?}");
+        let (base, head) = (clone.git(&["rev-parse", "HEAD~1"]), clone.git(&["rev-parse", "HEAD"]));
+        let refs = self.person.herders_refs();
+        for (name, commit) in [("base", base), ("head", head)] {
+            assert!(refs.contains(&(format!("{task}/{name}"), commit)), "{killed:?}: {refs:?}");
+        }
+        let folder = format!("{} ", clone.path().canonicalize().expect("it is there").display());
+        let runs = lines(&self.at("notes")).into_iter().filter(|line| line.starts_with(&folder)).count();
+        assert_eq!(runs, 1, "{killed:?}: the agent worked on it once");
+        clone.git(&["fsck", "--strict", "--no-dangling"]);
+        task
+    }
+
+    /// Checks that there are the clones of these tasks and nothing beside them.
+    fn has_only(&self, tasks: &[u64]) {
+        let mut names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+        names.sort();
+        let looks = std::iter::once("looks".to_owned());
+        let names: Vec<String> = names.into_iter().chain(looks).collect();
+        assert_eq!(entries(&self.at("data/tasks")), names, "{:?}", lines(&self.at("killed")));
+        assert_eq!(
+            entries(&self.at("data/tasks/looks")),
+            [] as [String; 0],
+            "{:?}",
+            lines(&self.at("killed"))
+        );
+        let mut refs: Vec<String> =
+            tasks.iter().flat_map(|task| ["base", "head"].map(|name| format!("{task}/{name}"))).collect();
+        refs.sort();
+        let mut known: Vec<String> = self.person.herders_refs().into_iter().map(|(name, _)| name).collect();
+        known.sort();
+        assert_eq!(known, refs, "{:?}", lines(&self.at("killed")));
+    }
+}
+
+/// A name in letters alone.
+fn name(number: u32) -> String {
+    let letter = |digit: u32| char::from_digit(digit + 10, 36).expect("a letter");
+    [letter(number / 20), letter(number % 20)].iter().collect()
+}
+
+async fn killed_at_each_command(side: Side) {
+    let mut story = Story::begin(side).await;
+    let before = Untouched::of(&story.person);
+    let socket = story.at("data").join(local::FILE_NAME);
+    let (mut tasks, mut call) = (Vec::new(), 0);
+    loop {
+        call += 1;
+        asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+        story.kills_at(call);
+        let text = format!("commit {}", name(call));
+        // The answer may be cut short; the task is on record before the first command.
+        story.ask("task new", &["spark", &text]).await;
+        let over = async |story: &Story| story.is_read(&text).await;
+        let killed = story.is_killed(over).await;
+        tasks.push(story.is_right(&text).await);
+        story.has_only(&tasks);
+        if !killed {
+            break;
+        }
+    }
+    let made = call - 1;
+    let mut gone = 0;
+    loop {
+        gone += 1;
+        let task = tasks.pop().expect("there are more tasks than commands of a removal");
+        asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+        story.kills_at(gone);
+        story.ask("task drop", &[&task.to_string(), "confirm"]).await;
+        let dropped = async |story: &Story| {
+            let shown = story.ask("task show", &[&task.to_string()]).await;
+            shown.is_some_and(|answer| answer.ok && !answer.lines.join("\n").contains("branch herder/"))
+        };
+        let killed = story.is_killed(&dropped).await;
+        story.until("the clone is removed", async || dropped(&story).await).await;
+        story.has_only(&tasks);
+        if !killed {
+            break;
+        }
+    }
+    let herder = story.herder.take().expect("it runs");
+    signal(&herder, Signal::TERM);
+    reap(herder).await;
+    // Each kind of work was met: a clone, a fetch, a removal.
+    let killed = lines(&story.at("killed"));
+    assert_eq!(killed.len(), usize::try_from(made + gone - 1).expect("a number"));
+    for command in
+        ["clone ", "checkout ", "config user.name", "update-ref refs/", "fetch ", "status ", "update-ref -d"]
+    {
+        assert!(killed.iter().any(|call| call.contains(command)), "{command}: {killed:#?}");
+    }
+    before.holds(&story.person);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_before_each_command_the_next_herder_does_it() {
+    killed_at_each_command(Side::Before).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_beside_each_command_the_next_herder_does_it_once() {
+    killed_at_each_command(Side::Beside).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_after_each_command_the_next_herder_goes_on() {
+    killed_at_each_command(Side::After).await;
+}
