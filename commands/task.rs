@@ -1,6 +1,7 @@
-//! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the
+//! `task add · list · show · diff · assign · split · cancel`: units of work with a state of their own, with agents or on the
 //! board.
 
+pub(super) mod diff;
 pub(crate) mod listed;
 
 use std::sync::Arc;

@@ -841,6 +841,7 @@ cmd-about-usage = tokens and dollars of this hour and of today by agent and acco
 cmd-about-task-add = give a task to an agent, or to the next idle one that suffices
 cmd-about-task-list = the tasks of an agent or of all
 cmd-about-task-show = one task in full
+cmd-about-task-diff = what a task has changed: its files, or the lines of one of them
 cmd-about-task-assign = give a queued, failed or blocked task to another agent, or to the next idle one
 cmd-about-task-split = do a queued task in 2 to 5 parts
 cmd-about-task-cancel = cancel a task, queued or running
@@ -1108,6 +1109,55 @@ cmd-task-lost = Task { $task }, branch { $branch }: { $commits ->
         [one] one file that is not committed
        *[other] { $files } files that are not committed
     } would be lost. `task drop { $task } confirm` removes them.
+# $files changed; $counts: +3 −1. $commits since the base; $uncommitted: files that are not committed.
+cmd-diff-head = Task { $task }, branch { $branch }: { $files ->
+        [one] one file
+       *[other] { $files } files
+    }, { $counts }; { $commits ->
+        [0] no commit
+        [one] one commit
+       *[other] { $commits } commits
+    }, { $uncommitted ->
+        [0] everything committed
+        [one] one file not committed
+       *[other] { $uncommitted } files not committed
+    }
+cmd-diff-none = Task { $task }, branch { $branch }, has changed nothing yet.
+cmd-diff-fetched = Its clone is gone; these are the commits that were fetched last.
+cmd-diff-left-out = { $count ->
+    [one] One more new file is left out: there are too many.
+   *[other] { $count } more new files are left out: there are too many.
+}
+# $from: the name before.
+cmd-diff-renamed = was { $from }
+cmd-diff-mode = mode { $before } → { $after }
+cmd-diff-mark = { $mark ->
+    [added] new
+    [removed] removed
+    [type] another kind of file
+    [submodule] submodule
+    [binary] binary
+    [unread] too large to read, or not readable
+    [lock] folded: lock file
+    [generated] folded: generated
+    [long] folded: long
+    [undone] committed, but undone since without a commit
+   *[uncommitted] not committed
+}
+cmd-diff-more = `!task diff { $task } [file]` shows one of them.
+cmd-diff-stat-next = `!task diff { $task } stat page { $page }` goes on.
+cmd-diff-next = `!task diff { $task } { $file } page { $page }` goes on.
+cmd-diff-no-text = There is no text of it to show.
+# $name: as it was asked for. $files: those that it may mean.
+cmd-diff-several = “{ $name }” may be { $files }.
+cmd-diff-no-file = Task { $task } has changed no file “{ $name }”.{ $is_near ->
+    [yes] {" "}Did you mean { $near }?
+   *[no] {""}
+}
+cmd-diff-no-page = { $pages ->
+    [one] There is only one page.
+   *[other] There are only { $pages } pages.
+}
 cmd-log-empty = **{ $agent }** has said nothing yet.
 cmd-log-tools = tools: { $tools }
 # $how: a category.

@@ -701,6 +701,7 @@ cmd-about-usage = この 1 時間と今日のトークンと費用を、エー�
 cmd-about-task-add = エージェント、または条件を満たす次の空きエージェントにタスクを渡す
 cmd-about-task-list = エージェントの、または全員のタスク
 cmd-about-task-show = タスクの詳細
+cmd-about-task-diff = タスクの変更（ファイルの一覧、または一つのファイルの行）
 cmd-about-task-assign = 待機中・失敗・中断したタスクを別のエージェントに渡す
 cmd-about-task-split = 待機中のタスクを 2 から 5 個に分ける
 cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
@@ -917,6 +918,44 @@ cmd-task-folder = { $folder }: { $stage ->
     }
 cmd-task-unread = クローンを読み取れません: { $why }
 cmd-task-lost = タスク { $task }、ブランチ { $branch }: コミット { $commits } 件、ブランチ外のコミット { $aside } 件、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
+# $files changed; $counts: +3 −1. $commits since the base; $uncommitted: files that are not committed.
+cmd-diff-head = タスク { $task }、ブランチ { $branch }：{ $files }ファイル、{ $counts }。{ $commits ->
+        [0] コミットなし
+       *[other] { $commits }コミット
+    }、{ $uncommitted ->
+        [0] 未コミットなし
+       *[other] 未コミット{ $uncommitted }ファイル
+    }
+cmd-diff-none = タスク { $task }（ブランチ { $branch }）はまだ何も変更していません。
+cmd-diff-fetched = クローンはありません。これは最後に取得されたコミットです。
+cmd-diff-left-out = 新しいファイルが多すぎるため、ほかの{ $count }個は省かれています。
+# $from: the name before.
+cmd-diff-renamed = 旧名 { $from }
+cmd-diff-mode = モード { $before } → { $after }
+cmd-diff-mark = { $mark ->
+    [added] 新規
+    [removed] 削除
+    [type] 別の種類のファイル
+    [submodule] サブモジュール
+    [binary] バイナリ
+    [unread] 大きすぎるか読めない
+    [lock] 省略：ロックファイル
+    [generated] 省略：生成物
+    [long] 省略：長い
+    [undone] コミット済みだが、その後コミットなしで元に戻された
+   *[uncommitted] 未コミット
+}
+cmd-diff-more = `!task diff { $task } [file]` で一つのファイルを読めます。
+cmd-diff-stat-next = 続きは `!task diff { $task } stat page { $page }` で読めます。
+cmd-diff-next = 続きは `!task diff { $task } { $file } page { $page }` で読めます。
+cmd-diff-no-text = 表示できるテキストはありません。
+# $name: as it was asked for. $files: those that it may mean.
+cmd-diff-several = 「{ $name }」は { $files } のどれかです。
+cmd-diff-no-file = タスク { $task } は「{ $name }」というファイルを変更していません。{ $is_near ->
+    [yes] { $near } のことですか？
+   *[no] {""}
+}
+cmd-diff-no-page = { $pages }ページしかありません。
 cmd-log-empty = **{ $agent }** はまだ何も言っていない。
 cmd-log-tools = ツール：{ $tools }
 cmd-log-ended = セッション { $session }：{ $how }
