@@ -83,8 +83,7 @@ pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
 }
 
 /// Formats the beginning of a diff as one Discord message with a coloured block. The text has to be clean and redacted.
-#[must_use]
-pub fn diff(text: &str) -> String {
+pub(super) fn diff(text: &str) -> String {
     let text = compose::tame(&text[..floor(text, 8 * MESSAGE_MAX)]);
     let mut composer = Composer::new(MESSAGE_MAX);
     composer.open_code("diff");

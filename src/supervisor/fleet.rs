@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -312,7 +313,10 @@ impl Fleet {
         plan: &Plan,
         choose: impl FnOnce(&[File]) -> BTreeSet<usize> + Send,
     ) -> Result<Diff, Detail> {
-        let marker = format!("{}/diff", self.shared.marker_of_checkout(agent, plan.task));
+        /// One that is late ends its own commands, and those of no other one.
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (of, number) = (self.shared.marker_of_checkout(agent, plan.task), &NUMBER);
+        let marker = format!("{of}/diff-{}", number.fetch_add(1, Ordering::Relaxed));
         match self.shared.place.checkouts(marker) {
             Some(checkouts) => Box::pin(checkouts.diff(plan, choose)).await,
             None => Err(Own::DriverGone.into()),

@@ -165,6 +165,18 @@ async fn a_program_gets_the_files_with_counts_and_text() {
     let request = local::Request { command: "task diff".to_owned(), args: vec![task.to_string()] };
     let socket = story.dir.path().join("data").join(local::FILE_NAME);
     let answer = local::ask(&socket, &request).await.expect("an answer");
+    let named = |line: &String| {
+        let line = line.replace(&format!("Task {task}"), "Task 7");
+        line.replace(&format!("herder/{task}-"), "herder/7-").replace(&format!("diff {task} "), "diff 7 ")
+    };
+    let said = |lines: &[String]| lines.iter().map(named).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!("files", said(&answer.lines));
+    for (snapshot, file) in [("notes", "docs/notes.md"), ("main", "src/main.rs"), ("renamed", "new.txt")] {
+        let args = vec![task.to_string(), file.to_owned()];
+        let one = local::Request { command: "task diff".to_owned(), args };
+        let one = local::ask(&socket, &one).await.expect("an answer");
+        insta::assert_snapshot!(snapshot, said(&one.lines));
+    }
     let data: Value = answer.data.expect("data");
     let file = |name: &str| {
         let files = data["files"].as_array().expect("a list");

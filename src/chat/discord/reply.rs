@@ -31,7 +31,7 @@ use crate::core::id::{AgentName, PostId};
 use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::speech::Place;
 use crate::core::time::Timestamp;
-use crate::outbox::{Markup, Renderer, discord};
+use crate::outbox::{Markup, Renderer};
 
 /// Maximum time for an answer before the interaction is acknowledged with "is thinking…": half of what Discord waits,
 /// so that the acknowledgement arrives in time.
@@ -120,8 +120,7 @@ fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
     }
     if let Some(Attached { name, text }) = &reply.diff {
         messages.truncate(MESSAGES_MAX - 1);
-        let block = discord::diff(&bot.ports.redactor.redact(text));
-        messages.push(bot.ports.redactor.redact_shown(&block).into_owned());
+        messages.push(renderer.diff(text));
         let file = File { name: name.clone(), bytes: format!("{text}\n").into_bytes() };
         return Laid { messages, file: Some(file) };
     }

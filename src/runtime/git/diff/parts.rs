@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, File};
+use super::{Change, File, Fold};
 
 /// Mode of another repository in a tree.
 const SUBMODULE: &str = "160000";
@@ -97,10 +97,12 @@ fn pattern(name: &[u8]) -> Vec<u8> {
     pattern
 }
 
-/// Gives the chosen files their part of a diff's text, which is cut at the end if `cut`.
+/// Gives the chosen files their part of a diff's text. If that is cut, the files for which there is no room are folded,
+/// but for one that is asked for alone: it ends with a mark.
 pub(super) fn give_patches(files: &mut [File], chosen: &BTreeSet<usize>, text: &[u8], cut: bool) {
+    let is_alone = chosen.len() == 1;
     let mut parts = sections(text);
-    if cut {
+    if cut && !is_alone {
         parts.pop();
     }
     let mut parts = parts.into_iter();
@@ -110,7 +112,13 @@ pub(super) fn give_patches(files: &mut [File], chosen: &BTreeSet<usize>, text: &
         let count = if file.change == Change::Type { 2 } else { 1 };
         let own: Vec<&[u8]> = parts.by_ref().take(count).collect();
         if chosen.contains(&at) && own.len() == count {
-            file.patch = Some(String::from_utf8_lossy(&own.concat()).into_owned());
+            let mut patch = String::from_utf8_lossy(&own.concat()).into_owned();
+            if cut && is_alone {
+                patch.push_str("\n…\n");
+            }
+            file.patch = Some(patch);
+        } else if cut && chosen.contains(&at) {
+            file.fold = Some(Fold::Long);
         }
     }
 }

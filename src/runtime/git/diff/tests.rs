@@ -68,7 +68,7 @@ async fn a_diff_has_what_is_committed_and_what_is_not() {
     symlink("/etc/passwd", at("became")).expect("a link");
     fs::write(at("bytes"), "\0\u{2}").expect("a file");
     fs::write(at("undone"), "other\n").expect("a file");
-    let other = git_as_a_person(&scene.repository(), &["rev-parse", "HEAD~1"]);
+    let other = git_as_a_person(&scene.repository(), &["rev-parse", "HEAD"]);
     git_as_a_person(&clone, &["add", "--all"]);
     git_as_a_person(&clone, &["update-index", "--add", "--cacheinfo", &format!("160000,{other},sub")]);
     git_as_a_person(&clone, &["commit", "--quiet", "-m", "b"]);
