@@ -254,7 +254,7 @@ impl Checkouts {
         let top = self.path(plan.task);
         let since = [head.as_str(), "--not", &base];
         // All end before a failure is told: a command that is dropped would go on alone.
-        let (commits, snapshot, of_base) = tokio::join!(
+        let (commits, snapshot, committed) = tokio::join!(
             self.count(&scratch.mirror, &since),
             async {
                 match fetched {
@@ -262,15 +262,18 @@ impl Checkouts {
                     false => Box::pin(self.snapshot(&scratch, &top, &head)).await,
                 }
             },
-            self.read_tree(&scratch, &base, &scratch.base),
+            async {
+                self.read_tree(&scratch, &base, &scratch.base).await?;
+                self.changed(&scratch, &base, &head).await
+            },
         );
-        let (commits, snapshot, ()) = (commits?, snapshot?, of_base?);
-        let mut files = self.changed(&scratch, &base, &snapshot.tree).await?;
-        snapshot.mark(&mut files);
-        if !snapshot.names.is_empty() {
-            let committed = self.changed(&scratch, &base, &head).await?;
+        let (commits, snapshot, mut files) = (commits?, snapshot?, committed?);
+        if snapshot.tree != head {
+            let committed = std::mem::take(&mut files);
+            files = self.changed(&scratch, &base, &snapshot.tree).await?;
             snapshot.undone(&mut files, &committed);
         }
+        snapshot.mark(&mut files);
         files.sort_by(|one, other| one.name.cmp(&other.name));
         self.folded(&scratch, &mut files).await?;
         let chosen = choose(&files);
