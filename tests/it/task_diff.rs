@@ -19,8 +19,7 @@ const SECRETS: [&str; 2] = ["hunter2-hunter2", "ghp_abcdefghijklmnopqrstuvwxyz01
 
 /// The work of the agent: a commit, and changes that are not committed.
 const WORK: &str = r#"
-read -r work
-case $work in *nothing*) exit 0 ;; esac
+case $(cat) in *"leave it"*) exit 0 ;; esac
 mkdir -p src docs
 printf 'fn main() {\n    println!("hunter2-hunter2");\n}\n' > src/main.rs
 i=0; while [ $i -lt 60 ]; do echo "entry $i" >> docs/long.md; i=$((i + 1)); done
@@ -88,7 +87,7 @@ async fn what_a_task_has_changed_is_told_by_file_and_line(on: On) {
     let task = done(&mut story, "change it").await;
     let says = |words: &str| format!("!task diff {task}{words}");
     let head = story.says(&says(""), "branch herder/").await;
-    assert!(head.contains("5 files, +65 −0; one commit, one file not committed"), "{head}");
+    assert!(head.contains("5 files, +67 −0; one commit, one file not committed"), "{head}");
     for line in [
         "Cargo.lock · +1 −0 · new · folded: lock file",
         "docs/long.md · +60 −0 · new",
@@ -118,11 +117,11 @@ async fn what_a_task_has_changed_is_told_by_file_and_line(on: On) {
         story.says(&says(words), refusal).await;
     }
     story.says("!task diff 999", "999").await;
-    let nothing = done(&mut story, "nothing at all").await;
+    let nothing = done(&mut story, "leave it").await;
     story.says(&format!("!task diff {nothing}"), "has changed nothing yet").await;
     // The clone is lost; the commits were fetched.
     std::fs::remove_dir_all(story.dir.path().join("data/tasks").join(task.to_string())).expect("it is there");
-    story.says(&says(" stat"), "4 files, +62 −0; one commit, everything committed").await;
+    story.says(&says(" stat"), "4 files, +64 −0; one commit, everything committed").await;
     story.alice.hears("#herder", "Its clone is gone").await;
     let said = story.alice.heard_in("#herder").join("\n");
     assert!(SECRETS.iter().all(|secret| !said.contains(secret)), "{said}");

@@ -1,4 +1,4 @@
-//! What git says about two trees: the list of files, and the text of each.
+//! Parsing of the output of git about two trees: the list of files, and the text of each.
 
 use std::collections::BTreeSet;
 
