@@ -48,13 +48,15 @@ pub(super) struct Answer {
     pub(super) data: Option<Data>,
     /// A chart with the unit of its amounts, for networks that show files; `None` if the reply has none.
     pub(super) picture: Option<Box<(Chart, Unit)>>,
+    /// A diff that is shown as a block and as a file, for networks that show files; `None` if the reply has none.
+    pub(super) diff: Option<Box<Attached>>,
     /// True if the reply is of no use after a restart of herder, so that it is not stored, e.g. a code.
     pub(super) is_fleeting: bool,
 }
 
 impl Answer {
     pub(super) fn lines(lines: Vec<String>) -> Self {
-        Self { lines, data: None, picture: None, is_fleeting: false }
+        Self { lines, data: None, picture: None, diff: None, is_fleeting: false }
     }
 
     pub(super) fn fleeting(self) -> Self {
@@ -65,9 +67,22 @@ impl Answer {
         Self { picture: (!chart.is_empty()).then(|| Box::new((chart, unit))), ..self }
     }
 
+    pub(super) fn beside(self, diff: Attached) -> Self {
+        Self { diff: Some(Box::new(diff)), ..self }
+    }
+
     pub(super) fn with(self, data: Data) -> Self {
         Self { data: Some(data), ..self }
     }
+}
+
+/// A text that is attached to a reply as a file, with its beginning in a block of code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attached {
+    /// Name of the file.
+    pub name: String,
+    /// The text, without secrets.
+    pub text: String,
 }
 
 /// Reason why a command was not carried out.
@@ -124,6 +139,8 @@ pub(super) struct Desk<'a> {
     pub(super) now: Timestamp,
     /// True if the reply goes to a terminal or program, which gets more than a chat.
     pub(super) long: bool,
+    /// True if the reply can be accompanied by a file.
+    pub(super) files: bool,
     /// Key of the person, by which rates are counted and confirmations recognised.
     pub(super) who: String,
     /// The author of the line, as authenticated by the network.
@@ -201,6 +218,7 @@ impl<'a> Desk<'a> {
             Verb::TaskDrop => super::task::drop_clone(self, call).await,
             Verb::TaskList => super::task::list(self, call),
             Verb::TaskShow => super::task::show(self, call).await,
+            Verb::TaskDiff => super::task::diff::run(self, call).await,
             Verb::TaskAssign => super::task::assign(self, call).await,
             Verb::TaskSplit => super::task::split(self, call).await,
             Verb::TaskCancel => super::task::cancel(self, call).await,

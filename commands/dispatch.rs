@@ -270,6 +270,7 @@ impl Dispatcher {
             role: standing.role,
             now,
             long: inbound.author.origin == Origin::LocalSocket,
+            files: false,
             who: person_key(&inbound.author),
             author: &inbound.author,
             private: matches!(inbound.place, Place::Direct(_)),

@@ -237,6 +237,10 @@ impl Fitting<'_> {
                 }
                 Ok(())
             }
+            Arg::File => {
+                self.file();
+                Ok(())
+            }
             Arg::Text | Arg::Parts => self.text(arg),
             Arg::Settings { name, .. } => self.settings(name),
             Arg::Topic => self.topic(),
@@ -366,6 +370,19 @@ impl Fitting<'_> {
         let word = self.word(Arg::Task)?;
         self.call.task = Some(task_of(&word)?);
         Ok(())
+    }
+
+    /// Parses the name of a file, which may have blanks, up to a page's number at the end of the line.
+    fn file(&mut self) {
+        let end = self.line.len();
+        let is_page = |at: usize| {
+            let number = self.line.get(at + 1).is_some_and(|word| fold_end(word).parse::<u32>().is_ok());
+            at + 2 == end && number && self.line.get(at).is_some_and(|word| fold_end(word) == "page")
+        };
+        let until = end.checked_sub(2).filter(|at| *at >= self.next && is_page(*at)).unwrap_or(end);
+        let (text, behind) = (self.line.text_from(self.next), self.line.text_from(until));
+        text.strip_suffix(&behind).unwrap_or(&text).trim().clone_into(&mut self.call.text);
+        self.next = until;
     }
 
     fn text(&mut self, arg: Arg) -> Result<(), Misfit> {
@@ -529,6 +546,7 @@ pub(super) fn wanted(arg: Arg) -> &'static str {
         Arg::Ask | Arg::OpenAsk | Arg::Call | Arg::Told => "id",
         Arg::Code => "code",
         Arg::Text => "text",
+        Arg::File => "file",
         Arg::Parts => "parts",
         Arg::Topic => "command",
     }

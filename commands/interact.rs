@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value as Data;
 use tracing::info;
 
-pub use super::desk::Mistake;
+pub use super::desk::{Attached, Mistake};
 use super::desk::{Desk, Failure};
 use super::dispatch::{Dispatcher, Inner, needed, person_key};
 use super::grammar::Misfit;
@@ -62,6 +62,8 @@ pub struct Answered {
     pub mistakes: Vec<Mistake>,
     /// A chart as the bytes of a PNG file; `None` if the reply has none.
     pub picture: Option<Vec<u8>>,
+    /// A diff that is shown as a block and as a file; `None` if the reply has none.
+    pub diff: Option<Attached>,
 }
 
 impl Answered {
@@ -112,6 +114,7 @@ impl Dispatcher {
             role: standing.role,
             now,
             long: false,
+            files: true,
             who: person_key(&structured.author),
             author: &structured.author,
             under: structured.under,
@@ -126,6 +129,7 @@ impl Dispatcher {
             Some(picture) => drawn(*picture, locale.clone()).await,
             None => None,
         };
+        let diff = done.as_mut().ok().and_then(|answer| answer.diff.take()).map(|diff| *diff);
         let mut mistakes = match &done {
             Err(Failure::Mistakes { mistakes, .. }) => mistakes.clone(),
             _ => Vec::new(),
@@ -137,7 +141,7 @@ impl Dispatcher {
         for mistake in &mut mistakes {
             mistake.line = inner.redactor.redact(&mistake.line).into_owned();
         }
-        Answered { refused, lines, data, mistakes, picture }
+        Answered { refused, lines, data, mistakes, picture, diff }
     }
 
     /// Checks, before a form is shown, that the author may give the command once the form is filled in. The check

@@ -108,6 +108,7 @@ pub enum Verb {
     TaskDrop,
     TaskList,
     TaskShow,
+    TaskDiff,
     TaskAssign,
     TaskCancel,
     TaskSplit,
@@ -222,6 +223,8 @@ pub enum Arg {
     Code,
     /// The rest of the line as text, which must not be empty.
     Text,
+    /// The name of a changed file, or `stat`: the rest of the line, but for a number that follows; may be left out.
+    File,
     /// The rest of the line as the parts of a task, which must not be empty.
     Parts,
     /// The rest of the line as `key=value` settings, at least one.
@@ -257,6 +260,7 @@ impl Arg {
             Self::Call => "[id|agent]".to_owned(),
             Self::Code => "[code]".to_owned(),
             Self::Text => "<text>".to_owned(),
+            Self::File => "[stat|file]".to_owned(),
             Self::Parts => "<first; second; …>".to_owned(),
             Self::Settings { usage, .. } => usage.to_owned(),
             Self::Topic => "[command]".to_owned(),
@@ -306,7 +310,7 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 41] = [
+pub static COMMANDS: [&Command; 42] = [
     &pause::COMMAND,
     &handoff::COMMAND,
     &resume::COMMAND,
@@ -322,6 +326,7 @@ pub static COMMANDS: [&Command; 41] = [
     &task::DROP,
     &task::LIST,
     &task::SHOW,
+    &task::diff::DIFF,
     &task::ASSIGN,
     &task::SPLIT,
     &task::CANCEL,

@@ -133,6 +133,7 @@ impl Command {
             | Verb::AgentShow
             | Verb::TaskList
             | Verb::TaskShow
+            | Verb::TaskDiff
             | Verb::TaskAssign
             | Verb::TaskSplit
             | Verb::TaskCancel
@@ -181,6 +182,7 @@ pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
         Arg::Told => one("id", Kind::Told, true),
         Arg::Code => one("code", Kind::Word, false),
         Arg::Text => one("text", Kind::Text, true),
+        Arg::File => one("file", Kind::Word, false),
         Arg::Parts => one("parts", Kind::Text, true),
         Arg::Settings { name, .. } => {
             let settings = Opt { name: SETTINGS, kind: Kind::Text, required: false };
@@ -346,6 +348,7 @@ fn take(
         Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),
         Arg::Code => call.word = given.get("code").map(fold),
         Arg::Text => needed("text")?.clone_into(&mut call.text),
+        Arg::File => given.get("file").unwrap_or_default().clone_into(&mut call.text),
         Arg::Parts => needed("parts")?.clone_into(&mut call.text),
         Arg::Settings { name, .. } => call.rest = settings(call.command, name, given)?,
         Arg::Topic => call.word = given.get("command").map(grammar::topic_of).transpose()?,

@@ -1,7 +1,8 @@
-//! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the
-//! board.
+//! `task add · new · open · drop · list · show · diff · assign · split · cancel`: units of work with a state of their own, with
+//! agents or on the board.
 
 mod clones;
+pub(super) mod diff;
 pub(crate) mod listed;
 
 use std::sync::Arc;

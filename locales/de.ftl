@@ -391,7 +391,7 @@ notice-checkout-failed = ❌ Der Klon der Aufgabe { $task } von **{ $agent }** l
        *[remove] löschen
     }: { $why }
 notice-task-opened = 📂 **{ $agent }**: Was hier gesagt wird, gehört ab jetzt zu Aufgabe { $task }.
-notice-task-dropping = 🗑️ Der Klon der Aufgabe { $task } wird gelöscht.
+notice-task-dropping = 👀 Der Klon der Aufgabe { $task } wird gelöscht.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
 notice-awaited-not-done = 🧱 Aufgabe { $task } kann nicht beginnen: Sie wartet auf Aufgabe { $awaited }, und die ist { $end }. { $anew ->
     [yes] `!task assign { $awaited } auto` lässt jene neu versuchen, `!task cancel { $task }` gibt diese auf.
@@ -802,6 +802,7 @@ cmd-about-usage = Token und Dollar dieser Stunde und von heute je Agent und Kont
 cmd-about-task-add = einem Agenten eine Aufgabe geben, oder dem nächsten freien, der dafür taugt
 cmd-about-task-list = die Aufgaben eines Agenten oder aller
 cmd-about-task-show = eine Aufgabe ganz
+cmd-about-task-diff = was eine Aufgabe geändert hat: die Dateien, oder die Zeilen einer davon
 cmd-about-task-assign = eine wartende, gescheiterte oder blockierte Aufgabe einem anderen Agenten geben
 cmd-about-task-split = eine wartende Aufgabe in 2 bis 5 Teilen erledigen lassen
 cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
@@ -1066,6 +1067,55 @@ cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $
            *[other] { $files } Dateien
         }
     }
+# $files changed; $counts: +3 −1. $commits since the base; $uncommitted: files that are not committed.
+cmd-diff-head = Aufgabe { $task }, Branch { $branch }: { $files ->
+        [one] eine Datei
+       *[other] { $files } Dateien
+    }, { $counts }; { $commits ->
+        [0] kein Commit
+        [one] ein Commit
+       *[other] { $commits } Commits
+    }, { $uncommitted ->
+        [0] alles committet
+        [one] eine Datei nicht committet
+       *[other] { $uncommitted } Dateien nicht committet
+    }
+cmd-diff-none = Aufgabe { $task }, Branch { $branch }, hat noch nichts geändert.
+cmd-diff-fetched = Ihr Klon ist fort; das sind die Commits, die zuletzt geholt wurden.
+cmd-diff-left-out = { $count ->
+    [one] Eine weitere neue Datei fehlt hier: Es sind zu viele.
+   *[other] { $count } weitere neue Dateien fehlen hier: Es sind zu viele.
+}
+# $from: the name before.
+cmd-diff-renamed = war { $from }
+cmd-diff-mode = Modus { $before } → { $after }
+cmd-diff-mark = { $mark ->
+    [added] neu
+    [removed] gelöscht
+    [type] eine andere Art von Datei
+    [submodule] Submodul
+    [binary] binär
+    [unread] zu groß zum Lesen oder nicht lesbar
+    [lock] eingeklappt: Lock-Datei
+    [generated] eingeklappt: erzeugt
+    [long] eingeklappt: lang
+    [undone] committet, aber seitdem ohne Commit zurückgenommen
+   *[uncommitted] nicht committet
+}
+cmd-diff-more = `!task diff { $task } [file]` zeigt eine davon.
+cmd-diff-stat-next = Weiter mit `!task diff { $task } stat page { $page }`.
+cmd-diff-next = Weiter mit `!task diff { $task } { $file } page { $page }`.
+cmd-diff-no-text = Davon gibt es keinen Text zu zeigen.
+# $name: as it was asked for. $files: those that it may mean.
+cmd-diff-several = „{ $name }“ kann { $files } sein.
+cmd-diff-no-file = Aufgabe { $task } hat keine Datei „{ $name }“ geändert.{ $is_near ->
+    [yes] {" "}War { $near } gemeint?
+   *[no] {""}
+}
+cmd-diff-no-page = { $pages ->
+    [one] Es gibt nur eine Seite.
+   *[other] Es gibt nur { $pages } Seiten.
+}
 cmd-log-empty = **{ $agent }** hat noch nichts gesagt.
 cmd-log-tools = Werkzeuge: { $tools }
 cmd-log-ended = Sitzung { $session }: { $how }
@@ -1296,6 +1346,10 @@ slash-task-show = zeigen
 slash-task-assign = zuweisen
 slash-task-split = teilen
 slash-task-cancel = abbrechen
+slash-task-new = neu
+slash-task-open = öffnen
+slash-task-drop = entfernen
+slash-task-diff = änderungen
 slash-rule = regel
 slash-rule-list = liste
 slash-rule-remove = entfernen
@@ -1320,6 +1374,10 @@ option-session = sitzung
 option-about-session = welche Sitzung, um alles zu lesen, was darin gesagt wurde
 option-page = seite
 option-about-page = welche Seite davon
+option-confirm = bestätigen
+option-about-confirm = ausführen, was auch verloren geht
+option-file = datei
+option-about-file = stat, oder eine geänderte Datei oder ein Teil ihres Namens
 option-task = aufgabe
 option-about-task = welche Aufgabe
 option-priority = dringlichkeit

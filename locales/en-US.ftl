@@ -420,7 +420,7 @@ notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
        *[remove] removed
     } for **{ $agent }**: { $why }
 notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $task } from now on.
-notice-task-dropping = 🗑️ The clone of task { $task } is removed.
+notice-task-dropping = 👀 The clone of task { $task } is removed.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 # $awaited: the task that was to be done first. $end: failed, blocked or cancelled. $anew: yes: it can be tried anew.
@@ -853,6 +853,7 @@ cmd-about-usage = tokens and dollars of this hour and of today by agent and acco
 cmd-about-task-add = give a task to an agent, or to the next idle one that suffices
 cmd-about-task-list = the tasks of an agent or of all
 cmd-about-task-show = one task in full
+cmd-about-task-diff = what a task has changed: its files, or the lines of one of them
 cmd-about-task-assign = give a queued, failed or blocked task to another agent, or to the next idle one
 cmd-about-task-split = do a queued task in 2 to 5 parts
 cmd-about-task-cancel = cancel a task, queued or running
@@ -1137,6 +1138,55 @@ cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $
            *[other] { $files } files
         }
     }
+# $files changed; $counts: +3 −1. $commits since the base; $uncommitted: files that are not committed.
+cmd-diff-head = Task { $task }, branch { $branch }: { $files ->
+        [one] one file
+       *[other] { $files } files
+    }, { $counts }; { $commits ->
+        [0] no commit
+        [one] one commit
+       *[other] { $commits } commits
+    }, { $uncommitted ->
+        [0] everything committed
+        [one] one file not committed
+       *[other] { $uncommitted } files not committed
+    }
+cmd-diff-none = Task { $task }, branch { $branch }, has changed nothing yet.
+cmd-diff-fetched = Its clone is gone; these are the commits that were fetched last.
+cmd-diff-left-out = { $count ->
+    [one] One more new file is left out: there are too many.
+   *[other] { $count } more new files are left out: there are too many.
+}
+# $from: the name before.
+cmd-diff-renamed = was { $from }
+cmd-diff-mode = mode { $before } → { $after }
+cmd-diff-mark = { $mark ->
+    [added] new
+    [removed] removed
+    [type] another kind of file
+    [submodule] submodule
+    [binary] binary
+    [unread] too large to read, or not readable
+    [lock] folded: lock file
+    [generated] folded: generated
+    [long] folded: long
+    [undone] committed, but undone since without a commit
+   *[uncommitted] not committed
+}
+cmd-diff-more = `!task diff { $task } [file]` shows one of them.
+cmd-diff-stat-next = `!task diff { $task } stat page { $page }` goes on.
+cmd-diff-next = `!task diff { $task } { $file } page { $page }` goes on.
+cmd-diff-no-text = There is no text of it to show.
+# $name: as it was asked for. $files: those that it may mean.
+cmd-diff-several = “{ $name }” may be { $files }.
+cmd-diff-no-file = Task { $task } has changed no file “{ $name }”.{ $is_near ->
+    [yes] {" "}Did you mean { $near }?
+   *[no] {""}
+}
+cmd-diff-no-page = { $pages ->
+    [one] There is only one page.
+   *[other] There are only { $pages } pages.
+}
 cmd-log-empty = **{ $agent }** has said nothing yet.
 cmd-log-tools = tools: { $tools }
 # $how: a category.
@@ -1380,6 +1430,10 @@ slash-task-show = show
 slash-task-assign = assign
 slash-task-split = split
 slash-task-cancel = cancel
+slash-task-new = new
+slash-task-open = open
+slash-task-drop = drop
+slash-task-diff = diff
 slash-rule = rule
 slash-rule-list = list
 slash-rule-remove = remove
@@ -1405,6 +1459,10 @@ option-session = session
 option-about-session = which session, to read all that was said in it
 option-page = page
 option-about-page = which page of it
+option-confirm = confirm
+option-about-confirm = do it, whatever is lost
+option-file = file
+option-about-file = stat, or a changed file or a part of its name
 option-task = task
 option-about-task = which task
 option-priority = priority

@@ -356,7 +356,7 @@ notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクロー�
        *[remove] 削除
     }できませんでした: { $why }
 notice-task-opened = 📂 **{ $agent }**: ここでの発言は、これからタスク { $task } のものになります。
-notice-task-dropping = 🗑️ タスク { $task } のクローンを削除します。
+notice-task-dropping = 👀 タスク { $task } のクローンを削除します。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
 notice-awaited-not-done = 🧱 タスク { $task } は始められません。待っているタスク { $awaited } が「{ $end }」です。{ $anew ->
     [yes] `!task assign { $awaited } auto` でそちらをやり直し、`!task cancel { $task }` でこちらを取り消します。
@@ -711,6 +711,7 @@ cmd-about-usage = この 1 時間と今日のトークンと費用を、エー�
 cmd-about-task-add = エージェント、または条件を満たす次の空きエージェントにタスクを渡す
 cmd-about-task-list = エージェントの、または全員のタスク
 cmd-about-task-show = タスクの詳細
+cmd-about-task-diff = タスクの変更（ファイルの一覧、または一つのファイルの行）
 cmd-about-task-assign = 待機中・失敗・中断したタスクを別のエージェントに渡す
 cmd-about-task-split = 待機中のタスクを 2 から 5 個に分ける
 cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
@@ -935,6 +936,44 @@ cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $
         [removing] 削除中
        *[made] ここにしかないもの: コミット { $commits } 件、ファイル { $files } 件
     }
+# $files changed; $counts: +3 −1. $commits since the base; $uncommitted: files that are not committed.
+cmd-diff-head = タスク { $task }、ブランチ { $branch }：{ $files }ファイル、{ $counts }。{ $commits ->
+        [0] コミットなし
+       *[other] { $commits }コミット
+    }、{ $uncommitted ->
+        [0] 未コミットなし
+       *[other] 未コミット{ $uncommitted }ファイル
+    }
+cmd-diff-none = タスク { $task }（ブランチ { $branch }）はまだ何も変更していません。
+cmd-diff-fetched = クローンはありません。これは最後に取得されたコミットです。
+cmd-diff-left-out = 新しいファイルが多すぎるため、ほかの{ $count }個は省かれています。
+# $from: the name before.
+cmd-diff-renamed = 旧名 { $from }
+cmd-diff-mode = モード { $before } → { $after }
+cmd-diff-mark = { $mark ->
+    [added] 新規
+    [removed] 削除
+    [type] 別の種類のファイル
+    [submodule] サブモジュール
+    [binary] バイナリ
+    [unread] 大きすぎるか読めない
+    [lock] 省略：ロックファイル
+    [generated] 省略：生成物
+    [long] 省略：長い
+    [undone] コミット済みだが、その後コミットなしで元に戻された
+   *[uncommitted] 未コミット
+}
+cmd-diff-more = `!task diff { $task } [file]` で一つのファイルを読めます。
+cmd-diff-stat-next = 続きは `!task diff { $task } stat page { $page }` で読めます。
+cmd-diff-next = 続きは `!task diff { $task } { $file } page { $page }` で読めます。
+cmd-diff-no-text = 表示できるテキストはありません。
+# $name: as it was asked for. $files: those that it may mean.
+cmd-diff-several = 「{ $name }」は { $files } のどれかです。
+cmd-diff-no-file = タスク { $task } は「{ $name }」というファイルを変更していません。{ $is_near ->
+    [yes] { $near } のことですか？
+   *[no] {""}
+}
+cmd-diff-no-page = { $pages }ページしかありません。
 cmd-log-empty = **{ $agent }** はまだ何も言っていない。
 cmd-log-tools = ツール：{ $tools }
 cmd-log-ended = セッション { $session }：{ $how }
@@ -1160,6 +1199,10 @@ slash-task-show = 表示
 slash-task-assign = 割当
 slash-task-split = 分割
 slash-task-cancel = 取消
+slash-task-new = 新規
+slash-task-open = 開く
+slash-task-drop = 破棄
+slash-task-diff = 差分
 slash-rule = ルール
 slash-rule-list = 一覧
 slash-rule-remove = 削除
@@ -1184,6 +1227,10 @@ option-session = セッション
 option-about-session = 全文を読むセッション
 option-page = ページ
 option-about-page = 何ページ目か
+option-confirm = 確認
+option-about-confirm = 失われるものがあっても実行する
+option-file = ファイル
+option-about-file = stat、または変更されたファイルの名前かその一部
 option-task = タスク
 option-about-task = どのタスクか
 option-priority = 優先度

@@ -312,7 +312,7 @@ async fn answer(
                         // It stays for long, and commands of others need their places.
                         drop(permit);
                         let ends = (reader, writer);
-                        return follow::serve(ends, dispatcher, (&request, onward), shutdown).await;
+                        return Box::pin(follow::serve(ends, dispatcher, (&request, onward), shutdown)).await;
                     }
                     Err(_) => {
                         let text =

@@ -128,6 +128,7 @@ impl Dispatcher {
             role: asking.standing.role,
             now,
             long: true,
+            files: false,
             who: person_key(&inbound.author),
             author: &inbound.author,
             private: true,

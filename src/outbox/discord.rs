@@ -82,6 +82,17 @@ pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     composer.finish()
 }
 
+/// Formats the beginning of a diff as one Discord message with a coloured block. The text has to be clean and redacted.
+pub(super) fn diff(text: &str) -> String {
+    let text = compose::tame(&text[..floor(text, 8 * MESSAGE_MAX)]);
+    let mut composer = Composer::new(MESSAGE_MAX);
+    composer.open_code("diff");
+    for line in text.lines() {
+        composer.code(line);
+    }
+    composer.finish().into_iter().next().unwrap_or_default()
+}
+
 /// Formats an agent's Markdown as Discord messages. The text has to be clean and redacted.
 pub(super) fn words(text: &str) -> Vec<String> {
     compose(text, MESSAGE_MAX)

@@ -60,6 +60,12 @@ impl Renderer {
         }
     }
 
+    /// Renders the beginning of a diff as one Discord message with a coloured block.
+    #[must_use]
+    pub fn diff(&self, text: &str) -> String {
+        self.shown(discord::diff(&self.redactor.redact(&clean(text))))
+    }
+
     /// Redacts a line again after formatting: marks may have split a secret that is whole now.
     fn concealed(&self, line: String) -> String {
         let read = line.replace('\u{2}', "");

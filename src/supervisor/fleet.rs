@@ -1,7 +1,9 @@
 //! The handle to the whole fleet, for commands and networks.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +31,7 @@ use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
+use crate::runtime::git::diff::{Diff, File};
 
 /// Maximum time of each of the last steps of a shutdown: the end of an evaluation, and the record of the shutdown.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
@@ -295,6 +298,27 @@ impl Fleet {
         let marker = format!("{}/look", self.shared.marker_of_checkout(agent, plan.task));
         match self.shared.place.checkouts(marker) {
             Some(checkouts) => Box::pin(checkouts.look(plan)).await,
+            None => Err(Own::DriverGone.into()),
+        }
+    }
+
+    /// Compares the clone of a task of this agent with the commit that the task began from, with the text of those files
+    /// that `choose` selects.
+    ///
+    /// # Errors
+    /// The clone cannot be compared.
+    pub(crate) async fn diff_of_checkout(
+        &self,
+        agent: &AgentName,
+        plan: &Plan,
+        choose: impl FnOnce(&[File]) -> BTreeSet<usize> + Send,
+    ) -> Result<Diff, Detail> {
+        /// One that is late ends its own commands, and those of no other one.
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (of, number) = (self.shared.marker_of_checkout(agent, plan.task), &NUMBER);
+        let marker = format!("{of}/diff-{}", number.fetch_add(1, Ordering::Relaxed));
+        match self.shared.place.checkouts(marker) {
+            Some(checkouts) => Box::pin(checkouts.diff(plan, choose)).await,
             None => Err(Own::DriverGone.into()),
         }
     }

@@ -537,7 +537,7 @@ fn help_names_everything() {
       completions  Print what a shell needs to complete herder's commands
       runner       The process that runs agents, apart from the bot
       agent        Agent: add, edit, remove, list, show
-      task         Task: add, new, open, drop, list, show, assign, split, cancel
+      task         Task: add, new, open, drop, list, show, diff, assign, split, cancel
       rule         Rule: list, remove
       pause        Pause after the current session; `now` interrupts it
       handoff      Pause, and name the line by which a person goes on in a terminal; `now` interrupts

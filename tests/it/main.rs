@@ -86,6 +86,7 @@ mod spending_cli;
 mod stage;
 mod storage_failure;
 mod supervisor;
+mod task_diff;
 mod tidy;
 mod tools;
 mod traces;

@@ -26,7 +26,7 @@ use super::owing;
 use super::rest::{EPHEMERAL, File, RestError};
 use super::{Bot, buttons};
 use crate::clock;
-use crate::commands::interact::Answered;
+use crate::commands::interact::{Answered, Attached};
 use crate::core::id::{AgentName, PostId};
 use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::speech::Place;
@@ -66,6 +66,8 @@ pub(super) struct Reply {
     pub(super) private: bool,
     /// A picture that is sent after the text, as the bytes of a PNG file.
     pub(super) picture: Option<Vec<u8>>,
+    /// A diff that is sent after the text, as a block and as a file.
+    pub(super) diff: Option<Attached>,
     /// The rows of buttons under the text.
     pub(super) rows: Vec<CreateActionRow>,
     /// The agent that the buttons are about, and the time since which it is stopped, so that answers given elsewhere
@@ -81,6 +83,7 @@ impl Reply {
             lines: answered.lines,
             private: answered.refused,
             picture: answered.picture,
+            diff: answered.diff,
             ..Self::default()
         }
     }
@@ -114,6 +117,12 @@ fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
         // A file comes with a message of its own, which may be empty beside it.
         messages.push(String::new());
         return Laid { messages, file: Some(File { name: "chart.png".to_owned(), bytes: picture.clone() }) };
+    }
+    if let Some(Attached { name, text }) = &reply.diff {
+        messages.truncate(MESSAGES_MAX - 1);
+        messages.push(renderer.diff(text));
+        let file = File { name: name.clone(), bytes: format!("{text}\n").into_bytes() };
+        return Laid { messages, file: Some(file) };
     }
     if messages.len() <= MESSAGES_MAX {
         return Laid { messages, file: None };

@@ -42,7 +42,7 @@ pub(crate) struct Checkouts {
 }
 
 /// The names of a task's refs in the repository.
-fn refs(task: WorkId) -> [String; 2] {
+pub(super) fn refs(task: WorkId) -> [String; 2] {
     [format!("refs/herder/{task}/base"), format!("refs/herder/{task}/head")]
 }
 
@@ -240,12 +240,11 @@ impl Checkouts {
     }
 
     /// Returns the way to run git.
-    #[cfg(test)]
     pub(super) fn git(&self) -> &Git {
         &self.git
     }
 
-    async fn repository(&self, plan: &Plan) -> Result<Repository, Detail> {
+    pub(super) async fn repository(&self, plan: &Plan) -> Result<Repository, Detail> {
         let path = &plan.repository.path;
         if !self.at(path, Path::is_dir).await? {
             return Err(GitReason::NoRepository { path: path.display().to_string() }.into());
@@ -253,13 +252,13 @@ impl Checkouts {
         Box::pin(Repository::at(&self.git, path, READS)).await
     }
 
-    async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {
+    pub(super) async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {
         let (places, config, within) = (of.places.clone(), of.config.clone(), self.folder.join(LOOKS));
         let made = self.at(&of.places.git, move |_| Mirror::of(&within, &places, &config)).await?;
         made.map_err(|error| unusable(&of.places.git, &error))
     }
 
-    async fn clone_of(&self, source: &Repository, task: WorkId) -> Result<Mirror, Detail> {
+    pub(super) async fn clone_of(&self, source: &Repository, task: WorkId) -> Result<Mirror, Detail> {
         let path = self.path(task);
         let (objects, config) = (source.places.common.join("objects"), source.config.clone());
         let within = self.folder.join(LOOKS);
@@ -348,13 +347,13 @@ impl Checkouts {
         Err(GitReason::Partial { base: start.chars().take(10).collect() }.into())
     }
 
-    async fn commit(&self, of: &Repository, name: &str) -> Result<Option<String>, Detail> {
+    pub(super) async fn commit(&self, of: &Repository, name: &str) -> Result<Option<String>, Detail> {
         let own = self.mirror(of).await?;
         self.commit_in(&own, name).await
     }
 
     /// Returns the commit that a name stands for; `None` if there is none.
-    async fn commit_in(&self, within: &Mirror, name: &str) -> Result<Option<String>, Detail> {
+    pub(super) async fn commit_in(&self, within: &Mirror, name: &str) -> Result<Option<String>, Detail> {
         let name = format!("{name}^{{commit}}");
         let parse = words(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
         let env = [("GIT_DIR", within.path())];
@@ -365,7 +364,7 @@ impl Checkouts {
         Ok(Some(commit).filter(|commit| whole && !commit.is_empty()))
     }
 
-    async fn count(&self, within: &Mirror, of: &[&str], input: &[u8]) -> Result<u32, Detail> {
+    pub(super) async fn count(&self, within: &Mirror, of: &[&str], input: &[u8]) -> Result<u32, Detail> {
         let mut count = words(&["rev-list", "--count"]);
         count.extend(of.iter().map(OsStr::new));
         let env = [("GIT_DIR", within.path())];
@@ -390,7 +389,7 @@ impl Checkouts {
         Ok(crate::runtime::workspace::read(&String::from_utf8_lossy(&said)).changed)
     }
 
-    async fn at<T: Send + 'static>(
+    pub(super) async fn at<T: Send + 'static>(
         &self,
         path: &Path,
         question: impl FnOnce(&Path) -> T + Send + 'static,
@@ -399,6 +398,6 @@ impl Checkouts {
     }
 }
 
-fn unusable(path: &Path, error: &io::Error) -> Detail {
+pub(super) fn unusable(path: &Path, error: &io::Error) -> Detail {
     GitReason::File { path: path.display().to_string() }.with(error.to_string())
 }

@@ -55,8 +55,61 @@ pub(super) fn copy(from: &Path, to: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn folder(path: &Path) -> io::Result<OwnedFd> {
+pub(super) fn folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// The content of a file in a folder.
+pub(super) enum Content {
+    /// There is neither a file nor a link of this name, or the way to it leads through a link.
+    None,
+    /// The file is larger than asked for, or may not be read.
+    Unread,
+    /// A file, or a link with its target as the content.
+    Of {
+        /// The mode that git writes down for it.
+        mode: &'static str,
+        /// The content.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Reads the file `name` in a folder, at most `most` bytes. No link is followed, and nothing but a file is opened.
+pub(super) fn read(top: &OwnedFd, name: &[u8], most: u64) -> io::Result<Content> {
+    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let named = |flags| openat2(top, name, flags | OFlags::CLOEXEC, Mode::empty(), inside);
+    let found = match named(OFlags::PATH | OFlags::NOFOLLOW) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(Content::None),
+        Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => return Ok(Content::Unread),
+        Err(reason) => return Err(reason.into()),
+    };
+    let kind = rustix::fs::FileType::from_raw_mode(fstat(&found)?.st_mode);
+    if kind == rustix::fs::FileType::Symlink {
+        let target = rustix::fs::readlinkat(&found, "", Vec::new())?;
+        return Ok(Content::Of { mode: "120000", bytes: target.into_bytes() });
+    }
+    if kind != rustix::fs::FileType::RegularFile {
+        return Ok(Content::None);
+    }
+    let file = match named(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW) {
+        Ok(file) => File::from(file),
+        // It was exchanged meanwhile.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => return Ok(Content::None),
+        Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN) => return Ok(Content::Unread),
+        Err(reason) => return Err(reason.into()),
+    };
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Ok(Content::None);
+    }
+    let mode = if found.permissions().mode() & 0o100 == 0 { "100644" } else { "100755" };
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Ok(Content::Unread);
+    }
+    Ok(Content::Of { mode, bytes })
 }
 
 /// Removes a folder with all that is in it. Links in it are removed and not followed; folders that cannot be written

@@ -5,9 +5,10 @@
 //! submodule. Where objects are read or fetched, git reads a configuration of herder's own ([`mirror`]) in place of the
 //! repository's. Each command has a time limit and a maximum of output, and its whole process tree is ended.
 //!
-//! [`checkout`] makes, reads and removes the clones of tasks.
+//! [`checkout`] makes, reads and removes the clones of tasks; [`diff`] compares them with their base.
 
 pub(crate) mod checkout;
+pub(crate) mod diff;
 mod files;
 pub(super) mod mirror;
 #[cfg(test)]

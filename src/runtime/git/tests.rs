@@ -11,12 +11,12 @@ use crate::core::id::WorkId;
 use crate::runtime::ProcessTrees;
 
 /// A repository with one commit, and a folder for clones.
-struct Scene {
-    dir: tempfile::TempDir,
-    checkouts: Checkouts,
+pub(super) struct Scene {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) checkouts: Checkouts,
 }
 
-fn git_as_a_person(folder: &Path, words: &[&str]) -> String {
+pub(super) fn git_as_a_person(folder: &Path, words: &[&str]) -> String {
     let mut command = Command::new("git");
     command
         .args(["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main"])
@@ -30,7 +30,7 @@ fn git_as_a_person(folder: &Path, words: &[&str]) -> String {
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let trees = ProcessTrees::new().expect("processes can be looked at");
         let marker = format!("test-{}/spark/git", std::process::id());
@@ -43,35 +43,35 @@ impl Scene {
         scene
     }
 
-    fn repository(&self) -> PathBuf {
+    pub(super) fn repository(&self) -> PathBuf {
         self.dir.path().join("app")
     }
 
     /// Writes a file of the repository and commits it.
-    fn commit(&self, name: &str, text: &str) {
+    pub(super) fn commit(&self, name: &str, text: &str) {
         fs::write(self.repository().join(name), text).expect("a file");
         git_as_a_person(&self.repository(), &["add", "--all"]);
         git_as_a_person(&self.repository(), &["commit", "--quiet", "-m", "a"]);
     }
 
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let repository = Repository { path: self.repository(), ..Repository::default() };
         Plan { task: WorkId(7), repository, branch: "herder/7-x".to_owned() }
     }
 
-    fn clone(&self) -> PathBuf {
+    pub(super) fn clone(&self) -> PathBuf {
         self.checkouts.path(WorkId(7))
     }
 
     /// Lets the agent commit a file in its clone.
-    fn work(&self, name: &str) {
+    pub(super) fn work(&self, name: &str) {
         fs::write(self.clone().join(name), "b\n").expect("a file");
         git_as_a_person(&self.clone(), &["add", "--all"]);
         git_as_a_person(&self.clone(), &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "b"]);
     }
 
     /// Returns a program that leaves a mark once it is run.
-    fn trap(&self) -> (String, PathBuf) {
+    pub(super) fn trap(&self) -> (String, PathBuf) {
         let (program, mark) = (self.dir.path().join("trap"), self.dir.path().join("sprung"));
         fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", mark.display()))
             .expect("a program");
@@ -79,7 +79,7 @@ impl Scene {
         (program.display().to_string(), mark)
     }
 
-    async fn all(&self) -> Result<Held, Detail> {
+    pub(super) async fn all(&self) -> Result<Held, Detail> {
         self.checkouts.make(&self.plan()).await?;
         self.checkouts.fetch(&self.plan()).await
     }
@@ -229,7 +229,7 @@ async fn locks_of_a_git_that_was_cut_short_and_packed_refs_hold_nothing_up() {
     assert!(
         !packed.is_symlink() && fs::read_to_string(packed).expect("it is there").contains("refs/heads/main")
     );
-    // What a killed herder has left of its looks goes.
+    // A killed herder has left its looks.
     let looks = scene.dir.path().join("tasks/looks");
     fs::create_dir_all(looks.join("old")).expect("a folder");
     scene.checkouts.sweep().await.expect("it is removed");
@@ -291,7 +291,7 @@ async fn a_repository_says_what_tasks_begin_from() {
 }
 
 /// Sets every program that a repository can name for git, in the configuration of the repository in `folder`.
-fn set_traps(folder: &Path, trap: &str, promised: &str) {
+pub(super) fn set_traps(folder: &Path, trap: &str, promised: &str) {
     let git_dir = git_as_a_person(folder, &["rev-parse", "--absolute-git-dir"]);
     let hooks = Path::new(&git_dir).join("hooks");
     fs::create_dir_all(&hooks).expect("a folder");

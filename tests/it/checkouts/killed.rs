@@ -8,7 +8,6 @@ use std::time::Duration;
 use herder::chat::embedded_ircd::Server;
 use herder::local;
 use rustix::process::Signal;
-use serde_json::Value;
 
 use super::repository::{Person, Untouched, entries};
 use crate::kill::{Running, asked_until, lines, outside_server, reap, signal};
@@ -167,8 +166,7 @@ impl Story {
         let Some(task) = self.task(text).await else { return false };
         let shown = self.ask("task show", &[&task.to_string()]).await;
         let status = self.ask("status", &["spark"]).await;
-        let rests =
-            status.and_then(|answer| answer.data).is_some_and(|data| data["phase"] == Value::from("idle"));
+        let rests = status.and_then(|answer| answer.data).is_some_and(|data| data["phase"] == "idle");
         rests
             && shown.is_some_and(|answer| answer.lines.join("\n").contains("one commit, nothing uncommitted"))
     }

@@ -340,7 +340,7 @@ async fn help_is_short_and_complete() {
     insta::assert_snapshot!(help.join("\n"), @r##"
     In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
     anybody: link, whoami
-    viewer: status, usage, task list, task show, rule list, queue, log, history, agent list, agent show, help, page
+    viewer: status, usage, task list, task show, task diff, rule list, queue, log, history, agent list, agent show, help, page
     operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task new, task open, task drop, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
     admin (not you): agent add, agent edit, agent remove, reload
     `!help pause` explains one command.
@@ -366,6 +366,7 @@ async fn help_is_short_and_complete() {
         !task drop <task> [confirm] – remove the folder and the branch of a task
         !task list [agent|all] – the tasks of an agent or of all
         !task show <task> – one task in full
+        !task diff <task> [stat|file] [page <number>] – what a task has changed: its files, or the lines of one of them
         !task assign <task> [agent|auto] – give a queued, failed or blocked task to another agent, or to the next idle one
         !task split <task> <first; second; …> – do a queued task in 2 to 5 parts
         !task cancel <task> – cancel a task, queued or running
@@ -409,7 +410,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !pause sprak
             There is no agent “sprak”. Did you mean **spark**? Usage: `!pause [agent] [now]`
         !task
-            Which one: `!task add`, `!task new`, `!task open`, `!task drop`, `!task list`, `!task show`, `!task assign`, `!task split`, `!task cancel`?
+            Which one: `!task add`, `!task new`, `!task open`, `!task drop`, `!task list`, `!task show`, `!task diff`, `!task assign`, `!task split`, `!task cancel`?
         task lst
             Did you mean `!task list`?
         @bob hello

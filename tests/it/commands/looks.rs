@@ -27,7 +27,7 @@ impl PostSink for Hanging {
 
 fn line_for(command: &Command) -> Inbound {
     let line = match command.verb {
-        Verb::TaskShow => "!task show 1".to_owned(),
+        Verb::TaskShow | Verb::TaskDiff => format!("!{} 1", command.name),
         Verb::AgentShow | Verb::Log | Verb::History | Verb::Queue => format!("!{} spark", command.name),
         _ => format!("!{}", command.name),
     };

@@ -93,9 +93,13 @@ fn the_whole_table_is_registered() {
     /agent list
     /agent show [agent:completed]
     /agent: null
-    /task add [text:text] [agent:completed] [priority:choice] [needs:text]
+    /task add [text:text] [agent:completed] [priority:choice] [needs:text] [after:text]
+    /task new [text:text] [agent:completed] [priority:choice]
+    /task open <task:completed>
+    /task drop <task:completed> [confirm:flag]
     /task list [agent:completed]
     /task show <task:completed>
+    /task diff <task:completed> [file:text] [page:count]
     /task assign <task:completed> [agent:completed]
     /task split <task:completed> <parts:text>
     /task cancel <task:completed>
