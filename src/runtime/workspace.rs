@@ -2,7 +2,7 @@
 //!
 //! Its content may be hostile, `.git` included, and may change meanwhile: `git` is run so that nothing of the
 //! repository's own is executed: no hook, monitor, attribute filter, remote helper or submodule; no prompt, no lock.
-//! The state is queried with a configuration of herder's own ([`mirror`]). The whole is limited to a few seconds.
+//! The state is queried with a configuration of herder's own ([`mirror`](super::git::mirror)). The whole is limited to a few seconds.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

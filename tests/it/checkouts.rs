@@ -299,7 +299,7 @@ async fn a_task_that_goes_to_another_agent_takes_its_clone_along() {
     assert!(story.clone_of(third).join("half").exists());
     let kept: Vec<WorkId> = story.agent("spark").checkouts.all.keys().copied().collect();
     assert_eq!(kept, [first, second]);
-    // What is said to each of them belongs to a task of its own.
+    // A message to each of them belongs to a task of its own.
     let nova = story.gives("nova", "commit gamma").await;
     assert_eq!(only(&nova).0, third);
     let clone = Person::of(story.clone_of(third));

@@ -1,4 +1,4 @@
-//! What a task has changed: a whole herder, a real repository, and people who ask on each network and in a shell.
+//! Changes of a task, shown by a whole herder from a real repository, to people on each network and in a shell.
 
 use std::path::Path;
 use std::process::Command;
