@@ -329,10 +329,14 @@ impl Fitting<'_> {
     /// Parses the arguments `priority=…`, `needs=…` and `after=…`, in any order.
     fn named(&mut self) -> Result<(), Misfit> {
         while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
+            let taken = |arg| self.call.command.args.contains(&arg);
             match fold(name).as_str() {
                 "priority" => self.call.priority = priority_of(value)?,
-                "needs" => self.call.needs = needs_of(value)?,
-                "after" => self.call.after = after_of(value)?,
+                "needs" if taken(Arg::Needs) => self.call.needs = needs_of(value)?,
+                "after" if taken(Arg::After) => {
+                    let after = after_of(value)?;
+                    self.call.after.extend(after);
+                }
                 _ => return Ok(()),
             }
             self.next += 1;
@@ -388,6 +392,13 @@ impl Fitting<'_> {
     fn text(&mut self, arg: Arg) -> Result<(), Misfit> {
         self.call.text = self.line.text_from(self.next);
         self.next = self.line.len();
+        // At the end it is meant as well, and what is to come later must not begin at once.
+        let late = |word: &&str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
+        if self.call.command.args.contains(&Arg::After)
+            && let Some(word) = self.call.text.split_whitespace().find(late)
+        {
+            return Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{word} <text>") });
+        }
         if self.call.text.trim().is_empty() { Err(Misfit::Missing(wanted(arg))) } else { Ok(()) }
     }
 
@@ -470,8 +481,9 @@ pub(super) fn needs_of(words: &str) -> Result<Needs, Misfit> {
 /// Parses the numbers of tasks that must be done first, separated by commas.
 pub(super) fn after_of(words: &str) -> Result<BTreeSet<WorkId>, Misfit> {
     let wrong = || Misfit::Wrong { word: words.to_owned(), wanted: "after=7,8".to_owned() };
-    let tasks: Result<BTreeSet<WorkId>, Misfit> = words.split([',', '，', '、']).map(task_of).collect();
-    tasks.ok().filter(|tasks| tasks.len() <= AFTER_MAX).ok_or_else(wrong)
+    let numbers = words.split([',', '，', '、']).map(str::trim).filter(|word| !word.is_empty());
+    let tasks: Result<BTreeSet<WorkId>, Misfit> = numbers.map(task_of).collect();
+    tasks.ok().filter(|tasks| (1..=AFTER_MAX).contains(&tasks.len())).ok_or_else(wrong)
 }
 
 /// Parses a count from 1 to `COUNT_MAX`; `name` is the argument's name in the usage line.

@@ -167,14 +167,16 @@ pub(super) async fn drop_clone(desk: &Desk<'_>, call: &Call) -> Done {
     let views = desk.fleet.agents();
     let (agent, known) = checkout(&views, id).ok_or(Refusal::NoCheckout { task: id })?;
     let held = match known.stage {
-        Stage::Made if !call.now => match desk.fleet.look_at_checkout(agent, &known.plan).await {
-            Ok(held) => held,
-            // The last look is all that is known.
-            Err(why) => {
-                let held = known.held.clone().unwrap_or_default();
-                return Ok(lossy(desk, id, known, &held, Some(&why)));
+        Stage::Made | Stage::NotMade if !call.now => {
+            match desk.fleet.look_at_checkout(agent, &known.plan).await {
+                Ok(held) => held,
+                // The last look is all that is known.
+                Err(why) => {
+                    let held = known.held.clone().unwrap_or_default();
+                    return Ok(lossy(desk, id, known, &held, Some(&why)));
+                }
             }
-        },
+        }
         Stage::Made | Stage::NotMade | Stage::Planned | Stage::Removing => Held::default(),
     };
     if !call.now && !held.is_elsewhere() {

@@ -420,7 +420,7 @@ notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
        *[remove] removed
     } for **{ $agent }**: { $why }
 notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $task } from now on.
-notice-task-dropping = 👀 The clone of task { $task } is removed.
+notice-task-dropping = 👀 The clone of task { $task } is being removed.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 # $awaited: the task that was to be done first. $end: failed, blocked or cancelled. $anew: yes: it can be tried anew.

@@ -398,6 +398,13 @@ impl Board {
         self.tasks.values().any(|boarded| matches!(boarded.place, Place::Queued { .. }))
     }
 
+    /// Returns true if any task waits to be handed to an agent, and for no other task.
+    #[must_use]
+    pub fn has_any_to_deal(&self) -> bool {
+        let mut tasks = self.tasks.values();
+        tasks.any(|boarded| matches!(boarded.place, Place::Queued { .. }) && !boarded.waits_for_others())
+    }
+
     /// Returns the tasks that wait for the next agent that meets their needs.
     pub fn waiting_for_anybody(&self) -> impl Iterator<Item = &Work> {
         let waits = |boarded: &&Boarded| matches!(boarded.place, Place::Queued { to: None });

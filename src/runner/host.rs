@@ -227,10 +227,17 @@ impl Host {
     }
 }
 
-/// Waits for a bot, at most for `patience`. Returns true if one is connected. Time in which the runner stood still does
-/// not count: no agent went on unattended, or the bot had no chance to come back.
+/// Time for a bot to come back after the time for it has run out, which may have been while the runner stood still.
+const SECOND_CHANCE: Duration = Duration::from_secs(10);
+
+/// Waits for a bot, for `patience` and a little more. Returns true if one is connected.
 async fn is_back(attended: &mut watch::Receiver<bool>, running: &Running, patience: Duration) -> bool {
-    running.within(patience, attended.wait_for(|attended| *attended)).await.is_some()
+    let mut back = std::pin::pin!(attended.wait_for(|attended| *attended));
+    if tokio::time::timeout(patience, &mut back).await.is_ok() {
+        return true;
+    }
+    // The timer may have run out while the runner stood still: that clock wakes it often, so it measures the rest alone.
+    running.within(patience.min(SECOND_CHANCE), back).await.is_some()
 }
 
 /// Returns true if the peer runs as this user or as root and is no agent: no descendant of the runner, nor one that a

@@ -126,11 +126,6 @@ impl Machine {
         }
     }
 
-    /// Returns true if its sessions are simulated.
-    pub(crate) const fn is_simulated(&self) -> bool {
-        self.simulated.is_some()
-    }
-
     /// Returns the clones of tasks on this machine, for one act. `marker`: by which its processes are found.
     #[must_use]
     pub(crate) fn checkouts(&self, marker: String) -> Checkouts {

@@ -87,8 +87,8 @@ impl Place {
     /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.
     pub(crate) async fn sweep(&self) {
         let checkouts = match self {
-            Self::Embedded(machine) if !machine.is_simulated() => machine.checkouts(String::new()),
-            Self::Embedded(_) | Self::Remote(..) => return,
+            Self::Embedded(machine) => machine.checkouts(String::new()),
+            Self::Remote(..) => return,
         };
         if let Err(reason) = checkouts.sweep().await {
             tracing::warn!(%reason, "what a killed herder has left of its looks at repositories stays");

@@ -188,7 +188,7 @@ impl Root {
         // belongs to the agent that it was given to.
         let heard = match &wish {
             Wish::Reword { .. } => None,
-            Wish::Add { id, .. } => asked.heard(None, Some(*id)),
+            Wish::Add { id, to, .. } => asked.heard(to.clone(), Some(*id)),
             _ => asked.heard(None, None),
         };
         let memos = heard.into_iter().chain(owed).collect();
@@ -198,7 +198,7 @@ impl Root {
         posts.extend(owed);
         let events = events.into_iter().map(|event| FleetEvent::Board { event }).collect();
         self.commit_with(events, vec![audit], posts, memos).await?;
-        if let Wish::Add { id, fits: false, .. } = &wish {
+        if let Wish::Add { id, to: None, fits: false, .. } = &wish {
             // The reply has said so.
             self.unfit.insert(*id);
         }
@@ -313,7 +313,7 @@ impl Root {
     }
 
     async fn hand_out(&mut self) -> Result<(), CommitError> {
-        if !self.fleet.board.has_queued() {
+        if !self.fleet.board.has_any_to_deal() {
             return Ok(());
         }
         let views = self.shared.published();

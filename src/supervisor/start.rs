@@ -210,7 +210,9 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         // This waits until processes that may still use the files are ended.
         evaluator.sweep().await;
     }
-    shared.place.sweep().await;
+    if !shared.fault.simulates() {
+        shared.place.sweep().await;
+    }
 
     let Recalled { fleet, rev, agents: known, mut unreadable, mut stops, ungiven } = recalled;
     // They come before the agents' next posts.

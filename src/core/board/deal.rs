@@ -1,6 +1,6 @@
 //! The board's own moves: it processes reports of agents, and hands tasks to agents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::wish::parts_of;
@@ -79,13 +79,15 @@ impl Board {
 
     /// Returns the tasks that have ended at an agent and that others of the board wait for.
     fn ends_awaited_of(&self, agent: &Agent) -> Vec<(WorkId, TaskEnd)> {
-        let cards = self.tasks.values().map(|boarded| boarded.work.card());
-        let awaited: BTreeSet<WorkId> = cards.flat_map(Card::awaited).collect();
-        if awaited.is_empty() {
+        let cards = || self.tasks.values().map(|boarded| boarded.work.card());
+        if cards().all(|card| card.after.is_empty()) {
             return Vec::new();
         }
-        let over = agent.finished.iter().map(|finished| (finished.work.id, finished.end));
-        over.filter(|(task, _)| awaited.contains(task)).collect()
+        let over: BTreeMap<WorkId, TaskEnd> =
+            agent.finished.iter().map(|finished| (finished.work.id, finished.end)).collect();
+        let awaited: BTreeSet<WorkId> =
+            cards().flat_map(Card::awaited).filter(|task| over.contains_key(task)).collect();
+        over.into_iter().filter(|(task, _)| awaited.contains(task)).collect()
     }
 
     /// Returns the events that take back tasks from agents that do not exist any more and so will report nothing.

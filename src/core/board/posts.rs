@@ -31,7 +31,9 @@ impl Board {
             BoardEvent::PartOver { part, parent, end, .. } if *end != TaskEnd::Done => {
                 self.blocked(*parent, *part, *end)
             }
-            BoardEvent::AwaitedOver { task, awaited, end } if *end != TaskEnd::Done => {
+            BoardEvent::AwaitedOver { task, awaited, end }
+                if *end != TaskEnd::Done && !self.waits_with_its_whole(*task, *awaited) =>
+            {
                 let notice = Notice::AwaitedNotDone { task: *task, awaited: *awaited, end: *end };
                 vec![
                     line(format!("BLOCKED {task} after-failed")),
@@ -47,6 +49,12 @@ impl Board {
             | BoardEvent::Returned { .. }
             | BoardEvent::Cancelling { .. } => Vec::new(),
         }
+    }
+
+    /// Returns true if a task is a part of one that waits for the same task, which people are told of alone.
+    fn waits_with_its_whole(&self, task: WorkId, awaited: WorkId) -> bool {
+        let whole = self.tasks.get(&task).and_then(|boarded| self.tasks.get(&boarded.work.card().parent?));
+        whole.is_some_and(|whole| whole.work.card().awaited().any(|task| task == awaited))
     }
 
     /// Returns the posts about a part of `parent` that failed. Only the first failed part of a task is posted, as it

@@ -128,7 +128,7 @@ impl Checkouts {
     pub(crate) async fn fetch(&self, plan: &Plan) -> Result<Held, Detail> {
         let source = self.repository(plan).await?;
         let [base_ref, head_ref] = refs(plan.task);
-        let clone = self.clone_of(&source, plan.task).await?;
+        let clone = self.clone_of(&source, plan).await?;
         self.unlock(&source, plan.task).await?;
         let own = self.mirror(&source).await?;
         let spec = format!("+HEAD:{head_ref}");
@@ -162,7 +162,7 @@ impl Checkouts {
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
         let own = self.mirror(&source).await?;
         let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
-        let clone = self.clone_of(&source, plan.task).await?;
+        let clone = self.clone_of(&source, plan).await?;
         let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
         self.held((&own, &clone), plan.task, base, head).await
     }
@@ -258,12 +258,13 @@ impl Checkouts {
         made.map_err(|error| unusable(&of.places.git, &error))
     }
 
-    pub(super) async fn clone_of(&self, source: &Repository, task: WorkId) -> Result<Mirror, Detail> {
-        let path = self.path(task);
+    pub(super) async fn clone_of(&self, source: &Repository, plan: &Plan) -> Result<Mirror, Detail> {
+        let path = self.path(plan.task);
         let (objects, config) = (source.places.common.join("objects"), source.config.clone());
-        let within = self.folder.join(LOOKS);
+        let (within, excluded) = (self.folder.join(LOOKS), excluded(plan));
         let shown = || path.display().to_string();
-        let made = self.at(&path, move |path| Mirror::of_clone(&within, path, &objects, &config)).await?;
+        let made =
+            self.at(&path, move |path| Mirror::of_clone(&within, path, &objects, &config, &excluded)).await?;
         made.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GitReason::NoClone { path: shown() }.into(),
             io::ErrorKind::NotADirectory => GitReason::Replaced { path: error.to_string() }.into(),
@@ -329,10 +330,10 @@ impl Checkouts {
                 .ask(Call { folder: staging, words: &config, own: &within, input: &[], local: false }, READS)
                 .await?;
         }
+        let excluded = excluded(plan);
         let excluded = self.at(&git, |git| {
             std::fs::create_dir_all(git.join("info"))?;
-            // herder's own files for the agent are no part of its work.
-            std::fs::write(git.join("info/exclude"), "/.herder/\n")
+            std::fs::write(git.join("info/exclude"), excluded)
         });
         excluded.await?.map_err(|error| unusable(&git, &error))?;
         let checkout = words(&["checkout", "--quiet", "--no-track", "-b", &plan.branch, start]);
@@ -400,4 +401,21 @@ impl Checkouts {
 
 pub(super) fn unusable(path: &Path, error: &io::Error) -> Detail {
     GitReason::File { path: path.display().to_string() }.with(error.to_string())
+}
+
+/// Returns the patterns of files that are no part of a task's work: herder's own for the agent, and those of `copy`,
+/// which often hold secrets.
+fn excluded(plan: &Plan) -> String {
+    let mut patterns = String::from("/.herder/\n");
+    for name in &plan.repository.copy {
+        patterns.push('/');
+        for c in name.chars() {
+            if matches!(c, '\\' | '*' | '?' | '[' | ' ' | '#' | '!') {
+                patterns.push('\\');
+            }
+            patterns.push(c);
+        }
+        patterns.push('\n');
+    }
+    patterns
 }

@@ -236,7 +236,7 @@ impl Checkouts {
         let [base_ref, head_ref] = refs(plan.task);
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
         let base = self.commit(&source, &base_ref).await?.ok_or_else(no_base)?;
-        let (mirror, head, fetched) = match self.clone_of(&source, plan.task).await {
+        let (mirror, head, fetched) = match self.clone_of(&source, plan).await {
             Ok(clone) => {
                 let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
                 (clone, head, false)

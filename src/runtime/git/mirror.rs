@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use super::files::{self, Content};
+
+/// Maximum size of a list in a clone's `.git` that is read, in bytes: `packed-refs` of some 200,000 refs.
+const LIST_MAX: u64 = 16 * 1024 * 1024;
+
 /// Names of the git settings that are copied; none of them contains a program or a file.
 const TAKEN: [&str; 12] = [
     "core.repositoryformatversion",
@@ -71,7 +76,7 @@ impl Mirror {
 
     /// Creates the folder in `within` for a task's clone, which may be hostile. `config`: that of the repository that it was cloned
     /// from, whose `objects` the clone borrows; the clone's own configuration and list of other object folders are not
-    /// read.
+    /// read. `excluded`: patterns of files that are no part of the task; the clone's own list of them is not read either.
     ///
     /// # Errors
     /// A part of the clone's `.git` is not what herder made.
@@ -80,6 +85,7 @@ impl Mirror {
         top: &Path,
         objects: &Path,
         config: &str,
+        excluded: &str,
     ) -> io::Result<Self> {
         let git = top.join(".git");
         for folder in [top.to_owned(), git.clone(), git.join("objects"), git.join("refs")] {
@@ -89,12 +95,25 @@ impl Mirror {
         }
         let mirror = Self::empty(within)?;
         let to = |name: &str| mirror.0.join(name);
+        let mut copies = vec![("info/exclude", excluded.as_bytes().to_vec())];
         fs::write(to("config"), taken(config))?;
         fs::write(to("HEAD"), head(&git)?)?;
-        for name in ["refs", "packed-refs", "reftable", "shallow"] {
+        for name in ["refs", "reftable"] {
             let of = git.join(name);
-            if of.exists() {
+            if fs::symlink_metadata(&of).is_ok_and(|found| found.is_dir()) {
                 symlink(of, to(name))?;
+            }
+        }
+        // git names lines that it cannot read in its messages: a link there would show another file's.
+        let clone = files::folder(top)?;
+        for name in ["packed-refs", "shallow", "info/sparse-checkout"] {
+            match files::read(&clone, format!(".git/{name}").as_bytes(), LIST_MAX)? {
+                Content::Of { mode: "100644" | "100755", bytes } => copies.push((name, bytes)),
+                Content::None => {}
+                Content::Of { .. } | Content::Unread => {
+                    let path = git.join(name).display().to_string();
+                    return Err(io::Error::new(io::ErrorKind::NotADirectory, path));
+                }
             }
         }
         for folder in ["objects", "objects/info", "info"] {
@@ -110,8 +129,9 @@ impl Mirror {
         }
         let borrowed = [objects.as_os_str().as_encoded_bytes(), b"\n"].concat();
         fs::write(to("objects/info/alternates"), borrowed)?;
-        symlink(git.join("info/exclude"), to("info/exclude"))?;
-        symlink(git.join("info/sparse-checkout"), to("info/sparse-checkout"))?;
+        for (name, bytes) in copies {
+            fs::write(to(name), bytes)?;
+        }
         for entry in fs::read_dir(&git)? {
             let name = entry?.file_name();
             if name.to_string_lossy().starts_with("sharedindex.") {

@@ -403,7 +403,7 @@ async fn objects_that_attack_other_gits_do_not_reach_the_repository() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_git_folder_that_was_replaced_is_not_read() {
-    for how in ["a file", "a link", "linked objects", "a worktree elsewhere"] {
+    for how in ["a file", "a link", "linked objects", "linked refs", "a pipe", "a worktree elsewhere"] {
         let scene = Scene::new();
         let (plan, git) = (scene.plan(), scene.clone().join(".git"));
         scene.checkouts.make(&plan).await.expect("a clone");
@@ -421,6 +421,14 @@ async fn a_git_folder_that_was_replaced_is_not_read() {
             "a link" => {
                 fs::remove_dir_all(&git).expect("removed");
                 symlink(secret.join(".git"), &git).expect("a link");
+            }
+            "linked refs" => {
+                fs::write(secret.join("words"), "the secret words\n").expect("a file");
+                symlink(secret.join("words"), git.join("packed-refs")).expect("a link");
+            }
+            "a pipe" => {
+                rustix::fs::mkfifoat(rustix::fs::CWD, git.join("shallow"), rustix::fs::Mode::RWXU)
+                    .expect("a pipe");
             }
             "linked objects" => {
                 fs::remove_dir_all(git.join("objects")).expect("removed");
