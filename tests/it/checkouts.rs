@@ -197,7 +197,7 @@ async fn what_would_be_lost_is_said_before_a_clone_is_removed(on: On) {
     story.goes_on("spark", "go");
     story.until("spark", |view| rests(&view.agent)).await;
     story
-        .says(&format!("!task drop {first} confirm"), &format!("The clone of task {first} is removed."))
+        .says(&format!("!task drop {first} confirm"), &format!("The clone of task {first} is being removed."))
         .await;
     story.until("spark", |view| view.agent.checkouts.all.is_empty()).await;
     assert_eq!(entries(&story.dir.path().join("data/tasks")), ["looks"]);
@@ -210,7 +210,9 @@ async fn what_would_be_lost_is_said_before_a_clone_is_removed(on: On) {
     let (second, _) = only(&spark);
     assert_ne!(second, first);
     assert!(story.started_with("spark").last().expect("it ran").ends_with(" none"));
-    story.says(&format!("!task drop {second}"), &format!("The clone of task {second} is removed.")).await;
+    story
+        .says(&format!("!task drop {second}"), &format!("The clone of task {second} is being removed."))
+        .await;
     story.until("spark", |view| view.agent.checkouts.all.is_empty()).await;
     assert_eq!(person.herders_refs(), []);
     before.holds(&person);

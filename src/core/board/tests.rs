@@ -215,6 +215,7 @@ fn parts_of_a_task_that_waits_wait_too_and_its_end_is_theirs() {
     assert_eq!(board_line(&world), ["2 split 3:None 4:None", "5 queued"]);
     world.run(&[Op::Finish(0), Op::Finish(1), Op::Finish(2), Op::Settle]);
     assert_eq!(board_line(&world), [""; 0], "the last one began when the whole was done");
+    world.run(&[Op::Finish(0), Op::Finish(1), Op::Finish(2), Op::Settle]);
     world.run(&[Op::Pause(1), Op::Pause(2), Op::Give(0), Op::Settle]);
     let first = world.ids;
     world.add_after(WorkId(first), None);

@@ -424,6 +424,7 @@ async fn a_git_folder_that_was_replaced_is_not_read() {
             }
             "linked refs" => {
                 fs::write(secret.join("words"), "the secret words\n").expect("a file");
+                fs::remove_file(git.join("packed-refs")).expect("removed");
                 symlink(secret.join("words"), git.join("packed-refs")).expect("a link");
             }
             "a pipe" => {
