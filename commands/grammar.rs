@@ -392,13 +392,7 @@ impl Fitting<'_> {
     fn text(&mut self, arg: Arg) -> Result<(), Misfit> {
         self.call.text = self.line.text_from(self.next);
         self.next = self.line.len();
-        // At the end it is meant as well, and what is to come later must not begin at once.
-        let late = |word: &&str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
-        if self.call.command.args.contains(&Arg::After)
-            && let Some(word) = self.call.text.split_whitespace().find(late)
-        {
-            return Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{word} <text>") });
-        }
+        no_late_order(self.call.command, &self.call.text)?;
         if self.call.text.trim().is_empty() { Err(Misfit::Missing(wanted(arg))) } else { Ok(()) }
     }
 
@@ -484,6 +478,15 @@ pub(super) fn after_of(words: &str) -> Result<BTreeSet<WorkId>, Misfit> {
     let numbers = words.split([',', '，', '、']).map(str::trim).filter(|word| !word.is_empty());
     let tasks: Result<BTreeSet<WorkId>, Misfit> = numbers.map(task_of).collect();
     tasks.ok().filter(|tasks| (1..=AFTER_MAX).contains(&tasks.len())).ok_or_else(wrong)
+}
+
+/// Refuses a task's text with an `after=…` in it: the order is meant, and what is to come later must not begin at once.
+pub(super) fn no_late_order(command: &Command, text: &str) -> Result<(), Misfit> {
+    let late = |word: &&str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
+    match text.split_whitespace().find(late).filter(|_| command.args.contains(&Arg::After)) {
+        Some(word) => Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{word} <text>") }),
+        None => Ok(()),
+    }
 }
 
 /// Parses a count from 1 to `COUNT_MAX`; `name` is the argument's name in the usage line.

@@ -347,7 +347,10 @@ fn take(
         Arg::Ask | Arg::Told => call.ask = Some(grammar::ask_of(needed("id")?)?),
         Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),
         Arg::Code => call.word = given.get("code").map(fold),
-        Arg::Text => needed("text")?.clone_into(&mut call.text),
+        Arg::Text => {
+            grammar::no_late_order(call.command, needed("text")?)?;
+            needed("text")?.clone_into(&mut call.text);
+        }
         Arg::File => given.get("file").unwrap_or_default().clone_into(&mut call.text),
         Arg::Parts => needed("parts")?.clone_into(&mut call.text),
         Arg::Settings { name, .. } => call.rest = settings(call.command, name, given)?,
@@ -427,6 +430,7 @@ mod tests {
                 &[("needs", "full,rust"), ("priority", "high"), ("text", "fix it"), ("agent", "quick")],
                 "task add quick priority=high needs=full,rust fix it",
             ),
+            (Verb::TaskAdd, &[("text", "fix it"), ("after", "7, #8")], "task add after=7,8 fix it"),
             (Verb::TaskAssign, &[("task", "12"), ("agent", "quick")], "task assign #12 quick"),
             (Verb::TaskAssign, &[("task", "12"), ("agent", "auto")], "task assign 12"),
             (Verb::TaskSplit, &[("task", "12"), ("parts", "a; b")], "task split 12 'a; b'"),
@@ -489,6 +493,18 @@ mod tests {
                 &[("text", "x"), ("needs", "Rust")],
                 false,
                 Misfit::Wrong { word: "Rust".to_owned(), wanted: "needs=full,rust".to_owned() },
+            ),
+            (
+                Verb::TaskAdd,
+                &[("text", "fix it after=7")],
+                false,
+                Misfit::Wrong { word: "after=7".to_owned(), wanted: "after=7 <text>".to_owned() },
+            ),
+            (
+                Verb::TaskAdd,
+                &[("text", "x"), ("after", "seven")],
+                false,
+                Misfit::Wrong { word: "seven".to_owned(), wanted: "after=7,8".to_owned() },
             ),
             (Verb::AgentEdit, &[("agent", "spark")], false, Misfit::Missing("key=value")),
             (

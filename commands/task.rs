@@ -170,29 +170,33 @@ pub(super) async fn drop_clone(desk: &Desk<'_>, call: &Call) -> Done {
         Stage::Made | Stage::NotMade if !call.now => {
             match desk.fleet.look_at_checkout(agent, &known.plan).await {
                 Ok(held) => held,
-                // The last look is all that is known.
-                Err(why) => {
-                    let held = known.held.clone().unwrap_or_default();
-                    return Ok(lossy(desk, id, known, &held, Some(&why)));
-                }
+                Err(why) => return Ok(unread(desk, id, known, &why)),
             }
         }
         Stage::Made | Stage::NotMade | Stage::Planned | Stage::Removing => Held::default(),
     };
     if !call.now && !held.is_elsewhere() {
-        return Ok(lossy(desk, id, known, &held, None));
+        return Ok(lossy(desk, id, known, &held));
     }
     let notice = desk.ask(agent, Control::DropCheckout(id), desk.asked_for(agent)).await?;
     Ok(desk.accepted(&notice))
 }
 
-fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held, why: Option<&Detail>) -> Answer {
+/// Returns the answer where the clone cannot be read, so that what is in it is not known.
+fn unread(desk: &Desk<'_>, id: WorkId, known: &Checkout, why: &Detail) -> Answer {
     let voice = desk.voice();
-    let mut lines = Vec::new();
-    if let Some(why) = why {
-        let why = voice.short(&voice.locale.detail(why), desk.text_max());
-        lines.push(voice.text("cmd-task-unread", &[("why", why.into())]));
-    }
+    let why = voice.short(&voice.locale.detail(why), desk.text_max());
+    let (task, branch) = (id.to_string(), known.plan.branch.as_str());
+    let named = [("task", task.as_str().into()), ("branch", branch.into())];
+    let lines = vec![
+        voice.text("cmd-task-unread", &[("why", why.into())]),
+        voice.text("cmd-task-lost-unknown", &named),
+    ];
+    Answer::lines(lines).with(json!({ "task": id, "branch": branch, "held": null }))
+}
+
+fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held) -> Answer {
+    let voice = desk.voice();
     let lost = voice.text(
         "cmd-task-lost",
         &[
@@ -203,8 +207,7 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held, why: Option
             ("files", held.uncommitted.into()),
         ],
     );
-    lines.push(lost);
-    Answer::lines(lines).with(json!({ "task": id, "branch": known.plan.branch, "held": held }))
+    Answer::lines(vec![lost]).with(json!({ "task": id, "branch": known.plan.branch, "held": held }))
 }
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {

@@ -184,6 +184,7 @@ git-late = `{ $command }` wurde nicht rechtzeitig fertig
 git-too-much = `{ $command }` gab mehr aus, als gelesen wird
 git-partial = dem Repository fehlen Dateien des Commits `{ $base }`, wie einem partiellen Klon; hole sie dort: git fetch --refetch --no-filter
 git-no-clone = der Klon { $path } der Aufgabe ist nicht da
+git-taken = { $path } hat `{ $name }` eines anderen herder; falls es den nicht mehr gibt: git update-ref -d { $name }
 git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
 git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
 
@@ -1044,6 +1045,7 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
         }
     }
 cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
+cmd-task-lost-unknown = Es ist nicht bekannt, was verloren ginge. `task drop { $task } confirm` löscht den Klon von Aufgabe { $task } und den Branch { $branch } trotzdem.
 cmd-task-lost = Aufgabe { $task }, Branch { $branch }, { $size }: { $commits ->
         [0] keine Commits
         [one] ein Commit, der auf keinem Branch des Repositorys ist,

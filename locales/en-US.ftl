@@ -202,6 +202,7 @@ git-late = `{ $command }` was not done in time
 git-too-much = `{ $command }` had more output than is read
 git-partial = the repository lacks files of the commit `{ $base }`, as a partial clone does; get them there: git fetch --refetch --no-filter
 git-no-clone = the task's clone { $path } is not there
+git-taken = { $path } has `{ $name }` of another herder; if that herder is gone: git update-ref -d { $name }
 git-replaced = { $path } is not the folder that was made for the task: its contents are not read
 git-file = { $path } cannot be written, copied or removed
 
@@ -1114,6 +1115,7 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
         }
     }
 cmd-task-unread = The clone cannot be read: { $why }
+cmd-task-lost-unknown = It is not known what would be lost. `task drop { $task } confirm` removes task { $task }'s clone and branch { $branch } all the same.
 cmd-task-lost = Task { $task }, branch { $branch }, { $size }: { $commits ->
         [0] no commits
         [one] one commit that is on no branch of the repository

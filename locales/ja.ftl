@@ -169,6 +169,7 @@ git-late = `{ $command }` が時間内に終わりませんでした
 git-too-much = `{ $command }` の出力が読み取り上限を超えました
 git-partial = リポジトリにコミット `{ $base }` のファイルが足りません（部分クローンなど）。そこで取得してください：git fetch --refetch --no-filter
 git-no-clone = タスクのクローン { $path } がありません
+git-taken = { $path } には別の herder の `{ $name }` があります。その herder がもう存在しない場合: git update-ref -d { $name }
 git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
 git-file = { $path } を書き込み、コピー、または削除できません
 
@@ -929,6 +930,7 @@ cmd-task-folder = { $folder }（{ $size }）: { $stage ->
        *[made] コミット { $commits } 件、未コミットのファイル { $files } 件
     }
 cmd-task-unread = クローンを読み取れません: { $why }
+cmd-task-lost-unknown = 何が失われるかは不明です。それでもタスク { $task } のクローンとブランチ { $branch } を削除するには `task drop { $task } confirm` を実行してください。
 cmd-task-lost = タスク { $task }、ブランチ { $branch }、{ $size }: リポジトリのどのブランチにもないコミット { $commits } 件と、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
 cmd-task-clone = 📁 { $task } · { $agent } · { $branch } · { $size } · { $stage ->
         [planned] 作成中

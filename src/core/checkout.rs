@@ -47,6 +47,9 @@ pub struct Plan {
     pub repository: Repository,
     /// Name of the task's branch in the clone.
     pub branch: String,
+    /// True if the clone was made once: the task's refs in the repository are this herder's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
 }
 
 impl Plan {
@@ -54,7 +57,7 @@ impl Plan {
     #[must_use]
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
-        Self { task, repository: repository.clone(), branch: format!("herder/{task}-{slug}") }
+        Self { task, repository: repository.clone(), branch: format!("herder/{task}-{slug}"), begun: false }
     }
 }
 
@@ -242,6 +245,11 @@ impl Checkout {
     fn new(plan: Plan, stage: Stage) -> Self {
         Self { plan, stage, held: None, unread: false, conversation: Conversation::default() }
     }
+
+    /// Returns the plan as it is carried out.
+    fn plan(&self) -> Plan {
+        Plan { begun: self.plan.begun || self.held.is_some(), ..self.plan.clone() }
+    }
 }
 
 /// The clones of an agent's tasks.
@@ -422,7 +430,7 @@ impl Agent {
                 card.of = None;
             }
         }
-        self.checkouts.all.remove(&task).map(|checkout| Box::new(checkout.plan))
+        self.checkouts.all.remove(&task).map(|checkout| Box::new(checkout.plan()))
     }
 
     /// Takes over the clone of a task that comes from another agent.
@@ -446,13 +454,13 @@ impl Agent {
 #[must_use]
 pub fn owes(agent: &Agent, event: &Event) -> Option<(Act, Plan)> {
     let (task, act) = match event {
-        Event::Checkout(CheckoutEvent::Planned { plan }) => return Some((Act::Make, plan.clone())),
+        Event::Checkout(CheckoutEvent::Planned { plan }) => (plan.task, Act::Make),
         Event::Checkout(CheckoutEvent::Reading { task }) => (*task, Act::Read),
         Event::Checkout(CheckoutEvent::Removing { task, .. }) => (*task, Act::Remove),
         Event::SessionEnded { .. } => (agent.checkouts.seated?, Act::Read),
         _ => return None,
     };
-    agent.checkouts.all.get(&task).map(|checkout| (act, checkout.plan.clone()))
+    agent.checkouts.all.get(&task).map(|checkout| (act, checkout.plan()))
 }
 
 /// Returns the first words of a text as part of a branch's name: lower-case ASCII letters, digits and hyphens.

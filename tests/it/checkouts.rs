@@ -320,7 +320,8 @@ async fn a_clone_begins_at_the_base_with_the_files_and_the_author_of_the_setting
     let change = |agents: &mut Vec<AgentSpec>| {
         for agent in agents {
             let repository = agent.repository.as_mut().expect("it has one");
-            repository.copy = vec![".env.local".to_owned(), "conf/.env".to_owned(), ".env.none".to_owned()];
+            repository.copy =
+                [".env.local", "conf/.env", ".env.none", "not ignored [1]"].map(str::to_owned).to_vec();
             repository.base = "stable".to_owned();
         }
     };
@@ -330,6 +331,7 @@ async fn a_clone_begins_at_the_base_with_the_files_and_the_author_of_the_setting
     std::fs::write(person.path().join(".env.local"), "KEY=1\n").expect("a file");
     std::fs::create_dir(person.path().join("conf")).expect("a folder");
     std::fs::write(person.path().join("conf/.env"), "KEY=2\n").expect("a file");
+    std::fs::write(person.path().join("not ignored [1]"), "KEY=3\n").expect("a file");
     let before = Untouched::of(&person);
     let spark = story.gives("spark", "commit alpha").await;
     let (task, checkout) = only(&spark);
@@ -339,9 +341,11 @@ async fn a_clone_begins_at_the_base_with_the_files_and_the_author_of_the_setting
         "commit alpha by spark the agent <spark@example.org>, spark the agent\n\
          the first by ann <ann@example.org>, ann"
     );
-    for (name, text) in [(".env.local", "KEY=1\n"), ("conf/.env", "KEY=2\n")] {
+    for (name, text) in [(".env.local", "KEY=1\n"), ("conf/.env", "KEY=2\n"), ("not ignored [1]", "KEY=3\n")]
+    {
         assert_eq!(std::fs::read_to_string(clone.path().join(name)).expect("it is copied"), text);
     }
+    assert_eq!(clone.git(&["show", "--name-only", "--format="]), "alpha");
     assert_eq!(checkout.held.expect("it was read").uncommitted, 0, "they are ignored");
     before.holds(&person);
     story.close().await;
@@ -360,6 +364,7 @@ async fn a_clone_that_is_lost_is_made_again_from_what_was_fetched() {
         "{told}"
     );
     story.until("spark", |view| only(&view.agent).1.stage == Stage::NotMade).await;
+    story.says(&format!("!task drop {task}"), "It is not known what would be lost.").await;
     story.alice.say("#herder", "!resume spark").await;
     story.is_done_after("spark", 1).await;
     let clone = Person::of(story.clone_of(task));

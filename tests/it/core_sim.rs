@@ -203,6 +203,18 @@ fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_
     assert!(world.agent().totals.sessions <= 6, "{:?}", world.agent().totals);
 }
 
+/// The conversation is lost with the session, after its agent has said that the task is done.
+#[test]
+fn an_agent_goes_on_at_once_after_a_task_that_is_over_by_its_word() {
+    let mut world = World::new(Runtime::Claude, false, 0, false, false);
+    world.happen(&Happening::Asks(Ask::Give { task: true }));
+    world.happen(&Happening::Asks(Ask::Give { task: true }));
+    world.happen(&Happening::Comes { conversation: true });
+    world.happen(&Happening::Reports(TaskEnd::Done));
+    world.happen(&Happening::Ends { category: Category::ContextOverflow, resets_in: None, survivors: false });
+    assert_eq!(world.agent().totals.sessions, 2, "{:?}", world.agent().phase);
+}
+
 /// A weekend without a person: an agent that loops, spends, crashes and is killed, with a cap of ten dollars a day.
 #[test]
 fn an_agent_that_spends_a_weekend_alone_stays_within_its_cap() {

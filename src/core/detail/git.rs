@@ -28,6 +28,8 @@ pub enum GitReason {
     Partial { base: String },
     /// The clone of the task is not there.
     NoClone { path: String },
+    /// The repository has a branch of another herder under this name.
+    Taken { path: String, name: String },
     /// The clone's `.git` is not the folder that herder made.
     Replaced { path: String },
     /// A folder or file cannot be written, copied or removed.
@@ -53,6 +55,7 @@ impl GitReason {
             | Self::NoClone { path: text }
             | Self::Replaced { path: text }
             | Self::File { path: text } => vec![text],
+            Self::Taken { path, name } => vec![path, name],
         }
     }
 }
@@ -84,6 +87,10 @@ impl fmt::Display for GitReason {
                  --refetch --no-filter"
             ),
             Self::NoClone { path } => write!(f, "the task's clone {path} is not there"),
+            Self::Taken { path, name } => write!(
+                f,
+                "{path} has `{name}` of another herder; if that herder is gone: git update-ref -d {name}"
+            ),
             Self::Replaced { path } => {
                 write!(f, "{path} is not the folder that was made for the task: its contents are not read")
             }

@@ -69,21 +69,28 @@ impl Checkouts {
     /// Makes the clone of a task, unless it is there. Returns the commit that the task began from.
     ///
     /// # Errors
-    /// The repository or its base is not there, or git or the disk fails.
+    /// The repository or its base is not there, its refs of this name are of another herder, or git or the disk fails.
     pub(crate) async fn make(&self, plan: &Plan) -> Result<String, Detail> {
         let source = self.repository(plan).await?;
         let path = self.path(plan.task);
         let [base_ref, head_ref] = refs(plan.task);
-        let known = self.commit(&source, &base_ref).await?;
+        let fetched = self.commit(&source, &head_ref).await?;
+        // Only what was made is fetched.
+        if fetched.is_some() && !plan.begun {
+            let path = plan.repository.path.display().to_string();
+            return Err(GitReason::Taken { path, name: head_ref }.into());
+        }
+        let is_there = self.at(&path, |path| path.symlink_metadata().is_ok()).await?;
+        let known = if plan.begun || is_there { self.commit(&source, &base_ref).await? } else { None };
         let base = match known {
             Some(base) => base,
             None => self.keep_base(&source, plan, &base_ref).await?,
         };
-        if self.at(&path, |path| path.symlink_metadata().is_ok()).await? {
+        if is_there {
             return Ok(base);
         }
         // A clone that was lost goes on from the last commit that was fetched.
-        let start = self.commit(&source, &head_ref).await?.unwrap_or_else(|| base.clone());
+        let start = fetched.unwrap_or_else(|| base.clone());
         let staging = path.with_extension(NEW);
         self.at(&staging, |staging| {
             files::remove(staging)?;
@@ -131,7 +138,7 @@ impl Checkouts {
         let clone = self.clone_of(&source, plan).await?;
         self.unlock(&source, plan.task).await?;
         let own = self.mirror(&source).await?;
-        let spec = format!("+HEAD:{head_ref}");
+        let spec = format!("+{}:{head_ref}", self.tip(&clone, plan).await?);
         let mut fetch = words(&[
             "fetch",
             "--quiet",
@@ -163,8 +170,17 @@ impl Checkouts {
         let own = self.mirror(&source).await?;
         let base = self.commit_in(&own, &base_ref).await?.ok_or_else(no_base)?;
         let clone = self.clone_of(&source, plan).await?;
-        let head = self.commit_in(&clone, "HEAD").await?.unwrap_or_else(|| base.clone());
+        let tip = self.tip(&clone, plan).await?;
+        let head = self.commit_in(&clone, &tip).await?.unwrap_or_else(|| base.clone());
         self.held((&own, &clone), plan.task, base, head).await
+    }
+
+    /// Returns the name of what the task has come to in its clone: its branch, or HEAD where that has commits beside it.
+    async fn tip(&self, clone: &Mirror, plan: &Plan) -> Result<String, Detail> {
+        let branch = format!("refs/heads/{}", plan.branch);
+        let is_on_branch = self.commit_in(clone, &branch).await?.is_some()
+            && self.count(clone, &["HEAD", "--not", &branch], &[]).await? == 0;
+        Ok(if is_on_branch { branch } else { "HEAD".to_owned() })
     }
 
     async fn held(
@@ -218,8 +234,13 @@ impl Checkouts {
         let source = self.repository(plan).await?;
         self.unlock(&source, plan.task).await?;
         let own = self.mirror(&source).await?;
+        let [base, head] = refs(plan.task);
+        // Before the clone was made once, a head is of another herder, and so is the base.
+        if !plan.begun && self.commit_in(&own, &head).await?.is_some() {
+            return Ok(());
+        }
         let env = [("GIT_DIR", own.path())];
-        for name in refs(plan.task) {
+        for name in [base, head] {
             let delete = words(&["update-ref", "-d", &name]);
             let call = Call { folder: own.path(), words: &delete, own: &env, input: &[], local: false };
             self.git.ask(call, READS).await?;

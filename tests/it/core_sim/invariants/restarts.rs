@@ -23,7 +23,7 @@ pub(in crate::core_sim) struct Limits {
     past_resets: u32,
     /// No session may start before; none after a person's command that skips it.
     not_before: Option<Timestamp>,
-    /// The same before a session that was kept from its work ended, until the next event.
+    /// The same before a session that was kept from its work ended, until the next event but a lost conversation.
     before_the_end: Option<Option<Timestamp>>,
 }
 
@@ -53,6 +53,10 @@ impl Limits {
     }
 
     pub(in crate::core_sim) fn saw(&mut self, before: &Agent, event: &Event, now: Timestamp) {
+        // A lost conversation is recorded between the end of a session and that of its task.
+        if matches!(event, Event::ConversationLost { .. }) {
+            return;
+        }
         let before_the_end = self.before_the_end.take();
         match event {
             Event::SessionEnded { outcome, .. } => {

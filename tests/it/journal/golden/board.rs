@@ -64,7 +64,7 @@ fn checkouts() -> Vec<Event> {
         git_name: "spark".to_owned(),
         git_email: "spark@example.org".to_owned(),
     };
-    let plan = Plan { task, repository, branch: "herder/21-port".to_owned() };
+    let plan = Plan { task, repository, branch: "herder/21-port".to_owned(), begun: false };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
