@@ -392,6 +392,13 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
         }
         CheckoutEvent::Removing { task: id, by } => say(voice, "checkout-removing", task(*id), Some(by), ""),
         CheckoutEvent::Removed { task: id } => say(voice, "checkout-removed", task(*id), None, ""),
+        CheckoutEvent::Checking { task: id, .. } => say(voice, "checkout-checking", task(*id), None, ""),
+        CheckoutEvent::Checked { task: id, evidence } => {
+            let evidence = evidence
+                .as_ref()
+                .map_or_else(String::new, |evidence| super::task::listed::how(voice, evidence));
+            say(voice, "checkout-checked", task(*id), None, &evidence)
+        }
         CheckoutEvent::Failed { task: id, why, .. } => {
             say(voice, "checkout-failed", task(*id), None, &voice.locale.detail(why))
         }

@@ -155,6 +155,10 @@ own-split-no-list = das Kontextfenster war voll, und die Antwort des Evaluators 
 own-split-timed-out = das Kontextfenster war voll, und der Evaluator hat die Aufgabe nicht rechtzeitig geteilt
 own-split-failed = das Kontextfenster war voll, und der Evaluator konnte die Aufgabe nicht teilen
 own-nobody-broader = die Sandbox verwehrte, was die Aufgabe braucht, und kein anderer Agent darf mehr
+own-check-failed = `{ $command }` ist { $times ->
+    [one] einmal
+   *[other] { $times }-mal
+    } an dem gescheitert, was der Agent fertig nannte
 own-by = von { $name }
 own-out-of-memory = { $used } von { $limit }
 own-out-of-memory-by = { $used } von { $limit }, `{ $program }`
@@ -184,6 +188,8 @@ git-late = `{ $command }` wurde nicht rechtzeitig fertig
 git-too-much = `{ $command }` gab mehr aus, als gelesen wird
 git-partial = dem Repository fehlen Dateien des Commits `{ $base }`, wie einem partiellen Klon; hole sie dort: git fetch --refetch --no-filter
 git-no-clone = der Klon { $path } der Aufgabe ist nicht da
+git-off-branch = der letzte Commit des Branches `{ $branch }` ist dort nicht ausgecheckt
+git-moved = der Branch hat sich während der Prüfung bewegt
 git-taken = { $path } hat `{ $name }` eines anderen herder; falls es den nicht mehr gibt: git update-ref -d { $name }
 git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
 git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
@@ -389,8 +395,14 @@ notice-task-needs-more = 🚫 **{ $agent }** darf zu wenig für Aufgabe { $task 
 notice-checkout-failed = ❌ Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht { $act ->
         [make] anlegen
         [read] lesen
+        [check] prüfen
        *[remove] löschen
     }: { $why }
+notice-check-passed = ✅ Aufgabe { $task } von **{ $agent }**: `{ $command }` bestanden nach { $took }, auf { $commit }.
+notice-check-failed = ❌ Aufgabe { $task } von **{ $agent }**: `{ $command }` fehlgeschlagen nach { $took }: { $why }{ $again ->
+        [yes] {" "}Es geht zurück an { $agent }.
+       *[no] {""}
+    }
 notice-task-opened = 📂 **{ $agent }**: Was hier gesagt wird, gehört ab jetzt zu Aufgabe { $task }.
 notice-task-dropping = 👀 Der Klon der Aufgabe { $task } wird gelöscht.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
@@ -1008,6 +1020,7 @@ cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at
 cmd-task-none = Es gibt keine Aufgaben. `!task add text` gibt eine.
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = läuft
+cmd-task-checking = wird geprüft
 cmd-task-queued = wartet
 cmd-task-board-line = { $task } { $state } · Brett · { $text }
 cmd-task-waits = wartet auf { $tasks }
@@ -1044,6 +1057,8 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
            *[other] { $files } Dateien ohne Commit
         }
     }
+cmd-task-evidence = Geprüft: `{ $command }` auf { $commit }, { $took }: { $how }
+cmd-task-evidence-passed = bestanden
 cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
 cmd-task-lost-unknown = Es ist nicht bekannt, was verloren ginge. `task drop { $task } confirm` löscht den Klon von Aufgabe { $task } und den Branch { $branch } trotzdem.
 cmd-task-lost = Aufgabe { $task }, Branch { $branch }, { $size }: { $commits ->
@@ -1188,6 +1203,8 @@ cmd-event = { $what ->
     [checkout-read] Klon von { $subject } gelesen
     [checkout-removing] Klon von { $subject } wird gelöscht
     [checkout-removed] Klon von { $subject } gelöscht
+    [checkout-checking] { $subject } wird geprüft
+    [checkout-checked] { $subject } geprüft
     [checkout-failed] Klon von { $subject } fehlgeschlagen
     [task-opened] { $subject } geöffnet
     [process-started] Prozess { $subject } gestartet

@@ -173,6 +173,10 @@ own-split-no-list = its context window was full, and the evaluator's answer was 
 own-split-timed-out = its context window was full, and the evaluator did not split the task in time
 own-split-failed = its context window was full, and the evaluator could not split the task
 own-nobody-broader = its sandbox denied what the task needs, and no other agent may do more
+own-check-failed = `{ $command }` has failed { $times ->
+    [one] once
+   *[other] { $times } times
+    } on what the agent called done
 own-by = by { $name }
 own-out-of-memory = { $used } of { $limit }
 own-out-of-memory-by = { $used } of { $limit }, `{ $program }`
@@ -202,6 +206,8 @@ git-late = `{ $command }` was not done in time
 git-too-much = `{ $command }` had more output than is read
 git-partial = the repository lacks files of the commit `{ $base }`, as a partial clone does; get them there: git fetch --refetch --no-filter
 git-no-clone = the task's clone { $path } is not there
+git-off-branch = the last commit of its branch `{ $branch }` is not checked out there
+git-moved = its branch moved while the check ran
 git-taken = { $path } has `{ $name }` of another herder; if that herder is gone: git update-ref -d { $name }
 git-replaced = { $path } is not the folder that was made for the task: its contents are not read
 git-file = { $path } cannot be written, copied or removed
@@ -418,8 +424,15 @@ notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task 
 notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
         [make] made
         [read] read
+        [check] checked
        *[remove] removed
     } for **{ $agent }**: { $why }
+# $why: an exit code and the end of the output. $again: it goes back to the agent.
+notice-check-passed = ✅ Task { $task } of **{ $agent }**: `{ $command }` passed after { $took }, on { $commit }.
+notice-check-failed = ❌ Task { $task } of **{ $agent }**: `{ $command }` failed after { $took }: { $why }{ $again ->
+        [yes] {" "}It goes back to { $agent }.
+       *[no] {""}
+    }
 notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $task } from now on.
 notice-task-dropping = 👀 The clone of task { $task } is being removed.
 # $end: one of task-…
@@ -1072,6 +1085,7 @@ cmd-task-none = There are no tasks. `!task add text` adds one.
 # $task: #7. $state: running, queued, done …
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = running
+cmd-task-checking = being checked
 cmd-task-queued = queued
 # As cmd-task-line, of a task that no agent has.
 cmd-task-board-line = { $task } { $state } · board · { $text }
@@ -1114,6 +1128,9 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
            *[other] { $files } files not committed
         }
     }
+# $how: passed, or why it failed.
+cmd-task-evidence = Checked: `{ $command }` on { $commit }, { $took }: { $how }
+cmd-task-evidence-passed = passed
 cmd-task-unread = The clone cannot be read: { $why }
 cmd-task-lost-unknown = It is not known what would be lost. `task drop { $task } confirm` removes task { $task }'s clone and branch { $branch } all the same.
 cmd-task-lost = Task { $task }, branch { $branch }, { $size }: { $commits ->
@@ -1266,6 +1283,8 @@ cmd-event = { $what ->
     [checkout-read] clone of { $subject } read
     [checkout-removing] clone of { $subject } is removed
     [checkout-removed] clone of { $subject } removed
+    [checkout-checking] { $subject } is checked
+    [checkout-checked] { $subject } checked
     [checkout-failed] clone of { $subject } failed
     [task-opened] { $subject } opened
     [process-started] process { $subject } started

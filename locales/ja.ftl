@@ -140,6 +140,7 @@ own-split-no-list = コンテキストがいっぱいになり、評価器の答
 own-split-timed-out = コンテキストがいっぱいになり、評価器は時間内にタスクを分割しませんでした
 own-split-failed = コンテキストがいっぱいになり、評価器はタスクを分割できませんでした
 own-nobody-broader = サンドボックスがタスクに必要なことを拒み、より広い権限を持つエージェントは他にいません
+own-check-failed = エージェントが完了とした作業に対する `{ $command }` が { $times } 回失敗しました
 own-by = { $name } による
 own-out-of-memory = { $limit } のうち { $used }
 own-out-of-memory-by = { $limit } のうち { $used }、`{ $program }`
@@ -169,6 +170,8 @@ git-late = `{ $command }` が時間内に終わりませんでした
 git-too-much = `{ $command }` の出力が読み取り上限を超えました
 git-partial = リポジトリにコミット `{ $base }` のファイルが足りません（部分クローンなど）。そこで取得してください：git fetch --refetch --no-filter
 git-no-clone = タスクのクローン { $path } がありません
+git-off-branch = ブランチ `{ $branch }` の最新のコミットがチェックアウトされていません
+git-moved = 検査中にブランチが動きました
 git-taken = { $path } には別の herder の `{ $name }` があります。その herder がもう存在しない場合: git update-ref -d { $name }
 git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
 git-file = { $path } を書き込み、コピー、または削除できません
@@ -354,8 +357,14 @@ notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } 
 notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクローンを{ $act ->
         [make] 作成
         [read] 読み取り
+        [check] 検査
        *[remove] 削除
     }できませんでした: { $why }
+notice-check-passed = ✅ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で成功しました（{ $commit }）。
+notice-check-failed = ❌ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で失敗しました: { $why }{ $again ->
+        [yes] {" "}{ $agent } に差し戻します。
+       *[no] {""}
+    }
 notice-task-opened = 📂 **{ $agent }**: ここでの発言は、これからタスク { $task } のものになります。
 notice-task-dropping = 👀 タスク { $task } のクローンを削除します。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
@@ -901,6 +910,7 @@ cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at
 cmd-task-none = タスクはない。`!task add text` で追加する。
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = 実行中
+cmd-task-checking = 検査中
 cmd-task-queued = 待機中
 cmd-task-board-line = { $task } { $state } · ボード · { $text }
 cmd-task-waits = { $tasks } 待ち
@@ -929,6 +939,8 @@ cmd-task-folder = { $folder }（{ $size }）: { $stage ->
         [removing] 削除中
        *[made] コミット { $commits } 件、未コミットのファイル { $files } 件
     }
+cmd-task-evidence = 検査: `{ $command }`（{ $commit }、{ $took }）: { $how }
+cmd-task-evidence-passed = 成功
 cmd-task-unread = クローンを読み取れません: { $why }
 cmd-task-lost-unknown = 何が失われるかは不明です。それでもタスク { $task } のクローンとブランチ { $branch } を削除するには `task drop { $task } confirm` を実行してください。
 cmd-task-lost = タスク { $task }、ブランチ { $branch }、{ $size }: リポジトリのどのブランチにもないコミット { $commits } 件と、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
@@ -1043,6 +1055,8 @@ cmd-event = { $what ->
     [checkout-read] { $subject } のクローンを読み取り
     [checkout-removing] { $subject } のクローンを削除中
     [checkout-removed] { $subject } のクローンを削除
+    [checkout-checking] { $subject } を検査
+    [checkout-checked] { $subject } の検査終了
     [checkout-failed] { $subject } のクローンで失敗
     [task-opened] { $subject } を開いた
     [process-started] プロセス { $subject } 起動

@@ -7,6 +7,7 @@ use crate::commands::say::{DOT, Voice, WORK_MAX, end_key, person, task};
 use crate::core::agent::Agent;
 use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
+use crate::core::check::Evidence;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::work::{FinishedTask, Work, WorkKind};
 use crate::supervisor::View;
@@ -15,6 +16,8 @@ use crate::supervisor::View;
 pub(crate) enum Place<'a> {
     Current(&'a Work),
     Queued(&'a Work),
+    /// The agent says that the task is done, and a check has not confirmed it yet.
+    Checking(&'a Work),
     /// The task was handed back by its agent, and the board has not recorded it yet.
     Moving(&'a Work),
     Over(&'a FinishedTask),
@@ -24,12 +27,16 @@ pub(crate) enum Place<'a> {
 impl<'a> Place<'a> {
     fn of(agent: &Agent, work: &'a Work) -> Self {
         let current = agent.current.as_ref().is_some_and(|current| current.id == work.id);
-        if current { Self::Current(work) } else { Self::Queued(work) }
+        match agent.checkouts.is_being_checked(work.id) {
+            _ if current => Self::Current(work),
+            true => Self::Checking(work),
+            false => Self::Queued(work),
+        }
     }
 
     pub(super) fn work(&self) -> &'a Work {
         match self {
-            Self::Current(work) | Self::Queued(work) | Self::Moving(work) => work,
+            Self::Current(work) | Self::Queued(work) | Self::Checking(work) | Self::Moving(work) => work,
             Self::Over(done) => &done.work,
             Self::Boarded(boarded) => &boarded.work,
         }
@@ -42,6 +49,7 @@ impl<'a> Place<'a> {
     fn state(&self) -> &'static str {
         match self {
             Self::Current(_) => "running",
+            Self::Checking(_) => "checking",
             Self::Queued(_) | Self::Moving(_) => "queued",
             Self::Over(done) => end_key(done.end),
             Self::Boarded(boarded) => match &boarded.place {
@@ -133,7 +141,11 @@ impl<'a> Listed<'a> {
     pub(crate) fn over(&self) -> Option<&'a FinishedTask> {
         match &self.place {
             Place::Over(done) => Some(done),
-            Place::Current(_) | Place::Queued(_) | Place::Moving(_) | Place::Boarded(_) => None,
+            Place::Current(_)
+            | Place::Queued(_)
+            | Place::Checking(_)
+            | Place::Moving(_)
+            | Place::Boarded(_) => None,
         }
     }
 
@@ -162,6 +174,7 @@ impl<'a> Listed<'a> {
     pub(crate) fn state(&self, voice: Voice<'_>) -> String {
         match &self.place {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
+            Place::Checking(_) => voice.text("cmd-task-checking", &[]),
             Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),
             Place::Over(done) => voice.locale.task_end(done.end),
             Place::Boarded(boarded) => match &boarded.place {
@@ -186,7 +199,11 @@ impl<'a> Listed<'a> {
     pub(super) fn data(&self) -> serde_json::Value {
         let note = match &self.place {
             Place::Over(done) => Some(done.note.to_string()),
-            Place::Current(_) | Place::Queued(_) | Place::Moving(_) | Place::Boarded(_) => None,
+            Place::Current(_)
+            | Place::Queued(_)
+            | Place::Checking(_)
+            | Place::Moving(_)
+            | Place::Boarded(_) => None,
         };
         let mut data = json!({
             "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note
@@ -260,7 +277,22 @@ fn branch(desk: &Desk<'_>, views: &[View], task: WorkId) -> Vec<String> {
             ("files", held.uncommitted.into()),
         ],
     );
-    vec![branch, text]
+    let evidence = checkout.evidence.as_ref().map(|evidence| {
+        let (took, how) = (evidence.took.into(), how(voice, evidence));
+        let (command, commit) = (evidence.command.as_str().into(), evidence.short_commit().into());
+        let how = voice.short(&how, desk.text_max());
+        let told = [("command", command), ("commit", commit), ("took", took), ("how", how.into())];
+        voice.text("cmd-task-evidence", &told)
+    });
+    [branch, text].into_iter().chain(evidence).collect()
+}
+
+/// Formats how a check ended.
+pub(crate) fn how(voice: Voice<'_>, evidence: &Evidence) -> String {
+    match evidence.is_green() {
+        true => voice.text("cmd-task-evidence-passed", &[]),
+        false => voice.locale.detail(&evidence.why()),
+    }
 }
 
 /// Formats a task's priority, requirements and parent task; `None` if it has none of them.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::core::card::{TAGS_MAX, is_tag};
+use crate::core::check::Check;
 use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
@@ -18,6 +19,9 @@ use crate::runtime::isolation::{PUSH, is_credential};
 
 use super::section::Section;
 use super::{Discord, IrcNetwork, environment, machine, spending, validate};
+
+/// Maximum of `check_tries`: each failure that goes back is a session, and more of them lead nowhere.
+const CHECK_TRIES_MAX: u64 = 20;
 
 /// Placeholder in a command line that the prompt replaces.
 const PROMPT: &str = "{prompt}";
@@ -228,12 +232,14 @@ fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let copy = section.texts("copy").unwrap_or_default();
     let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
     let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
+    let check = check(section);
     let Some(path) = path else {
-        for key in ["base", "copy", "git_name", "git_email"] {
+        for key in ["base", "copy", "git_name", "git_email", "check"] {
             let given = match key {
                 "base" => !base.is_empty(),
                 "copy" => !copy.is_empty(),
                 "git_name" => !git_name.is_empty(),
+                "check" => check.is_some(),
                 _ => !git_email.is_empty(),
             };
             if given {
@@ -276,7 +282,26 @@ fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     }
     section.folder("repository", PathBuf::from(&path.value));
     let copy = copy.into_iter().map(|file| file.value).collect();
-    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email }))
+    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check }))
+}
+
+/// Parses the check of the agent's work; `None` if there is none.
+fn check(section: &Section<'_>) -> Option<Box<Check>> {
+    let command = section.filled("check");
+    let timeout = section.duration("check_timeout", Duration::from_secs(1));
+    let tries = section.number("check_tries", 0..=CHECK_TRIES_MAX);
+    let Some(command) = command else {
+        for key in [timeout.map(|_| "check_timeout"), tries.map(|_| "check_tries")].into_iter().flatten() {
+            section.problem(key, "there is no check to which it applies; write e.g. check = \"make test\"");
+        }
+        return None;
+    };
+    if command.value.contains('\0') {
+        section.problem("check", "a command contains no NUL; take it out");
+    }
+    let tries = tries.and_then(|tries| u32::try_from(tries).ok()).unwrap_or(Check::TRIES);
+    let timeout = timeout.unwrap_or(Check::TIMEOUT);
+    Some(Box::new(Check { command: command.value, timeout, tries }))
 }
 
 fn workspace(section: &Section<'_>) -> Option<PathBuf> {

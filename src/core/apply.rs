@@ -46,7 +46,11 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             split::ended(agent, *number, *usage, at);
         }
         Event::BoardHeard { up_to } => agent.board.heard(*up_to),
-        Event::Checkout(event) => agent.apply_checkout(event),
+        Event::Checkout(event) => {
+            if let Some(message) = agent.apply_checkout(event) {
+                take(agent, message);
+            }
+        }
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work, at),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
@@ -296,6 +300,7 @@ fn cleared(agent: &mut Agent, works: &[WorkId]) {
 /// Removes the work `id` from the agent, queued or current, with the state that was kept about it; `None` if the agent
 /// does not have it.
 fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
+    agent.note_gone(id);
     if agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.work == id) {
         agent.unfinished = None;
     }
@@ -442,9 +447,11 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
         }
     }
     if outcome.category == Category::Success {
-        // A task is ended by its own event, which follows.
+        // A task is ended by its own event, which follows; a message that is checked stays until then.
         exchanged(agent, outcome);
-        let over = agent.current.as_ref().filter(|work| work.kind != WorkKind::Task).map(|work| work.id);
+        let over =
+            agent.current.as_ref().filter(|work| work.kind != WorkKind::Task && !agent.is_checked(work));
+        let over = over.map(|work| work.id);
         if let Some(id) = over {
             take(agent, id);
         }

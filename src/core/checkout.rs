@@ -1,17 +1,23 @@
 //! The clone and the branch of a task.
 
+mod event;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
-use super::detail::{Detail, GitReason, Own};
+use super::agent::Phase;
+use super::check::{Check, Claim, Evidence, Progress};
+use super::detail::{GitReason, Own};
 use super::event::Event;
 use super::id::WorkId;
 use super::outcome::Usage;
 use super::past::Exchange;
-use super::work::{Actor, TaskEnd, Work};
+use super::work::{TaskEnd, Work, WorkKind};
+
+pub use event::{Act, Acted, CheckoutEvent};
 
 /// Name of the folder below the data folder in which the clones of tasks are.
 pub const FOLDER: &str = "tasks";
@@ -36,6 +42,9 @@ pub struct Repository {
     /// Address of the author of the agent's commits; empty: the agent's own git settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub git_email: String,
+    /// The check of the agent's work; `None`: what the agent says is believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<Check>>,
 }
 
 /// The clone of a task as it is planned.
@@ -57,7 +66,8 @@ impl Plan {
     #[must_use]
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
-        Self { task, repository: repository.clone(), branch: format!("herder/{task}-{slug}"), begun: false }
+        let repository = Repository { check: None, ..repository.clone() };
+        Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false }
     }
 }
 
@@ -96,101 +106,6 @@ impl Held {
     pub fn is_elsewhere(&self) -> bool {
         (self.nowhere, self.uncommitted) == (0, 0)
     }
-}
-
-/// Work of herder on a clone, which follows an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Act {
-    /// The clone is made.
-    Make,
-    /// The commits are fetched into the repository, and the clone is looked at.
-    Read,
-    /// The clone is removed.
-    Remove,
-}
-
-impl Act {
-    /// Returns the name of the act, as in the journal.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Make => "make",
-            Self::Read => "read",
-            Self::Remove => "remove",
-        }
-    }
-}
-
-/// An event about the clone of a task. Those of an act that begins are on disk before it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "kebab-case")]
-pub enum CheckoutEvent {
-    /// The clone is about to be made.
-    Planned {
-        /// The clone as it is planned.
-        plan: Plan,
-    },
-    /// The clone is there.
-    Made {
-        /// Number of the task.
-        task: WorkId,
-        /// The commit that the task begins from.
-        base: String,
-    },
-    /// The clone is about to be read.
-    Reading {
-        /// Number of the task.
-        task: WorkId,
-    },
-    /// The commits are in the repository.
-    Read {
-        /// Number of the task.
-        task: WorkId,
-        /// The state of the clone.
-        held: Held,
-    },
-    /// A person lets the clone be removed.
-    Removing {
-        /// Number of the task.
-        task: WorkId,
-        /// The person.
-        by: Actor,
-    },
-    /// The clone is removed.
-    Removed {
-        /// Number of the task.
-        task: WorkId,
-    },
-    /// An act failed; the clone is as it was.
-    Failed {
-        /// Number of the task.
-        task: WorkId,
-        /// The act.
-        act: Act,
-        /// The reason.
-        why: Detail,
-    },
-    /// The agent's channel: its messages belong to this task from now on.
-    Opened {
-        /// Number of the task.
-        task: WorkId,
-        /// The person who opened it.
-        by: Actor,
-    },
-}
-
-/// The result of an act.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Acted {
-    /// The clone is there, and begins from this commit.
-    Made(String),
-    /// The clone was read.
-    Read(Held),
-    /// The clone is removed.
-    Removed,
-    /// The act failed.
-    Failed(Act, Detail),
 }
 
 /// Progress of the clone of a task.
@@ -239,11 +154,42 @@ pub struct Checkout {
     /// The conversation about the task, while the agent works on another one.
     #[serde(default)]
     pub conversation: Conversation,
+    /// The work that its agent calls done and that is not done yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// The result of the last check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Evidence>>,
+    /// Number of the last check.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks: u32,
 }
 
 impl Checkout {
     fn new(plan: Plan, stage: Stage) -> Self {
-        Self { plan, stage, held: None, unread: false, conversation: Conversation::default() }
+        Self {
+            plan,
+            stage,
+            held: None,
+            unread: false,
+            conversation: Conversation::default(),
+            claim: None,
+            evidence: None,
+            checks: 0,
+        }
+    }
+
+    /// Returns true if the check of the task runs, or is to be run.
+    #[must_use]
+    pub fn is_being_checked(&self) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.progress != Progress::Refused)
+    }
+
+    /// Returns the result of the check that sent this work back to its agent.
+    #[must_use]
+    pub fn sent_back(&self, work: WorkId) -> Option<&Evidence> {
+        self.claim.as_ref().filter(|claim| claim.work == work && claim.progress == Progress::Refused)?;
+        self.evidence.as_deref()
     }
 
     /// Returns the plan as it is carried out.
@@ -283,6 +229,12 @@ impl Checkouts {
         self.all.get(&task).is_some_and(|checkout| checkout.stage == Stage::Planned)
     }
 
+    /// Returns true if the check of a task runs.
+    #[must_use]
+    pub fn is_being_checked(&self, task: WorkId) -> bool {
+        self.all.get(&task).is_some_and(Checkout::is_being_checked)
+    }
+
     fn apply(&mut self, event: &CheckoutEvent) {
         let (task, change): (_, &dyn Fn(&mut Checkout)) = match event {
             CheckoutEvent::Planned { plan } => {
@@ -313,6 +265,22 @@ impl Checkouts {
                 self.open.take_if(|open| open == task);
                 (*task, &|checkout| checkout.stage = Stage::Removing)
             }
+            CheckoutEvent::Checking { task, work, note } => (*task, &|checkout| {
+                let before = checkout.claim.take().filter(|claim| claim.work == *work);
+                let failed = before.map_or(0, |claim| claim.failed);
+                checkout.checks = checkout.checks.saturating_add(1);
+                let (note, number, progress) = (note.clone(), checkout.checks, Progress::Checking);
+                checkout.claim = Some(Claim { work: *work, note, progress, number, failed });
+            }),
+            CheckoutEvent::Checked { task, evidence } => (*task, &|checkout| {
+                let red = evidence.as_ref().is_some_and(|evidence| !evidence.is_green());
+                if let Some(claim) = checkout.claim.as_mut().filter(|_| red) {
+                    (claim.progress, claim.failed) = (Progress::Refused, claim.failed.saturating_add(1));
+                }
+                if evidence.is_some() {
+                    checkout.evidence.clone_from(evidence);
+                }
+            }),
             CheckoutEvent::Failed { task, act, why } => (*task, &|checkout| match act {
                 Act::Make => checkout.stage = Stage::NotMade,
                 Act::Read => {
@@ -323,6 +291,11 @@ impl Checkouts {
                     }
                 }
                 Act::Remove => checkout.stage = Stage::Made,
+                Act::Check => {
+                    if let Some(claim) = &mut checkout.claim {
+                        claim.progress = Progress::NotRun;
+                    }
+                }
             }),
         };
         if let Some(checkout) = self.all.get_mut(&task) {
@@ -338,11 +311,19 @@ impl Agent {
         self.spec.as_ref().is_some_and(|spec| spec.repository.is_some())
     }
 
-    /// Returns true if the next session waits for the clone of its task.
+    /// Returns true if the next session waits for the clone of its task, or for the check of what was done there.
     #[must_use]
     pub fn waits_for_checkout(&self) -> bool {
-        let next = self.queue.front().filter(|_| self.has_repository());
-        next.is_some_and(|work| self.checkouts.is_being_made(work.task()))
+        let (next, all) = (self.queue.front().filter(|_| self.has_repository()), &self.checkouts);
+        next.is_some_and(|work| all.is_being_made(work.task()) || all.is_being_checked(work.task()))
+    }
+
+    /// Returns true if work that its check has refused goes back to the agent, and not yet to a person.
+    #[must_use]
+    pub fn is_tried_again(&self, task: WorkId) -> bool {
+        let failed = self.checkouts.all.get(&task).and_then(|checkout| Some(checkout.claim.as_ref()?.failed));
+        let check = self.spec.as_ref().and_then(|spec| spec.repository.as_ref()?.check.as_ref());
+        failed.unwrap_or_default() <= check.map_or(Check::TRIES, |check| check.tries)
     }
 
     /// Returns true if a message belongs to the task that is being worked on, so that it may be written into the turn.
@@ -358,9 +339,53 @@ impl Agent {
         self.checkouts.all.get(&self.checkouts.seated?)
     }
 
-    /// Applies an event about a clone.
-    pub(super) fn apply_checkout(&mut self, event: &CheckoutEvent) {
+    /// Returns the task whose check is to run now, and the number of that check; a paused agent's check waits.
+    #[must_use]
+    pub fn check_due(&self) -> Option<(WorkId, u32)> {
+        if !matches!(self.phase, Phase::Idle | Phase::Waiting { .. }) {
+            return None;
+        }
+        let due = |claim: &&Claim| claim.progress == Progress::Checking;
+        let made = self.checkouts.all.iter().filter(|(_, checkout)| checkout.stage == Stage::Made);
+        made.filter_map(|(task, checkout)| Some((*task, checkout.claim.as_ref().filter(due)?.number))).next()
+    }
+
+    /// Returns true if this work is called done, and its check is not over.
+    #[must_use]
+    pub fn is_claimed(&self, work: WorkId) -> bool {
+        let of = |checkout: &Checkout| checkout.claim.as_ref().is_some_and(|claim| claim.work == work);
+        self.checkouts.all.values().any(|checkout| of(checkout) && checkout.is_being_checked())
+    }
+
+    /// Notes that work is not the agent's any more: nobody waits for its check.
+    pub(super) fn note_gone(&mut self, work: WorkId) {
+        for checkout in self.checkouts.all.values_mut() {
+            checkout.claim.take_if(|claim| claim.work == work);
+        }
+    }
+
+    /// Returns true if what the agent has done is checked before it counts as done.
+    #[must_use]
+    pub fn is_checked(&self, work: &Work) -> bool {
+        let repository = self.spec.as_ref().and_then(|spec| spec.repository.as_ref());
+        repository.is_some_and(|repository| repository.check.is_some()) && self.checkouts.is_made(work.task())
+    }
+
+    /// Applies an event about a clone, and returns the message that is done with it; the end of a task is an event of
+    /// its own.
+    pub(super) fn apply_checkout(&mut self, event: &CheckoutEvent) -> Option<WorkId> {
         self.checkouts.apply(event);
+        if let (CheckoutEvent::Checking { work, .. }, Some(unfinished)) = (event, &mut self.unfinished)
+            && unfinished.work == *work
+        {
+            // The check judges what was reported; the next session reports anew.
+            unfinished.report = None;
+        }
+        let CheckoutEvent::Checked { task, evidence } = event else { return None };
+        let done = evidence.as_ref().is_none_or(|evidence| evidence.is_green());
+        let work = self.checkouts.all.get(task)?.claim.as_ref().filter(|_| done)?.work;
+        let is_message = |queued: &&Work| queued.id == work && queued.kind != WorkKind::Task;
+        self.queue.iter().find(is_message).map(|message| message.id)
     }
 
     /// Opens the conversation of the task that a session begins to work on, and keeps the one before.

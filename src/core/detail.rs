@@ -217,6 +217,8 @@ pub enum Own {
     SplitFailed,
     /// A task needs more permissions than its agent has, and no other agent has more.
     NobodyBroader,
+    /// The check of the agent's work has failed this often, and its output is known to the agent.
+    CheckFailed { command: String, times: u32 },
     /// A person of this name ended it.
     By { name: String },
 
@@ -331,6 +333,7 @@ impl Own {
             | Self::NotStarted { program: text }
             | Self::ToolOpen { tool: text, .. }
             | Self::TakesLongWithTool { tool: text, .. }
+            | Self::CheckFailed { command: text, .. }
             | Self::By { name: text }
             | Self::TurnEndedAs { status: text }
             | Self::OutOfMemory { program: text, .. }
@@ -468,6 +471,9 @@ impl fmt::Display for Own {
             Self::NobodyBroader => f.write_str(
                 "its sandbox denied what the task needs, and no other agent may do more",
             ),
+            Self::CheckFailed { command, times } => {
+                write!(f, "`{command}` has failed {times} times on what the agent called done")
+            }
             Self::By { name } => write!(f, "by {name}"),
             Self::OutOfMemory { used, limit, program } => {
                 write!(f, "{}", of_limit(*used, *limit))?;

@@ -101,6 +101,8 @@ impl HookEvent {
             | N::Started { .. }
             | N::WorkspaceSeen { .. }
             | N::CheckoutFailed { .. }
+            | N::CheckPassed { .. }
+            | N::CheckFailed { .. }
             | N::TaskOpened { .. }
             | N::TaskDropping { .. }
             | N::CapNear { .. }

@@ -16,6 +16,7 @@ pub mod ask;
 pub mod board;
 pub mod breaker;
 pub mod card;
+pub mod check;
 pub mod checkout;
 pub mod clean;
 pub mod clock;

@@ -130,6 +130,10 @@ pub enum Notice {
     TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The clone of a task could not be made, read or removed.
     CheckoutFailed { agent: AgentName, task: WorkId, act: Act, why: Detail },
+    /// ✅ The check of what the agent called done has succeeded.
+    CheckPassed { agent: AgentName, task: WorkId, command: String, took: Duration, commit: String },
+    /// ❌ The check of what the agent called done has failed; it goes back to the agent, or a person is called.
+    CheckFailed { agent: AgentName, task: WorkId, command: String, took: Duration, why: Detail, again: bool },
     /// The agent's channel: its messages belong to this task from now on.
     TaskOpened { agent: AgentName, task: WorkId },
     /// The clone of a task is being removed.

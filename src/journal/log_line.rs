@@ -284,6 +284,13 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         Event::Checkout(CheckoutEvent::Removed { task }) => {
             LogLine::new("the clone of a task is removed").task(*task)
         }
+        Event::Checkout(CheckoutEvent::Checked { task, evidence: Some(evidence) }) if evidence.is_green() => {
+            LogLine::new(told("the check of a task passed", &evidence.command)).task(*task)
+        }
+        Event::Checkout(CheckoutEvent::Checked { task, evidence: Some(evidence) }) => {
+            let (command, why) = (&evidence.command, evidence.why());
+            LogLine::warning(format!("the check of a task failed: {command}: {why}")).task(*task)
+        }
         Event::TaskTaken { .. }
         | Event::Checkout(_)
         | Event::TaskHandedBack { .. }

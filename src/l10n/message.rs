@@ -4,6 +4,7 @@
 //! one line and bounded here, because a sentence is built around it.
 
 mod board;
+mod clones;
 mod plain;
 mod refusal;
 mod reloaded;
@@ -360,15 +361,13 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::TaskReleased { agent, task } => {
             say("notice-task-released", [of(agent), ("task", task.to_string().into())])
         }
-        N::CheckoutFailed { agent, task, act, why } => say(
-            "notice-checkout-failed",
-            [
-                of(agent),
-                ("task", task.to_string().into()),
-                ("act", act.word().into()),
-                ("why", locale.detail(why).into()),
-            ],
-        ),
+        N::CheckoutFailed { agent, task, act, why } => clones::failed(locale, (agent, *task), *act, why),
+        N::CheckPassed { agent, task, command, took, commit } => {
+            clones::passed((agent, *task), command, *took, commit)
+        }
+        N::CheckFailed { agent, task, command, took, why, again } => {
+            clones::refused(locale, (agent, *task), command, *took, (why, *again))
+        }
         N::TaskOpened { agent, task } => {
             say("notice-task-opened", [of(agent), ("task", task.to_string().into())])
         }

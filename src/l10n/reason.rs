@@ -82,6 +82,9 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::SplitFailed => say("own-split-failed", []),
         O::LimitsNotSet => say("own-limits-not-set", []),
         O::NobodyBroader => say("own-nobody-broader", []),
+        O::CheckFailed { command, times } => {
+            say("own-check-failed", [text("command", command), ("times", (*times).into())])
+        }
         O::By { name } => say("own-by", [text("name", name)]),
         O::OutOfMemory { used, limit, program } => {
             let (used, limit) = (("used", size(*used).into()), ("limit", size(*limit).into()));

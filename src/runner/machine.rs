@@ -8,9 +8,12 @@ use std::sync::{PoisonError, RwLock};
 use tracing::warn;
 
 use crate::clock::running::Running;
+use crate::core::check::Evidence;
 use crate::core::checkout;
+use crate::core::detail::Detail;
 use crate::core::id::AgentName;
 use crate::redact::Redactor;
+use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
@@ -132,6 +135,16 @@ impl Machine {
         let folder = std::path::absolute(&self.tasks).unwrap_or_else(|_| self.tasks.clone());
         let path = environment::own_without(&BTreeSet::new()).remove("PATH");
         Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
+    }
+
+    /// Runs the check of a task in its clone.
+    ///
+    /// # Errors
+    /// The clone cannot be read, or the command cannot be started.
+    pub(crate) async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
+        self.withhold(&launch.withheld);
+        let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
+        Box::pin(check::run(&checkouts, &self.trees, (launch, local), run)).await
     }
 
     /// Adds environment variables that no agent gets from the next session on.

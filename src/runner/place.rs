@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
+use crate::core::check::Evidence;
+use crate::core::detail::{Detail, Own};
 use crate::core::id::{AgentName, SessionId};
+use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{Driver, Launch, Stay};
@@ -81,6 +84,17 @@ impl Place {
         match self {
             Self::Embedded(machine) => Some(machine.checkouts(marker)),
             Self::Remote(..) => None,
+        }
+    }
+
+    /// Runs the check of a task there.
+    ///
+    /// # Errors
+    /// The clone cannot be read, the command cannot be started, or clones are in another process, which knows none.
+    pub(crate) async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
+        match self {
+            Self::Embedded(machine) => Box::pin(machine.check(launch, run)).await,
+            Self::Remote(..) => Err(Own::DriverGone.into()),
         }
     }
 

@@ -16,10 +16,12 @@
 //! [`codex`], [`acp`] and [`command`] implement, with [`rpc`], [`loose`] and [`classify`] for common parts;
 //! [`clocks`] the pure part of timeouts; [`process`] the process trees and the stop ladder; [`orphans`] the processes
 //! that a killed herder left; [`environment`] a child's variables; [`isolation`] what is kept from a child;
-//! `workspace` the inspection of its workspace; `git` herder's own git, for the clones of tasks.
+//! `workspace` the inspection of its workspace; `git` herder's own git, for the clones of tasks;
+//! `check` the command that checks an agent's work there.
 
 pub mod acp;
 pub mod approval;
+pub(crate) mod check;
 pub mod classify;
 pub mod claude;
 pub mod clocks;

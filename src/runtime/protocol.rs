@@ -287,15 +287,7 @@ pub(super) fn read<'line, L, E>(
 /// # Errors
 /// The part that is missing.
 pub fn prepare(launch: &Launch, local: &Local) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
-    let mut environment = environment::of(launch, local);
-    let read = environment::from_files(&launch.spec)?;
-    // Before anything can print it; settings by command have not been looked at before.
-    let texts = read.values().chain(launch.spec.env.values()).chain(&launch.spec.command);
-    let mut secrets: Vec<SecretString> = texts.flat_map(|text| addresses::in_text(text)).collect();
-    secrets.extend(read.values().cloned().map(SecretString::from));
-    local.redactor.learn(&secrets);
-    environment.extend(read);
-    isolation::furnish(launch, local, &mut environment)?;
+    let environment = furnished(launch, local)?;
     let (mut invocation, protocol): (Invocation, Box<dyn Protocol>) = match launch.spec.runtime {
         Runtime::Claude => {
             let (invocation, claude) = Claude::prepare(launch, local, environment);
@@ -316,4 +308,21 @@ pub fn prepare(launch: &Launch, local: &Local) -> Result<(Invocation, Box<dyn Pr
     };
     isolation::enclose(launch, local, &mut invocation);
     Ok((invocation, protocol))
+}
+
+/// Returns the environment of an agent's process, once the folders are there that it names.
+///
+/// # Errors
+/// The folder or file that cannot be created, or is missing.
+pub(super) fn furnished(launch: &Launch, local: &Local) -> Result<BTreeMap<String, String>, Detail> {
+    let mut environment = environment::of(launch, local);
+    let read = environment::from_files(&launch.spec)?;
+    // Before anything can print it; settings by command have not been looked at before.
+    let texts = read.values().chain(launch.spec.env.values()).chain(&launch.spec.command);
+    let mut secrets: Vec<SecretString> = texts.flat_map(|text| addresses::in_text(text)).collect();
+    secrets.extend(read.values().cloned().map(SecretString::from));
+    local.redactor.learn(&secrets);
+    environment.extend(read);
+    isolation::furnish(launch, local, &mut environment)?;
+    Ok(environment)
 }

@@ -129,22 +129,15 @@ impl Session {
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
         let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
-        let policy = shared.policy();
         let launch = Launch {
-            agent: agent.clone(),
-            session: id,
             prompt: prompt(&spec, work, [head, recap], whispers),
-            clocks: clocks(&policy, &spec),
-            together: policy.memory,
-            limits: policy.limits,
             look,
-            always_ask: policy.always_ask.clone(),
-            withheld: BTreeSet::new(),
-            spec: Arc::new(spec),
+            always_ask: shared.policy().always_ask.clone(),
             conversation,
             past,
             conversed,
             marker: marker.clone(),
+            ..Self::aside(shared, spec, id)
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
         let (driver, pass) = match (&shared.fault.simulated, staying) {
@@ -154,6 +147,27 @@ impl Session {
             (_, None) => shared.place.launch(launch),
         };
         Self { warm, ..Self::with(shared, (agent, id, marker), (driver, pass), 0) }
+    }
+
+    /// Returns the parameters of a process that runs for an agent beside its sessions.
+    pub(super) fn aside(shared: &Shared, spec: AgentSpec, id: SessionId) -> Launch {
+        let policy = shared.policy();
+        Launch {
+            agent: spec.name.clone(),
+            session: id,
+            prompt: String::new(),
+            clocks: clocks(&policy, &spec),
+            together: policy.memory,
+            limits: policy.limits,
+            look: false,
+            always_ask: Vec::new(),
+            withheld: BTreeSet::new(),
+            spec: Arc::new(spec),
+            conversation: None,
+            past: None,
+            conversed: Usage::default(),
+            marker: String::new(),
+        }
     }
 
     /// Goes on with a session that runs in another process, after the report of this number.

@@ -143,8 +143,9 @@ impl Agent {
         };
         let kept = self.held().filter(|_| keeps).map(|work| work.id).or(self.refused());
         let since = since.filter(|_| !policy.reassign_after.is_zero());
-        let tasks =
-            self.queue.iter().filter(move |work| work.kind == WorkKind::Task && Some(work.id) != kept);
+        // A task that is called done waits for its check here.
+        let is_open = |work: &&Work| work.kind == WorkKind::Task && !self.is_claimed(work.id);
+        let tasks = self.queue.iter().filter(is_open).filter(move |work| Some(work.id) != kept);
         tasks.filter_map(move |work| {
             let came = work.card().came.unwrap_or(work.at);
             Some((work.id, since?.max(came).after(policy.reassign_after)))

@@ -1,13 +1,16 @@
-//! Clones of tasks: planned before their first session, read after each, removed when a person says so.
+//! Clones of tasks: planned before their first session, read after each, checked before work in them is done, removed
+//! when a person says so.
 
-use super::{Draft, queue};
+use super::{Draft, queue, watch};
 use crate::agent::{Agent, Phase};
+use crate::check::{Claim, Evidence, Progress};
 use crate::checkout::{Act, Acted, CheckoutEvent, Plan, Stage};
+use crate::detail::{Detail, Own};
 use crate::event::{Event, PauseReason};
 use crate::id::{AgentName, WorkId};
 use crate::notice::{Notice, Refusal};
 use crate::outcome::Category;
-use crate::work::{Actor, Work, WorkKind};
+use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Maximum length of the reason of a failed act, in bytes.
 const WHY_MAX: usize = 500;
@@ -92,7 +95,16 @@ pub(super) fn is_ready(draft: &mut Draft<'_>, work: &Work) -> bool {
     let (task, known) = (work.task(), agent.checkouts.all.get(&work.task()));
     let plan = match (known, agent.spec.as_ref().and_then(|spec| spec.repository.as_ref())) {
         (Some(checkout), _) => match checkout.stage {
-            Stage::Made => return true,
+            Stage::Made => {
+                let Some(claim) = checkout.claim.clone().filter(|_| checkout.is_being_checked()) else {
+                    return true;
+                };
+                if claim.progress == Progress::NotRun {
+                    let Claim { work, note, .. } = claim;
+                    draft.record(Event::Checkout(CheckoutEvent::Checking { task, work, note }));
+                }
+                return false;
+            }
             Stage::Planned | Stage::Removing => return false,
             Stage::NotMade => checkout.plan.clone(),
         },
@@ -120,11 +132,53 @@ pub(super) fn started(draft: &mut Draft<'_>) {
     }
 }
 
+/// Has the current work checked that its agent calls done; false if nothing checks it. It goes back to the head of the
+/// queue, where it waits for the result.
+pub(super) fn claimed(draft: &mut Draft<'_>, work: &Work, note: &Detail) -> bool {
+    if !draft.agent().is_checked(work) {
+        return false;
+    }
+    draft.record(Event::Requeued { work: work.id });
+    let (task, note) = (work.task(), note.clone());
+    draft.record(Event::Checkout(CheckoutEvent::Checking { task, work: work.id, note }));
+    true
+}
+
+/// Records the result of a check: the work is done, goes back to its agent, or a person is called. The result of an
+/// earlier check is ignored.
+fn checked(draft: &mut Draft<'_>, task: WorkId, number: u32, evidence: Option<&Evidence>) {
+    let claim = draft.agent().checkouts.all.get(&task).and_then(|checkout| checkout.claim.clone());
+    let awaited = |claim: &Claim| claim.progress == Progress::Checking && claim.number == number;
+    let Some(claim) = claim.filter(awaited) else { return };
+    let mut queue = draft.agent().queue.iter();
+    let is_task = queue.any(|work| work.id == claim.work && work.kind == WorkKind::Task);
+    let evidence = evidence.map(|evidence| Box::new(evidence.clone()));
+    draft.record(Event::Checkout(CheckoutEvent::Checked { task, evidence: evidence.clone() }));
+    let Some(red) = evidence.filter(|evidence| !evidence.is_green()) else {
+        if is_task {
+            draft.record(Event::TaskEnded { work: claim.work, end: TaskEnd::Done, note: claim.note });
+        }
+        return draft.begin();
+    };
+    if draft.agent().is_tried_again(task) {
+        return draft.begin();
+    }
+    let (command, times) = (red.command.clone(), claim.failed.saturating_add(1));
+    watch::gave_up(
+        draft,
+        Category::Permanent,
+        Own::CheckFailed { command, times }.with(red.why().to_string()),
+    );
+}
+
 /// Records the result of an act; a session that waits for a clone begins. Results of acts that are not under way are
 /// ignored.
 pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
+    if let Acted::Checked(number, evidence) = acted {
+        return checked(draft, task, *number, evidence.as_deref());
+    }
     let Some(checkout) = draft.agent().checkouts.all.get(&task) else { return };
-    let (stage, unread) = (checkout.stage, checkout.unread);
+    let (stage, unread, checking) = (checkout.stage, checkout.unread, checkout.is_being_checked());
     let event = match acted {
         Acted::Made(base) if stage == Stage::Planned => CheckoutEvent::Made { task, base: base.clone() },
         Acted::Read(held) if unread => CheckoutEvent::Read { task, held: held.clone() },
@@ -134,15 +188,16 @@ pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
                 Act::Make => stage == Stage::Planned,
                 Act::Read => unread,
                 Act::Remove => stage == Stage::Removing,
+                Act::Check => checking,
             };
             if !under_way {
                 return;
             }
             CheckoutEvent::Failed { task, act: *act, why: why.clone().bounded(WHY_MAX) }
         }
-        Acted::Made(_) | Acted::Read(_) | Acted::Removed => return,
+        Acted::Made(_) | Acted::Read(_) | Acted::Removed | Acted::Checked(..) => return,
     };
-    let needed = matches!(event, CheckoutEvent::Failed { act: Act::Make, .. })
+    let needed = matches!(event, CheckoutEvent::Failed { act: Act::Make | Act::Check, .. })
         && draft.agent().phase == Phase::Idle
         && draft.agent().queue.front().is_some_and(|work| work.task() == task);
     draft.record(Event::Checkout(event));

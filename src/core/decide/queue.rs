@@ -78,7 +78,7 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
-    if handed(draft, id) {
+    if handed(draft, id) || draft.agent().is_claimed(id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
     let queued = draft.agent().queue.iter().find(|work| work.id == id);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, asks, recovery, spending, watch, whisper};
+use super::{Draft, asks, checkout, recovery, spending, watch, whisper};
 use crate::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::apply::counters::{PAST_RESETS_BELIEVED, STALLS_BELIEVED};
 use crate::ask::Denial;
@@ -359,14 +359,20 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settle
     if let Some(TaskReport { end, note, .. }) =
         report.filter(|report| !denied || report.end != TaskEnd::Blocked)
     {
-        draft.record(Event::TaskEnded { work: work.id, end, note: note.into() });
+        let note = note.into();
+        if end != TaskEnd::Done || !checkout::claimed(draft, &work, &note) {
+            draft.record(Event::TaskEnded { work: work.id, end, note });
+        }
         return Settled::ByItsWord;
     }
     match stop.reason {
-        _ if category == Category::Success => {
+        // Work that a person gave up is not checked.
+        _ if category == Category::Success && !(given_up && draft.agent().is_checked(&work)) => {
             let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
             let note = Detail::from(note.unwrap_or_default()).bounded(DETAIL_MAX);
-            draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
+            if !checkout::claimed(draft, &work, &note) {
+                draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
+            }
         }
         Some(StopReason::Abort) => discard(draft, &work, &stop.by),
         Some(StopReason::Cancel) => cancel(draft, work.id, &stop.by),

@@ -30,6 +30,10 @@ pub enum GitReason {
     NoClone { path: String },
     /// The repository has a branch of another herder under this name.
     Taken { path: String, name: String },
+    /// The last commit of the task's branch is not checked out in its clone.
+    OffBranch { branch: String },
+    /// The task's branch moves while it is checked.
+    Moved,
     /// The clone's `.git` is not the folder that herder made.
     Replaced { path: String },
     /// A folder or file cannot be written, copied or removed.
@@ -53,9 +57,11 @@ impl GitReason {
             | Self::Late { command: text }
             | Self::TooMuch { command: text }
             | Self::NoClone { path: text }
+            | Self::OffBranch { branch: text }
             | Self::Replaced { path: text }
             | Self::File { path: text } => vec![text],
             Self::Taken { path, name } => vec![path, name],
+            Self::Moved => Vec::new(),
         }
     }
 }
@@ -87,6 +93,10 @@ impl fmt::Display for GitReason {
                  --refetch --no-filter"
             ),
             Self::NoClone { path } => write!(f, "the task's clone {path} is not there"),
+            Self::OffBranch { branch } => {
+                write!(f, "the last commit of its branch `{branch}` is not checked out there")
+            }
+            Self::Moved => f.write_str("its branch moved while the check ran"),
             Self::Taken { path, name } => write!(
                 f,
                 "{path} has `{name}` of another herder; if that herder is gone: git update-ref -d {name}"

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod asks;
+mod checks;
 mod commands;
 mod configured;
 mod context;

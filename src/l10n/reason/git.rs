@@ -16,6 +16,8 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::TooMuch { command } => say("git-too-much", [text("command", command)]),
         G::Partial { base } => say("git-partial", [text("base", base)]),
         G::NoClone { path } => say("git-no-clone", [text("path", path)]),
+        G::OffBranch { branch } => say("git-off-branch", [text("branch", branch)]),
+        G::Moved => say("git-moved", []),
         G::Taken { path, name } => say("git-taken", [text("path", path), text("name", name)]),
         G::Replaced { path } => say("git-replaced", [text("path", path)]),
         G::File { path } => say("git-file", [text("path", path)]),

@@ -176,7 +176,7 @@ impl Checkouts {
     }
 
     /// Returns the name of what the task has come to in its clone: its branch, or HEAD where that has commits beside it.
-    async fn tip(&self, clone: &Mirror, plan: &Plan) -> Result<String, Detail> {
+    pub(super) async fn tip(&self, clone: &Mirror, plan: &Plan) -> Result<String, Detail> {
         let branch = format!("refs/heads/{}", plan.branch);
         let is_on_branch = self.commit_in(clone, &branch).await?.is_some()
             && self.count(clone, &["HEAD", "--not", &branch], &[]).await? == 0;

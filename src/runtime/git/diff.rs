@@ -221,7 +221,40 @@ impl Scratch {
     }
 }
 
+/// The files of a clone, by the names of their commit and their tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Files {
+    /// The last commit of the task.
+    pub(crate) commit: String,
+    /// True if that commit is checked out.
+    pub(crate) is_checked_out: bool,
+    /// Name of the tree of all files, or of the commit if there is nothing beside it.
+    pub(crate) tree: String,
+    /// Number of changed and new files beside the commit.
+    pub(crate) uncommitted: u32,
+}
+
 impl Checkouts {
+    /// Returns the files of a task's clone as they are.
+    ///
+    /// # Errors
+    /// The clone is not there or is not what herder made, or git or the disk fails.
+    pub(crate) async fn files(&self, plan: &Plan) -> Result<Files, Detail> {
+        let source = self.repository(plan).await?;
+        let mirror = self.clone_of(&source, plan).await?;
+        let tip = self.tip(&mirror, plan).await?;
+        let no_commit = || GitReason::NoBase { base: plan.branch.clone() };
+        let commit = self.commit_in(&mirror, &tip).await?.ok_or_else(no_commit)?;
+        let head = self.commit_in(&mirror, "HEAD").await?.ok_or_else(no_commit)?;
+        let folder = mirror.path().to_owned();
+        let scratch = self.at(&folder, move |_| Scratch::new(mirror)).await?;
+        let scratch = scratch.map_err(|error| unusable(&folder, &error))?;
+        let snapshot = Box::pin(self.snapshot(&scratch, &self.path(plan.task), &head)).await?;
+        let uncommitted = u32::try_from(snapshot.names.len() + snapshot.left_out).unwrap_or(u32::MAX);
+        let is_checked_out = head == commit;
+        Ok(Files { commit, is_checked_out, tree: snapshot.tree, uncommitted })
+    }
+
     /// Returns the changes of a task against its base, with the text of those files that `choose` selects by their
     /// indices.
     ///

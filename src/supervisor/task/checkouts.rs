@@ -1,10 +1,12 @@
-//! Work on the clones of the agent's tasks, in the background: one act after the other, each with its result as an input.
+//! Work on the clones of the agent's tasks, in the background: one act after the other, and checks beside them; each
+//! with its result as an input.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::supervisor::Supervisor;
 use crate::core::checkout::{Act, Acted, Plan};
@@ -12,11 +14,23 @@ use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::input::Input;
 use crate::core::spec::AgentSpec;
+use crate::runtime::Launch;
+use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::process::Tree;
+use crate::supervisor::Shared;
+use crate::supervisor::session::Session;
 
 /// The last act that was begun, if one was.
 pub(super) type Acting = Option<JoinHandle<()>>;
+
+/// A check that runs.
+pub(super) struct Checking {
+    /// Numbers of the task and of the check.
+    pub(super) of: (WorkId, u32),
+    /// Ends the check when it is dropped.
+    _guard: DropGuard,
+}
 
 impl Supervisor<'_> {
     /// Begins an act on the clone of a task, after those that were begun before.
@@ -45,6 +59,49 @@ impl Supervisor<'_> {
         }));
     }
 
+    /// Begins the check that is due, unless it runs.
+    pub(super) fn check(&mut self) {
+        let Some(of @ (task, number)) = self.agent.check_due() else { return };
+        if self.checking.as_ref().is_some_and(|check| check.of == of) {
+            return;
+        }
+        let (overtaken, draining) = (CancellationToken::new(), self.shared.draining.clone());
+        let ended = overtaken.clone();
+        let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
+        let marker = format!("{}/check-{number}", shared.marker_of_checkout(&agent, task));
+        let run = self.check_of(task, marker.clone());
+        self.checking = Some(Box::new(Checking { of, _guard: overtaken.drop_guard() }));
+        drop(self.shared.services.spawn(async move {
+            let acted = async {
+                // Without one, it was taken out of the settings.
+                let Some((launch, run)) = run else { return Acted::Checked(number, None) };
+                let evidence = Box::pin(shared.place.check(launch, run)).await;
+                let evidence = evidence.map(|evidence| Acted::Checked(number, evidence.map(Box::new)));
+                evidence.unwrap_or_else(|why| Acted::Failed(Act::Check, why))
+            };
+            let acted = tokio::select! {
+                acted = acted => Some(acted),
+                () = ended.cancelled() => None,
+                () = draining.cancelled() => None,
+            };
+            match acted {
+                Some(acted) => shared.input(&agent, Input::Checkout { task, acted }),
+                // It runs again if it is still due.
+                None => drop(shared.trees.end(&Tree::marked(marker), Duration::ZERO).await),
+            }
+        }));
+    }
+
+    /// Returns the check of a task, as the settings have it now.
+    fn check_of(&self, task: WorkId, marker: String) -> Option<(Launch, Run)> {
+        let checkout = self.agent.checkouts.all.get(&task)?.clone();
+        let mut spec = AgentSpec::clone(self.agent.spec.as_ref()?);
+        let check = spec.repository.as_ref()?.check.as_deref()?.clone();
+        spec.workspace = self.shared.checkout_folder(task);
+        let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
+        Some((launch, Run { check, checkout }))
+    }
+
     /// Returns the agent's settings for a session: its folder is the clone of the task, if the task has one.
     pub(super) fn seated(&self, mut spec: AgentSpec) -> AgentSpec {
         if let Some(folder) = self.checkout_folder() {
@@ -70,11 +127,13 @@ async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan) -> Acted {
         Act::Make => checkouts.make(plan).await.map(Acted::Made),
         Act::Read => checkouts.fetch(plan).await.map(Acted::Read),
         Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
+        // It runs beside the acts.
+        Act::Check => Err(Own::DriverGone.into()),
     };
     done.unwrap_or_else(|why| Acted::Failed(act, why))
 }
 
-impl crate::supervisor::Shared {
+impl Shared {
     /// Returns the path of the clone of a task.
     pub(in crate::supervisor) fn checkout_folder(&self, task: WorkId) -> PathBuf {
         let folder = self.journal.data_dir().join(crate::core::checkout::FOLDER).join(task.to_string());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
-use super::checkouts::Acting;
+use super::checkouts::{Acting, Checking};
 use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{Ahead, End, Mailbox, Note, Request};
@@ -69,6 +69,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
     /// The running request to split a task, with the guard that ends it when this supervisor ends.
     pub(super) split: Option<Box<(u32, DropGuard)>>,
+    /// The running check. It ends with this supervisor as well, as the next one starts it again.
+    pub(super) checking: Option<Box<Checking>>,
     /// Progress of the supervisor's start.
     pub(super) risen: Risen,
     /// The background writer of `context.md`.

@@ -63,6 +63,8 @@ impl Supervisor<'_> {
         drop(self.evaluation.take_if(|asked| open != Some(asked.0)));
         let open = self.agent.splitting.as_ref().map(|split| split.number);
         drop(self.split.take_if(|asked| open != Some(asked.0)));
+        let due = self.agent.check_due();
+        drop(self.checking.take_if(|check| due != Some(check.of)));
     }
 
     /// Returns a request to the evaluator's program under this number, and the guard that cancels it when dropped.

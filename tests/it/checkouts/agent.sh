@@ -13,6 +13,9 @@ conversation=$given
 [ "$given" = none ] && conversation=about-${PWD##*/}
 echo '{"type":"system","subtype":"init","session_id":"'$conversation'"}'
 work=$(echo "$line" | grep -oE '(commit|write|wait) [a-z]+|files|fail' | tail -n 1)
+# What a check has missed is what it does next.
+missing=$(echo "$line" | grep -oE 'missing: [a-z]+' | tail -n 1)
+[ -n "$missing" ] && work="commit ${missing#* }"
 said="did $work"
 case $work in
   commit*) echo "${work#* }" > "${work#* }" && git add "${work#* }" && git commit --quiet -m "$work" 2> "$NOTES.error" || said="could not $work" ;;
@@ -21,6 +24,7 @@ case $work in
   files) said="sees $(echo $(LC_ALL=C ls -A | grep -v '^\.git$'))" ;;
   fail) exit 3 ;;
 esac
+case $line in *stray*) git checkout --quiet --detach HEAD~1 ;; esac
 echo '{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"'$said'"}]}}'
 echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"'$said'","session_id":"'$conversation'","terminal_reason":"completed"}'
 while read -r line; do :; done

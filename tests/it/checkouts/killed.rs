@@ -59,6 +59,11 @@ struct Story {
 
 impl Story {
     async fn begin(side: Side) -> Self {
+        Self::begin_with(side, "").await
+    }
+
+    /// Begins with more settings of the agent.
+    async fn begin_with(side: Side, more: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let at = |name: &str| dir.path().join(name);
         let person = Person::with_repository(at("app"));
@@ -67,7 +72,8 @@ impl Story {
             "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n\
              [access]\nadmins = [\"irc:test:alice\"]\n[tools]\nenabled = false\n[evaluator]\nkind = \"off\"\n\
              [supervisor]\nstop_grace = \"1s\"\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nrepository = {:?}\n\
-             git_name = \"spark\"\ngit_email = \"spark@example.org\"\ncommand = [\"sh\", {:?}]\nenv = {{ NOTES = {:?} }}\n",
+             git_name = \"spark\"\ngit_email = \"spark@example.org\"\ncommand = [\"sh\", {:?}]\nenv = {{ NOTES = {:?} }}\n\
+             {more}\n",
             server.address().port(),
             person.path(),
             super::SCRIPT,
@@ -286,4 +292,40 @@ async fn killed_beside_each_command_the_next_herder_does_it_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_after_each_command_the_next_herder_goes_on() {
     killed_at_each_command(Side::After).await;
+}
+
+/// Notes its process and waits until it may go on.
+const CHECK: &str = "check = \"echo $$ >> $NOTES.checks; while [ ! -e $NOTES.go ]; do sleep 0.02; done\"";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_a_check_runs_the_next_herder_runs_it_again_and_not_the_work() {
+    let mut story = Story::begin_with(Side::Before, CHECK).await;
+    let checks = story.at("notes.checks");
+    let text = "commit alpha";
+    let socket = story.at("data").join(local::FILE_NAME);
+    asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+    story.ask("task new", &["spark", text]).await.expect("it is there");
+    for run in 1..=3 {
+        story.until("the check runs", async || lines(&checks).len() == run).await;
+        let herder = story.herder.take().expect("it runs");
+        signal(&herder, Signal::KILL);
+        reap(herder).await;
+        if run == 3 {
+            std::fs::write(story.at("notes.go"), "").expect("a file");
+        }
+        story.starts();
+    }
+    story.until("the check is over", async || lines(&checks).len() == 4).await;
+    story.is_right(text).await;
+    let over = async || {
+        let shown = story.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
+        shown.is_some_and(|data| data[0]["state"] == "done")
+    };
+    story.until("the task is done", over).await;
+    for pid in lines(&checks) {
+        assert!(!super::checked::lives(&pid), "{pid} of a killed herder's check is left");
+    }
+    let herder = story.herder.take().expect("it runs");
+    signal(&herder, Signal::TERM);
+    reap(herder).await;
 }

@@ -1,7 +1,9 @@
 //! Samples of the texts about the task board.
 
+use std::time::Duration;
+
 use herder::core::checkout::Act;
-use herder::core::detail::GitReason;
+use herder::core::detail::{GitReason, Own};
 use herder::core::id::{AgentName, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::spec::Permissions;
@@ -15,6 +17,22 @@ pub(super) fn notices() -> Vec<Notice> {
     let moved = |from, to| Notice::TaskMoved { task, from, to };
     let why = || GitReason::Failed { command: "git clone".to_owned() }.with("no space left on device");
     let failed = |act| Notice::CheckoutFailed { agent: spark(), task, act, why: why() };
+    let (command, took) = ("make test".to_owned(), Duration::from_secs(72));
+    let passed = Notice::CheckPassed {
+        agent: spark(),
+        task,
+        command: command.clone(),
+        took,
+        commit: "0a1b2c3d4e".to_owned(),
+    };
+    let red = |again| Notice::CheckFailed {
+        agent: spark(),
+        task,
+        command: command.clone(),
+        took,
+        why: Own::ExitCode { code: 2 }.with("2 failed | make: *** [test] Error 1"),
+        again,
+    };
     vec![
         Notice::Boarded { task, fits: true },
         Notice::Boarded { task, fits: false },
@@ -35,6 +53,10 @@ pub(super) fn notices() -> Vec<Notice> {
         failed(Act::Make),
         failed(Act::Read),
         failed(Act::Remove),
+        failed(Act::Check),
+        passed,
+        red(true),
+        red(false),
         Notice::TaskNeedsMore { agent: spark(), task, permissions: Permissions::WorkspaceWrite },
         Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
         Notice::AwaitedNotDone { task, awaited: WorkId(6), end: TaskEnd::Failed },

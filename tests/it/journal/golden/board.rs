@@ -1,12 +1,14 @@
 //! The task board: records of agents and the board about each other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use herder::core::board::BoardEvent;
 use herder::core::card::{Attempt, Before, Card, ChatThread, Needs, Priority, Spent};
+use herder::core::check::{Check, Evidence, Void};
 use herder::core::checkout::{Act, CheckoutEvent, Held, Plan, Repository};
 use herder::core::dealings::{Cut, Onward};
-use herder::core::detail::GitReason;
+use herder::core::detail::{GitReason, Own};
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
@@ -54,6 +56,22 @@ fn waiting() -> Work {
     Work { card: Some(Box::new(Card { after, ..Card::default() })), ..work(28, WorkKind::Task) }
 }
 
+/// Returns the evidence of a check that has failed.
+fn evidence() -> Evidence {
+    Evidence {
+        command: "make test".to_owned(),
+        code: Some(2),
+        signal: Some(9),
+        took: Duration::from_millis(1_500),
+        late: true,
+        commit: "0b".repeat(20),
+        tree: "0c".repeat(20),
+        uncommitted: 1,
+        void: None,
+        output: "1 failed\n".to_owned(),
+    }
+}
+
 /// Returns one of each event about clones, and a message about a task with one.
 fn checkouts() -> Vec<Event> {
     let (task, base) = (WorkId(21), "0a".repeat(20));
@@ -63,13 +81,22 @@ fn checkouts() -> Vec<Event> {
         copy: vec![".env.local".to_owned()],
         git_name: "spark".to_owned(),
         git_email: "spark@example.org".to_owned(),
+        check: None,
     };
-    let plan = Plan { task, repository, branch: "herder/21-port".to_owned(), begun: false };
+    let plan =
+        Plan { task, repository: repository.clone(), branch: "herder/21-port".to_owned(), begun: false };
+    let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
+    let checked = Repository { check: Some(Box::new(check)), ..repository };
+    let checked = Plan { repository: checked, begun: true, ..plan.clone() };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
     let message = Card { of: Some(task), checkout: Some(Box::new(plan.clone())), ..Card::default() };
     let why = GitReason::Late { command: "git clone".to_owned() };
+    let void = |void| {
+        let evidence = Evidence { void: Some(void), ..evidence() };
+        CheckoutEvent::Checked { task, evidence: Some(Box::new(evidence)) }
+    };
     let mut events =
         vec![Event::Queued { work: Work { card: Some(Box::new(message)), ..work(27, WorkKind::Message) } }];
     events.extend(
@@ -83,6 +110,13 @@ fn checkouts() -> Vec<Event> {
             CheckoutEvent::Failed { task, act: Act::Make, why: why.with("signal 9") },
             CheckoutEvent::Opened { task, by: ann() },
             CheckoutEvent::Read { task, held: measured },
+            CheckoutEvent::Planned { plan: checked },
+            CheckoutEvent::Checking { task, work: WorkId(27), note: "ported".into() },
+            CheckoutEvent::Checked { task, evidence: None },
+            CheckoutEvent::Checked { task, evidence: Some(Box::new(evidence())) },
+            void(Void::Moved),
+            void(Void::OffBranch { branch: "herder/21-port".to_owned() }),
+            CheckoutEvent::Failed { task, act: Act::Check, why: Own::DriverGone.into() },
         ]
         .map(Event::Checkout),
     );
@@ -165,6 +199,21 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskSplitting { agent: spark.clone(), task },
         Notice::TaskOpened { agent: spark.clone(), task },
         Notice::TaskDropping { agent: spark.clone(), task },
+        Notice::CheckPassed {
+            agent: spark.clone(),
+            task,
+            command: "make test".to_owned(),
+            took: evidence().took,
+            commit: evidence().short_commit(),
+        },
+        Notice::CheckFailed {
+            agent: spark.clone(),
+            task,
+            command: "make test".to_owned(),
+            took: evidence().took,
+            why: evidence().why(),
+            again: true,
+        },
         Notice::CheckoutFailed {
             agent: spark.clone(),
             task,

@@ -1,0 +1,125 @@
+//! Events about the clone of a task, and the acts that follow them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Held, Plan};
+use crate::check::Evidence;
+use crate::detail::Detail;
+use crate::id::WorkId;
+use crate::work::Actor;
+
+/// Work of herder on a clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Act {
+    /// The clone is made.
+    Make,
+    /// The commits are fetched into the repository, and the clone is looked at.
+    Read,
+    /// The clone is removed.
+    Remove,
+    /// The check runs in the clone.
+    Check,
+}
+
+impl Act {
+    /// Returns the name of the act, as in the journal.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Make => "make",
+            Self::Read => "read",
+            Self::Remove => "remove",
+            Self::Check => "check",
+        }
+    }
+}
+
+/// An event about the clone of a task. Those of an act that begins are on disk before it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum CheckoutEvent {
+    /// The clone is about to be made.
+    Planned {
+        /// The clone as it is planned.
+        plan: Plan,
+    },
+    /// The clone is there.
+    Made {
+        /// Number of the task.
+        task: WorkId,
+        /// The commit that the task begins from.
+        base: String,
+    },
+    /// The clone is about to be read.
+    Reading {
+        /// Number of the task.
+        task: WorkId,
+    },
+    /// The commits are in the repository.
+    Read {
+        /// Number of the task.
+        task: WorkId,
+        /// The state of the clone.
+        held: Held,
+    },
+    /// A person lets the clone be removed.
+    Removing {
+        /// Number of the task.
+        task: WorkId,
+        /// The person.
+        by: Actor,
+    },
+    /// The clone is removed.
+    Removed {
+        /// Number of the task.
+        task: WorkId,
+    },
+    /// The agent says that its work is done: the check runs once the agent is not paused.
+    Checking {
+        /// Number of the task.
+        task: WorkId,
+        /// Number of the work: the task, or a message about it.
+        work: WorkId,
+        /// The agent's last words about it.
+        note: Detail,
+    },
+    /// The check has run.
+    Checked {
+        /// Number of the task.
+        task: WorkId,
+        /// Its result; `None` if there was nothing to check.
+        evidence: Option<Box<Evidence>>,
+    },
+    /// An act failed; the clone is as it was.
+    Failed {
+        /// Number of the task.
+        task: WorkId,
+        /// The act.
+        act: Act,
+        /// The reason.
+        why: Detail,
+    },
+    /// The agent's channel: its messages belong to this task from now on.
+    Opened {
+        /// Number of the task.
+        task: WorkId,
+        /// The person who opened it.
+        by: Actor,
+    },
+}
+
+/// The result of an act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// The clone is there, and begins from this commit.
+    Made(String),
+    /// The clone was read.
+    Read(Held),
+    /// The clone is removed.
+    Removed,
+    /// The check of this number has run; without a result if there was nothing to check.
+    Checked(u32, Option<Box<Evidence>>),
+    /// The act failed.
+    Failed(Act, Detail),
+}
