@@ -375,12 +375,6 @@ impl Agent {
     /// its own.
     pub(super) fn apply_checkout(&mut self, event: &CheckoutEvent) -> Option<WorkId> {
         self.checkouts.apply(event);
-        if let (CheckoutEvent::Checking { work, .. }, Some(unfinished)) = (event, &mut self.unfinished)
-            && unfinished.work == *work
-        {
-            // The check judges what was reported; the next session reports anew.
-            unfinished.report = None;
-        }
         let CheckoutEvent::Checked { task, evidence } = event else { return None };
         let done = evidence.as_ref().is_none_or(|evidence| evidence.is_green());
         let work = self.checkouts.all.get(task)?.claim.as_ref().filter(|_| done)?.work;

@@ -11,6 +11,7 @@ use crate::id::WorkId;
 use crate::input::{Control, Input};
 use crate::notice::Refusal;
 use crate::outcome::Category;
+use crate::promotion::Hold;
 use crate::spec::Runtime;
 use crate::work::{TaskEnd, TaskReport, WorkKind};
 
@@ -223,8 +224,16 @@ fn what_is_checked_is_neither_reworded_nor_given_to_another_agent() {
     desk.succeeds();
     let reworded = Control::Reword { id: TASK, text: "else".to_owned() };
     assert!(matches!(desk.try_ask(reworded), Err(Refusal::WorkRunning { .. })));
-    desk.closed = Some(desk.now);
-    assert_eq!(desk.agent.release_at(&desk.policy, desk.closed), None);
+    desk.policy.reassign_after = Duration::from_secs(600);
+    let releases = |desk: &Desk| desk.agent.release_at(&desk.policy, Some(desk.now)).is_some();
+    assert!(!releases(&desk));
+    acted(&mut desk, Acted::Failed(Act::Check, Own::LimitsNotSet.into()));
+    assert!(!releases(&desk), "it is tried again here");
+    desk.ask(Control::Resume);
+    checked(&mut desk, 0);
+    desk.hold = Some(Hold::Turn { active: 1, max: 1 });
+    desk.give(WorkKind::Task, 2, "another");
+    assert!(releases(&desk));
 }
 
 #[test]
