@@ -41,8 +41,7 @@ impl Voice<'_> {
     /// Describes an agent's phase with its work, or the reason why it does not start.
     pub(crate) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
         let hold = hold.filter(|_| agent.wants().is_some());
-        let phase =
-            hold.map_or_else(|| self.locale.phase(&agent.phase, self.now), |hold| self.locale.hold(hold));
+        let phase = hold.map_or_else(|| self.locale.state(agent, self.now), |hold| self.locale.hold(hold));
         let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
         match agent.current.as_ref().filter(|_| works) {
             Some(work) if work.kind == WorkKind::Round => {

@@ -38,6 +38,7 @@ words-attached-in-part = … die angehängte Datei hat { $count } von { $whole }
 ## Was ein Agent gerade tut
 
 phase-idle = ohne Arbeit
+phase-checking = Arbeit wird geprüft
 phase-held = wartet, bis er an der Reihe ist
 phase-starting = startet
 phase-running = arbeitet

@@ -48,6 +48,7 @@ words-attached-in-part = … the attached file has { $count } of { $whole } line
 ## What an agent is doing
 
 phase-idle = idle
+phase-checking = checking its work
 phase-held = waits for its turn
 phase-starting = starting
 phase-running = running

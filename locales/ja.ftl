@@ -23,6 +23,7 @@ words-attached-in-part = … 添付ファイルには{ $whole }行のうち{ $co
 ## エージェントの状態
 
 phase-idle = 待機中
+phase-checking = 作業を検査中
 phase-held = 順番待ち
 phase-starting = 起動中
 phase-running = 作業中

@@ -6,7 +6,7 @@ use jiff::Timestamp as Instant;
 
 use super::message::{NAME_MAX, one_line};
 use super::{Locale, Value};
-use crate::core::agent::Phase;
+use crate::core::agent::{Agent, Phase};
 use crate::core::detector::Finding;
 use crate::core::event::{PauseReason, StopReason, WaitReason};
 use crate::core::input::Clock;
@@ -134,6 +134,15 @@ impl Locale {
             Phase::NeedsIntervention => self.text("phase-needs-intervention", &[]),
             Phase::Degraded => self.text("phase-degraded", &[]),
             Phase::Removed => self.text("phase-removed", &[]),
+        }
+    }
+
+    /// Describes an agent's phase, or that its last work is checked.
+    #[must_use]
+    pub fn state(&self, agent: &Agent, now: Timestamp) -> String {
+        match agent.phase {
+            Phase::Idle if agent.check_due().is_some() => self.text("phase-checking", &[]),
+            _ => self.phase(&agent.phase, now),
         }
     }
 

@@ -71,7 +71,7 @@ fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Reda
         }
         Phase::Idle if hold.is_some() => hold.map(|hold| locale.hold(hold)).unwrap_or_default(),
         Phase::Waiting { until, reason } => locale.waiting_until(*until, *reason),
-        phase => locale.phase(phase, agent.since),
+        _ => locale.state(agent, agent.since),
     };
     let work = agent.current.as_ref().or_else(|| agent.queue.front());
     // Everyone who joins reads a topic: it is as free of secrets and control codes as a post.

@@ -251,10 +251,7 @@ pub(super) fn spend(view: &View<'_>, agents: &[Seen]) -> Markup {
 fn phase(view: &View<'_>, seen: &Seen) -> String {
     let agent = &*seen.agent;
     let hold = seen.hold.as_ref().filter(|_| agent.wants().is_some());
-    hold.map_or_else(
-        || view.voice.locale.phase(&agent.phase, view.voice.now),
-        |hold| view.voice.locale.hold(hold),
-    )
+    hold.map_or_else(|| view.voice.locale.state(agent, view.voice.now), |hold| view.voice.locale.hold(hold))
 }
 
 /// Current or next work: the number of a task and the text.

@@ -171,6 +171,7 @@ async fn a_check_ends_with_its_task_and_begins_anew_after_a_stop() {
     story.alice.say("#spark", "commit alpha").await;
     let first = story.noted("spark.checks", 0).await;
     story.says("!task list", "being checked").await;
+    story.says("!status spark", "spark: checking its work").await;
     // Everything is stopped, which is no failure of the check.
     story.says("!stop-all", "spark").await;
     story.until("spark", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
