@@ -39,7 +39,7 @@ impl Column {
             Some(over) if over.end == TaskEnd::Blocked => Some(Self::Blocked),
             Some(over) => (day(over.at) == day(view.voice.now)).then_some(Self::Over),
             None => Some(match listed.key() {
-                "running" => Self::Working,
+                "running" | "checking" => Self::Working,
                 "blocked" => Self::Blocked,
                 _ => Self::Queued,
             }),
