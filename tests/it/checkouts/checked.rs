@@ -190,3 +190,37 @@ async fn a_check_ends_with_its_task_and_begins_anew_after_a_stop() {
     assert_eq!(story.started_with("spark").len(), 2, "no session mends what a stop has cut short");
     story.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_branch_that_moves_meanwhile_is_checked_again_at_most_three_times() {
+    // It moves during the first run of each check, and during each run once a person says so.
+    let command = "echo ran >> $NOTES.checks; \
+                   [ -e $NOTES.once ] && [ ! -e $NOTES.always ] || git commit --quiet --allow-empty -m moved; \
+                   touch $NOTES.once";
+    let mut story = one(check(command, 60)).await;
+    story.alice.say("#spark", "commit alpha").await;
+    story.alice.hears("#spark", "passed after").await;
+    assert_eq!(story.checks("spark").len(), 2);
+    story.goes_on("spark", "always");
+    story.alice.say("#spark", "commit beta").await;
+    let failed = story.alice.hears("#spark", "failed after").await;
+    assert!(failed.contains("its branch moved while the check ran"), "{failed}");
+    story.alice.hears_in_any_order("#alerts", "has failed 2 times").await;
+    assert_eq!(story.checks("spark").len(), 2 + 3 + 3);
+    story.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_runs_in_the_agent_s_sandbox_whose_complaints_are_told() {
+    let script = "case \"$*\" in *'exec 2>&1'*) echo 'no room here' >&2; exit 9 ;; esac; exec \"$@\"";
+    let dir = tempfile::tempdir().expect("a folder");
+    drop(Person::with_repository(dir.path().join("app")));
+    let mut agent = agent("spark", dir.path());
+    agent.repository.as_mut().expect("it has one").check = check("true", 60);
+    agent.sandbox = ["sh", "-c", script, "sandbox"].map(str::to_owned).to_vec();
+    let mut story = Story::open_in(On::Irc, dir, &ROOMS[..4], vec![agent], |_: &mut Config| {}).await;
+    story.alice.say("#spark", "commit alpha").await;
+    let failed = story.alice.hears("#spark", "failed after").await;
+    assert!(failed.contains("exit code 9: no room here"), "{failed}");
+    story.close().await;
+}
