@@ -173,9 +173,9 @@ async fn a_check_ends_with_its_task_and_begins_anew_after_a_stop() {
     story.says("!task list", "being checked").await;
     story.says("!status spark", "spark: checking its work").await;
     // Everything is stopped, which is no failure of the check.
-    story.says("!stop-all", "spark").await;
+    story.says("!stop-all", "1 agent stopped, 0 processes left").await;
     story.until("spark", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
-    story.says("!resume-all", "spark").await;
+    story.alice.say("#herder", "!resume-all").await;
     let second = story.noted("spark.checks", 1).await;
     assert!(!lives(&first), "{first}");
     story.says("!task cancel 1", "Task 1").await;
