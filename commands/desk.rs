@@ -216,6 +216,8 @@ impl<'a> Desk<'a> {
             Verb::TaskNew => super::task::begin(self, call).await,
             Verb::TaskOpen => super::task::open(self, call).await,
             Verb::TaskDrop => super::task::drop_clone(self, call).await,
+            Verb::Accept => super::review::accept(self, call).await,
+            Verb::Reject => super::review::reject(self, call).await,
             Verb::TaskList => super::task::list(self, call),
             Verb::TaskShow => super::task::show(self, call).await,
             Verb::TaskDiff => super::task::diff::run(self, call).await,

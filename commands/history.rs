@@ -15,6 +15,7 @@ use crate::core::checkout::CheckoutEvent;
 use crate::core::detail::Own;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
+use crate::core::review::Back;
 use crate::core::role::Role;
 use crate::core::usage::Cap;
 use crate::core::verdict::{Lapse, Verdict};
@@ -385,7 +386,9 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
         CheckoutEvent::Planned { plan } => {
             say(voice, "checkout-planned", task(plan.task), None, &plan.branch)
         }
-        CheckoutEvent::Made { task: id, base } => say(voice, "checkout-made", task(*id), None, &short(base)),
+        CheckoutEvent::Made { task: id, base, .. } => {
+            say(voice, "checkout-made", task(*id), None, &short(base))
+        }
         CheckoutEvent::Reading { task: id } => say(voice, "checkout-reading", task(*id), None, ""),
         CheckoutEvent::Read { task: id, held } => {
             say(voice, "checkout-read", task(*id), None, &short(&held.head))
@@ -401,6 +404,19 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
         }
         CheckoutEvent::Failed { task: id, why, .. } => {
             say(voice, "checkout-failed", task(*id), None, &voice.locale.detail(why))
+        }
+        CheckoutEvent::SentBack { task: id, back } | CheckoutEvent::Returned { task: id, back } => {
+            let by = match back {
+                Back::Rejected { by, .. } => Some(by),
+                Back::Uncommitted { .. } | Back::Conflict { .. } | Back::Red { .. } => None,
+            };
+            say(voice, "task-returned", task(*id), by, &voice.locale.detail(&back.why()))
+        }
+        CheckoutEvent::InReview { task: id, .. } => say(voice, "task-in-review", task(*id), None, ""),
+        CheckoutEvent::Accepted { task: id, by } => say(voice, "task-accepted", task(*id), Some(by), ""),
+        CheckoutEvent::Landed { task: id, landed } => {
+            let said = format!("{} {}", landed.branch, short(&landed.commit));
+            say(voice, "task-landed", task(*id), None, &said)
         }
         CheckoutEvent::Opened { task: id, by } => say(voice, "task-opened", task(*id), Some(by), ""),
     }

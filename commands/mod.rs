@@ -66,6 +66,7 @@ mod reload;
 mod restart;
 mod resume;
 mod resume_all;
+mod review;
 mod status;
 mod stop_all;
 mod task;
@@ -106,6 +107,8 @@ pub enum Verb {
     TaskNew,
     TaskOpen,
     TaskDrop,
+    Accept,
+    Reject,
     TaskList,
     TaskShow,
     TaskDiff,
@@ -310,7 +313,7 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 42] = [
+pub static COMMANDS: [&Command; 44] = [
     &pause::COMMAND,
     &handoff::COMMAND,
     &resume::COMMAND,
@@ -324,6 +327,8 @@ pub static COMMANDS: [&Command; 42] = [
     &task::NEW,
     &task::OPEN,
     &task::DROP,
+    &review::ACCEPT,
+    &review::REJECT,
     &task::LIST,
     &task::SHOW,
     &task::diff::DIFF,

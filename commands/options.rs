@@ -116,7 +116,7 @@ impl Command {
         const ADD: [Field; 5] =
             [Field { name: "workspace", long: false, required: true }, EDIT[0], EDIT[1], EDIT[2], EDIT[3]];
         match self.verb {
-            Verb::TaskAdd | Verb::TaskNew | Verb::Answer => &TASK,
+            Verb::TaskAdd | Verb::TaskNew | Verb::Answer | Verb::Reject => &TASK,
             Verb::AgentAdd => &ADD,
             Verb::AgentEdit => &EDIT,
             Verb::Pause
@@ -139,6 +139,7 @@ impl Command {
             | Verb::TaskCancel
             | Verb::TaskOpen
             | Verb::TaskDrop
+            | Verb::Accept
             | Verb::Approve
             | Verb::Deny
             | Verb::RuleList

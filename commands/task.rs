@@ -258,10 +258,7 @@ fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
         let view = views.iter().find(|view| has(&view.agent));
         view.map(|view| Holder::Agent(view.name.clone()))
     };
-    let open = |agent: &Agent| {
-        let mut works = agent.current.iter().chain(&agent.queue);
-        works.any(|work| work.id == id && work.kind == WorkKind::Task)
-    };
+    let open = |agent: &Agent| agent.all_works().any(|work| work.id == id && work.kind == WorkKind::Task);
     if let Some(holder) = with(&open) {
         return Ok(holder);
     }

@@ -191,6 +191,18 @@ git-partial = dem Repository fehlen Dateien des Commits `{ $base }`, wie einem p
 git-no-clone = der Klon { $path } der Aufgabe ist nicht da
 git-off-branch = der letzte Commit des Branches `{ $branch }` ist dort nicht ausgecheckt
 git-moved = der Branch hat sich während der Prüfung bewegt
+git-uncommitted = { $files ->
+    [one] eine geänderte Datei ist nicht committet
+   *[other] { $files } geänderte Dateien sind nicht committet
+}
+git-no-branch = `{ $base }` ist kein Branch des Repositorys; nennen Sie einen als Basis
+git-behind = in `{ $branch }` fehlt der Commit, von dem die Aufgabe ausging; bringen Sie ihn erst auf den Stand
+# $files: Namen, durch Kommas getrennt.
+git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, in { $files }
+git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
+git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
+# $line: für eine Shell.
+git-checked-out = `{ $branch }` ist ausgecheckt, wo etwas geändert oder im Gange ist; ist das erledigt, eingeben: `{ $line }`
 git-taken = { $path } hat `{ $name }` eines anderen herder; falls es den nicht mehr gibt: git update-ref -d { $name }
 git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
 git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
@@ -404,6 +416,36 @@ notice-check-failed = ❌ Aufgabe { $task } von **{ $agent }**: `{ $command }` f
         [yes] {" "}Es geht zurück an { $agent }.
        *[no] {""}
     }
+# $uncommitted: Dateien. $checked: eine Prüfung ist bestanden. $paid: die Aufgabe hat etwas gekostet.
+notice-task-in-review = 👀 Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht: { $commits ->
+    [one] ein Commit
+   *[other] { $commits } Commits
+}, { $files ->
+    [one] eine Datei
+   *[other] { $files } Dateien
+} (+{ $added } −{ $removed }){ $uncommitted ->
+    [0] {""}
+    [one] , eine Datei nicht committet
+   *[other] , { $uncommitted } Dateien nicht committet
+}{ $checked ->
+    [yes] , `{ $command }` bestanden
+   *[no] {""}
+}{ $paid ->
+    [yes] {" "}· { $cost }
+   *[no] {""}
+}. `!task diff { $task }` zeigt sie; `!accept { $task }`{ $merges ->
+    [yes] {" "}(nach { $branch })
+   *[no] {""}
+} oder `!reject { $task } Grund` antwortet.
+# $merges: sie wird als Nächstes in die Basis gebracht.
+notice-task-accepted = ✅ { $by } nimmt Aufgabe { $task } von **{ $agent }** an{ $merges ->
+    [yes] : sie wird zusammengeführt.
+   *[no] .
+}
+notice-task-rejected = 👀 { $by } gibt Aufgabe { $task } an **{ $agent }** zurück.
+notice-task-landed = ✅ Aufgabe { $task } von **{ $agent }** ist zusammengeführt: { $branch } steht auf { $commit }.
+notice-task-returned = ❌ Aufgabe { $task } geht an **{ $agent }** zurück: { $why }
+notice-merge-failed = ❌ Aufgabe { $task } von **{ $agent }** ließ sich nicht zusammenführen: { $why } `!accept { $task }` versucht es noch einmal, `!reject { $task } Grund` gibt sie zurück.
 notice-task-opened = 📂 **{ $agent }**: Was hier gesagt wird, gehört ab jetzt zu Aufgabe { $task }.
 notice-task-dropping = 👀 Der Klon der Aufgabe { $task } wird gelöscht.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
@@ -747,6 +789,11 @@ refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
 refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Schlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
 refusal-no-checkout = Aufgabe { $task } hat keinen eigenen Klon, der da ist: `task show { $task }` sagt mehr.
+refusal-in-review = Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht: erst `accept { $task }` oder `reject { $task } Grund`; `task cancel { $task }` gibt sie auf.
+refusal-not-in-review = Aufgabe { $task } wartet nicht auf Durchsicht: `task show { $task }` sagt mehr.
+refusal-worked-on = **{ $agent }** hat noch eine Nachricht zu Aufgabe { $task } zu bearbeiten, oder ihr Ordner wird gelesen. Danach noch einmal fragen; `clear { $agent }` verwirft wartende Nachrichten.
+refusal-not-as-reviewed = Aufgabe { $task } hat sich seit der Durchsicht geändert, und niemand hat das angesehen: `reject { $task } Grund` gibt sie zurück, und eine Nachricht darüber an **{ $agent }** lässt sie neu prüfen und durchsehen.
+refusal-being-merged = Aufgabe { $task } ist von { $by } angenommen und wird gerade zusammengeführt.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
 refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
 refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
@@ -823,6 +870,8 @@ cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
 cmd-about-task-new = eine Aufgabe beginnen; was dann im Kanal des Agenten gesagt wird, gehört zu ihr
 cmd-about-task-open = zu einer früheren Aufgabe zurückkehren: ihr Ordner, ihr Gespräch
 cmd-about-task-drop = Ordner und Branch einer Aufgabe löschen
+cmd-about-accept = die Arbeit einer Aufgabe annehmen
+cmd-about-reject = die Arbeit einer Aufgabe mit einem Grund zurückgeben
 cmd-about-approve = einem Agenten erlauben, worum er bittet; `always`: ab jetzt ungefragt
 cmd-about-deny = einem Agenten nein sagen
 cmd-about-answer = die Frage eines Agenten beantworten
@@ -1022,6 +1071,8 @@ cmd-task-none = Es gibt keine Aufgaben. `!task add text` gibt eine.
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = läuft
 cmd-task-checking = wird geprüft
+cmd-task-in-review = wartet auf Durchsicht
+cmd-task-merging = wird zusammengeführt
 cmd-task-queued = wartet
 cmd-task-board-line = { $task } { $state } · Brett · { $text }
 cmd-task-waits = wartet auf { $tasks }
@@ -1060,6 +1111,11 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
     }
 cmd-task-evidence = Geprüft: `{ $command }` auf { $commit }, { $took }: { $how }
 cmd-task-evidence-passed = bestanden
+# $since: eine Zeit.
+cmd-task-reviewed = Wartet seit { $since } auf Durchsicht: `!accept { $task }` oder `!reject { $task } Grund` antwortet, `!task diff { $task }` zeigt sie.
+cmd-task-accepted = Angenommen von { $name }
+cmd-task-landed = Zusammengeführt: { $branch } steht auf { $commit }
+cmd-task-cost = Kosten bisher: { $cost }, { $tokens } Tokens
 cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
 cmd-task-lost-unknown = Es ist nicht bekannt, was verloren ginge. `task drop { $task } confirm` löscht den Klon von Aufgabe { $task } und den Branch { $branch } trotzdem.
 cmd-task-lost = Aufgabe { $task }, Branch { $branch }, { $size }: { $commits ->
@@ -1206,6 +1262,10 @@ cmd-event = { $what ->
     [checkout-removed] Klon von { $subject } gelöscht
     [checkout-checking] { $subject } wird geprüft
     [checkout-checked] { $subject } geprüft
+    [task-in-review] { $subject } wartet auf Durchsicht
+    [task-accepted] { $subject } angenommen
+    [task-returned] { $subject } zurück an den Agenten
+    [task-landed] { $subject } zusammengeführt
     [checkout-failed] Klon von { $subject } fehlgeschlagen
     [task-opened] { $subject } geöffnet
     [process-started] Prozess { $subject } gestartet
@@ -1369,6 +1429,8 @@ slash-task-cancel = abbrechen
 slash-task-new = neu
 slash-task-open = öffnen
 slash-task-drop = entfernen
+slash-accept = annehmen
+slash-reject = zurückgeben
 slash-task-diff = änderungen
 slash-rule = regel
 slash-rule-list = liste
@@ -1430,12 +1492,15 @@ option-about-command = ein Befehl
 ## Formulare
 
 form-answer = Deine Antwort
+form-reject = Was zu ändern ist
 form-task-add = Aufgabe für { $agent }
 form-task-add-auto = Aufgabe fürs Brett
+form-task-new = Eine neue Aufgabe für { $agent }
 form-agent-add = Neuer Agent { $name }
 form-agent-edit = { $agent } ändern
 field-text = Was zu tun ist
 field-answer = Antwort
+field-reject = Was zu ändern ist
 field-workspace = Ordner, von der Wurzel an
 field-model = Modell
 field-command = Befehl (nur für Laufzeit command)
@@ -1443,6 +1508,7 @@ field-instructions = Ständige Anweisungen
 field-settings = Weitere Einstellungen, je Zeile key=value
 field-example-text = Bring die Tests des Parsers in Ordnung und erkläre, was falsch war.
 field-example-answer = Nimm den grünen und lass den Rest, wie er ist.
+field-example-reject = Den Fehler in der Meldung nennen und die leere Datei testen.
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1459,6 +1525,9 @@ button-deny = Ablehnen
 button-always = Immer
 button-answer = Antwort
 button-other = Etwas anderes…
+button-accept = Annehmen
+button-reject = Zurückgeben …
+button-diff = Was geändert wurde
 button-expired = nicht rechtzeitig beantwortet
 button-remove = Entfernen
 button-keep = Behalten
@@ -1608,11 +1677,22 @@ page-add-task = Hinzufügen
 page-any-agent = irgendein Agent
 page-column-queued = Wartet
 page-column-working = In Arbeit
+page-column-review = Zur Durchsicht
 page-column-blocked = Blockiert
 page-column-over = Heute beendet
 page-column-empty = Nichts hier.
 page-assign = Zuweisen
 page-cancel-task = Stornieren
+page-review-change = { $commits ->
+    [one] ein Commit
+   *[other] { $commits } Commits
+}, { $files ->
+    [one] eine Datei
+   *[other] { $files } Dateien
+}, +{ $added } −{ $removed }
+page-accept = Annehmen
+page-reject = Zurückgeben
+page-reject-why = Was zu ändern ist
 page-given-by = gegeben von
 page-needs = braucht
 page-part-of = Teil von

@@ -209,6 +209,18 @@ git-partial = the repository lacks files of the commit `{ $base }`, as a partial
 git-no-clone = the task's clone { $path } is not there
 git-off-branch = the last commit of its branch `{ $branch }` is not checked out there
 git-moved = its branch moved while the check ran
+git-uncommitted = { $files ->
+    [one] one changed file is not committed
+   *[other] { $files } changed files are not committed
+}
+git-no-branch = `{ $base }` is no branch of the repository; name one as its base
+git-behind = `{ $branch }` lacks the commit that the task began from; bring it up to date first
+# $files: names, separated by commas.
+git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
+git-red = `{ $command }` fails together with what is on `{ $branch }` by now
+git-base-moved = `{ $branch }` moved during each merge
+# $line: for a shell.
+git-checked-out = `{ $branch }` is checked out where something is changed or under way; once that is settled, type: `{ $line }`
 git-taken = { $path } has `{ $name }` of another herder; if that herder is gone: git update-ref -d { $name }
 git-replaced = { $path } is not the folder that was made for the task: its contents are not read
 git-file = { $path } cannot be written, copied or removed
@@ -434,6 +446,36 @@ notice-check-failed = ❌ Task { $task } of **{ $agent }**: `{ $command }` faile
         [yes] {" "}It goes back to { $agent }.
        *[no] {""}
     }
+# $uncommitted: files. $checked: a check has passed. $paid: the task has cost something.
+notice-task-in-review = 👀 Task { $task } of **{ $agent }** is in review: { $commits ->
+    [one] one commit
+   *[other] { $commits } commits
+}, { $files ->
+    [one] one file
+   *[other] { $files } files
+} (+{ $added } −{ $removed }){ $uncommitted ->
+    [0] {""}
+    [one] , one file not committed
+   *[other] , { $uncommitted } files not committed
+}{ $checked ->
+    [yes] , `{ $command }` passed
+   *[no] {""}
+}{ $paid ->
+    [yes] {" "}· { $cost }
+   *[no] {""}
+}. `!task diff { $task }` shows it; `!accept { $task }`{ $merges ->
+    [yes] {" "}(into { $branch })
+   *[no] {""}
+} or `!reject { $task } why` answers.
+# $merges: it is merged into the base next.
+notice-task-accepted = ✅ { $by } accepts task { $task } of **{ $agent }**{ $merges ->
+    [yes] : it is being merged.
+   *[no] .
+}
+notice-task-rejected = 👀 { $by } sends task { $task } back to **{ $agent }**.
+notice-task-landed = ✅ Task { $task } of **{ $agent }** is merged: { $branch } is at { $commit }.
+notice-task-returned = ❌ Task { $task } goes back to **{ $agent }**: { $why }
+notice-merge-failed = ❌ Task { $task } of **{ $agent }** could not be merged: { $why } `!accept { $task }` tries again, `!reject { $task } why` sends it back.
 notice-task-opened = 📂 **{ $agent }**: what is said here belongs to task { $task } from now on.
 notice-task-dropping = 👀 The clone of task { $task } is being removed.
 # $end: one of task-…
@@ -797,6 +839,11 @@ refusal-no-such-task = There is no task { $task }. `!task list` shows those ther
 refusal-task-over = Task { $task } is already over: { $end }.
 refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } pause now` puts it back into the queue, `@{ $agent } abort` gives it up; then ask again.
 refusal-no-checkout = Task { $task } has no clone of its own that is there: `task show { $task }` says more.
+refusal-in-review = Task { $task } of **{ $agent }** is in review: `accept { $task }` or `reject { $task } why` first; `task cancel { $task }` gives it up.
+refusal-not-in-review = Task { $task } is not in review: `task show { $task }` says more.
+refusal-worked-on = **{ $agent }** has a message about task { $task } to work on, or its folder is being read. Ask again when that is done; `clear { $agent }` drops messages that wait.
+refusal-not-as-reviewed = Task { $task } has changed since its review, and nothing has looked at that: `reject { $task } why` sends it back, and a message about it to **{ $agent }** has it checked and reviewed anew.
+refusal-being-merged = Task { $task } is accepted by { $by }, and is being merged.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
 refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
 refusal-task-kept = Task { $task } waits for **{ $agent }** already.
@@ -875,6 +922,8 @@ cmd-about-task-cancel = cancel a task, queued or running
 cmd-about-task-new = begin a task; what is said in the agent's channel then belongs to it
 cmd-about-task-open = go back to an earlier task: its folder, its conversation
 cmd-about-task-drop = remove the folder and the branch of a task
+cmd-about-accept = accept the work of a task in review
+cmd-about-reject = send the work of a task in review back, with the reason
 cmd-about-approve = let an agent do what it asks for; `always`: the same unasked from now on
 cmd-about-deny = tell an agent no
 cmd-about-answer = answer an agent's question
@@ -1087,6 +1136,8 @@ cmd-task-none = There are no tasks. `!task add text` adds one.
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = running
 cmd-task-checking = being checked
+cmd-task-in-review = in review
+cmd-task-merging = being merged
 cmd-task-queued = queued
 # As cmd-task-line, of a task that no agent has.
 cmd-task-board-line = { $task } { $state } · board · { $text }
@@ -1132,6 +1183,11 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
 # $how: passed, or why it failed.
 cmd-task-evidence = Checked: `{ $command }` on { $commit }, { $took }: { $how }
 cmd-task-evidence-passed = passed
+# $since: a time.
+cmd-task-reviewed = In review since { $since }: `!accept { $task }` or `!reject { $task } why` answers, `!task diff { $task }` shows it.
+cmd-task-accepted = Accepted by { $name }
+cmd-task-landed = Merged: { $branch } is at { $commit }
+cmd-task-cost = Cost so far: { $cost }, { $tokens } tokens
 cmd-task-unread = The clone cannot be read: { $why }
 cmd-task-lost-unknown = It is not known what would be lost. `task drop { $task } confirm` removes task { $task }'s clone and branch { $branch } all the same.
 cmd-task-lost = Task { $task }, branch { $branch }, { $size }: { $commits ->
@@ -1286,6 +1342,10 @@ cmd-event = { $what ->
     [checkout-removed] clone of { $subject } removed
     [checkout-checking] { $subject } is checked
     [checkout-checked] { $subject } checked
+    [task-in-review] { $subject } in review
+    [task-accepted] { $subject } accepted
+    [task-returned] { $subject } back to its agent
+    [task-landed] { $subject } merged
     [checkout-failed] clone of { $subject } failed
     [task-opened] { $subject } opened
     [process-started] process { $subject } started
@@ -1455,6 +1515,8 @@ slash-task-cancel = cancel
 slash-task-new = new
 slash-task-open = open
 slash-task-drop = drop
+slash-accept = accept
+slash-reject = reject
 slash-task-diff = diff
 slash-rule = rule
 slash-rule-list = list
@@ -1517,12 +1579,15 @@ option-about-command = one command
 ## Forms: titles and labels have at most 45 characters, examples 100
 
 form-answer = Your answer
+form-reject = What is to be changed
 form-task-add = A task for { $agent }
 form-task-add-auto = A task for the board
+form-task-new = A new task for { $agent }
 form-agent-add = New agent { $name }
 form-agent-edit = Change { $agent }
 field-text = What to do
 field-answer = Answer
+field-reject = What is to be changed
 field-workspace = Folder, from the root
 field-model = Model
 field-command = Command (only for runtime command)
@@ -1530,6 +1595,7 @@ field-instructions = Standing instructions
 field-settings = More settings, key=value, one per line
 field-example-text = Fix the failing tests in the parser and explain what was wrong.
 field-example-answer = Use the green one, and leave the rest as it is.
+field-example-reject = Name the error in the message, and test the empty file.
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1546,6 +1612,9 @@ button-deny = Deny
 button-always = Always
 button-answer = Answer
 button-other = Other…
+button-accept = Accept
+button-reject = Send back…
+button-diff = What was changed
 button-expired = not answered in time
 button-remove = Remove
 button-keep = Keep
@@ -1698,11 +1767,22 @@ page-add-task = Add
 page-any-agent = any agent
 page-column-queued = Queued
 page-column-working = At work
+page-column-review = In review
 page-column-blocked = Blocked
 page-column-over = Over today
 page-column-empty = Nothing here.
 page-assign = Assign
 page-cancel-task = Cancel
+page-review-change = { $commits ->
+    [one] one commit
+   *[other] { $commits } commits
+}, { $files ->
+    [one] one file
+   *[other] { $files } files
+}, +{ $added } −{ $removed }
+page-accept = Accept
+page-reject = Send back
+page-reject-why = What is to be changed
 page-given-by = given by
 page-needs = needs
 page-part-of = part of

@@ -173,6 +173,15 @@ git-partial = リポジトリにコミット `{ $base }` のファイルが足�
 git-no-clone = タスクのクローン { $path } がありません
 git-off-branch = ブランチ `{ $branch }` の最新のコミットがチェックアウトされていません
 git-moved = 検査中にブランチが動きました
+git-uncommitted = コミットされていない変更が { $files } ファイルあります
+git-no-branch = `{ $base }` はリポジトリのブランチではありません。base にブランチを指定してください
+git-behind = `{ $branch }` にタスクの開始コミットがありません。先に最新にしてください
+# $files: コンマ区切りの名前。
+git-conflict = 現在の `{ $branch }` と競合します: { $files }
+git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
+git-base-moved = マージのたびに `{ $branch }` が動きました
+# $line: シェル用。
+git-checked-out = `{ $branch }` は変更や作業の途中でチェックアウトされています。片付いたら実行してください: `{ $line }`
 git-taken = { $path } には別の herder の `{ $name }` があります。その herder がもう存在しない場合: git update-ref -d { $name }
 git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
 git-file = { $path } を書き込み、コピー、または削除できません
@@ -366,6 +375,29 @@ notice-check-failed = ❌ **{ $agent }** のタスク { $task }: `{ $command }` 
         [yes] {" "}{ $agent } に差し戻します。
        *[no] {""}
     }
+# $uncommitted: ファイル数。 $checked: 検査に合格。 $paid: 費用あり。
+notice-task-in-review = 👀 **{ $agent }** のタスク { $task } は確認待ちです: { $commits } コミット、{ $files } ファイル (+{ $added } −{ $removed }){ $uncommitted ->
+    [0] {""}
+   *[other] 、未コミット { $uncommitted } ファイル
+}{ $checked ->
+    [yes] 、`{ $command }` 合格
+   *[no] {""}
+}{ $paid ->
+    [yes] {" "}· { $cost }
+   *[no] {""}
+}。内容は `!task diff { $task }`、返事は `!accept { $task }`{ $merges ->
+    [yes] （{ $branch } へ）
+   *[no] {""}
+} か `!reject { $task } 理由`。
+# $merges: 次にベースへマージする。
+notice-task-accepted = ✅ { $by } が **{ $agent }** のタスク { $task } を承認しました{ $merges ->
+    [yes] 。マージしています。
+   *[no] 。
+}
+notice-task-rejected = 👀 { $by } がタスク { $task } を **{ $agent }** に差し戻しました。
+notice-task-landed = ✅ **{ $agent }** のタスク { $task } をマージしました: { $branch } は { $commit } です。
+notice-task-returned = ❌ タスク { $task } は **{ $agent }** に戻ります: { $why }
+notice-merge-failed = ❌ **{ $agent }** のタスク { $task } をマージできませんでした: { $why } `!accept { $task }` でもう一度、`!reject { $task } 理由` で差し戻し。
 notice-task-opened = 📂 **{ $agent }**: ここでの発言は、これからタスク { $task } のものになります。
 notice-task-dropping = 👀 タスク { $task } のクローンを削除します。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
@@ -653,6 +685,11 @@ refusal-no-such-task = タスク { $task } はありません。`!task list` で
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
 refusal-task-running = **{ $agent }** はタスク { $task } を実行中です。`@{ $agent } pause now` で待機列に戻すか、`@{ $agent } abort` で断念させてから、もう一度どうぞ。
 refusal-no-checkout = タスク { $task } 専用のクローンはありません。詳しくは `task show { $task }` をどうぞ。
+refusal-in-review = **{ $agent }** のタスク { $task } は確認待ちです。先に `accept { $task }` か `reject { $task } 理由` をどうぞ。断念するなら `task cancel { $task }`。
+refusal-not-in-review = タスク { $task } は確認待ちではありません。詳しくは `task show { $task }` をどうぞ。
+refusal-worked-on = **{ $agent }** にはタスク { $task } のメッセージが残っているか、フォルダーを読み取り中です。終わってからもう一度どうぞ。`clear { $agent }` で待機中のメッセージを捨てられます。
+refusal-not-as-reviewed = タスク { $task } は確認後に変わっていて、まだ検査されていません。`reject { $task } 理由` で差し戻すか、**{ $agent }** にメッセージを送ると検査と確認をやり直します。
+refusal-being-merged = タスク { $task } は { $by } が承認済みで、マージ中です。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
 refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
 refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
@@ -729,6 +766,8 @@ cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
 cmd-about-task-new = タスクを始める。以後エージェントのチャンネルでの発言はそのタスクのものになる
 cmd-about-task-open = 以前のタスクに戻る（フォルダーと会話も）
 cmd-about-task-drop = タスクのフォルダーとブランチを削除する
+cmd-about-accept = 確認待ちのタスクを承認する
+cmd-about-reject = 確認待ちのタスクを理由を付けて差し戻す
 cmd-about-approve = エージェントの求めを許可する。`always` で今後は確認なし
 cmd-about-deny = エージェントの求めを拒否する
 cmd-about-answer = エージェントの質問に答える
@@ -912,6 +951,8 @@ cmd-task-none = タスクはない。`!task add text` で追加する。
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = 実行中
 cmd-task-checking = 検査中
+cmd-task-in-review = 確認待ち
+cmd-task-merging = マージ中
 cmd-task-queued = 待機中
 cmd-task-board-line = { $task } { $state } · ボード · { $text }
 cmd-task-waits = { $tasks } 待ち
@@ -942,6 +983,11 @@ cmd-task-folder = { $folder }（{ $size }）: { $stage ->
     }
 cmd-task-evidence = 検査: `{ $command }`（{ $commit }、{ $took }）: { $how }
 cmd-task-evidence-passed = 成功
+# $since: 時刻。
+cmd-task-reviewed = { $since } から確認待ち。返事は `!accept { $task }` か `!reject { $task } 理由`、内容は `!task diff { $task }`。
+cmd-task-accepted = { $name } が承認
+cmd-task-landed = マージ済み: { $branch } は { $commit }
+cmd-task-cost = これまでの費用: { $cost }、{ $tokens } トークン
 cmd-task-unread = クローンを読み取れません: { $why }
 cmd-task-lost-unknown = 何が失われるかは不明です。それでもタスク { $task } のクローンとブランチ { $branch } を削除するには `task drop { $task } confirm` を実行してください。
 cmd-task-lost = タスク { $task }、ブランチ { $branch }、{ $size }: リポジトリのどのブランチにもないコミット { $commits } 件と、未コミットのファイル { $files } 件が失われます。`task drop { $task } confirm` で削除します。
@@ -1058,6 +1104,10 @@ cmd-event = { $what ->
     [checkout-removed] { $subject } のクローンを削除
     [checkout-checking] { $subject } を検査
     [checkout-checked] { $subject } の検査終了
+    [task-in-review] { $subject } が確認待ち
+    [task-accepted] { $subject } を承認
+    [task-returned] { $subject } をエージェントに差し戻し
+    [task-landed] { $subject } をマージ
     [checkout-failed] { $subject } のクローンで失敗
     [task-opened] { $subject } を開いた
     [process-started] プロセス { $subject } 起動
@@ -1219,6 +1269,8 @@ slash-task-cancel = 取消
 slash-task-new = 新規
 slash-task-open = 開く
 slash-task-drop = 破棄
+slash-accept = 受け入れ
+slash-reject = 差し戻し
 slash-task-diff = 差分
 slash-rule = ルール
 slash-rule-list = 一覧
@@ -1280,12 +1332,15 @@ option-about-command = コマンド一つ
 ## 入力欄
 
 form-answer = 回答
+form-reject = 直してほしい点
 form-task-add = { $agent } へのタスク
 form-task-add-auto = ボードへのタスク
+form-task-new = { $agent } の新しいタスク
 form-agent-add = 新しいエージェント { $name }
 form-agent-edit = { $agent } の変更
 field-text = やること
 field-answer = 回答
+field-reject = 直してほしい点
 field-workspace = フォルダ（ルートから）
 field-model = モデル
 field-command = コマンド（ランタイム command のときだけ）
@@ -1293,6 +1348,7 @@ field-instructions = 常に守る指示
 field-settings = その他の設定 key=value、一行に一つ
 field-example-text = パーサーの失敗しているテストを直し、何が間違っていたか説明して。
 field-example-answer = 緑のほうを使って、残りはそのままに。
+field-example-reject = メッセージにエラー名を入れ、空のファイルもテストしてください。
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1309,6 +1365,9 @@ button-deny = 拒否
 button-always = 常に承認
 button-answer = 回答
 button-other = その他…
+button-accept = 承認
+button-reject = 差し戻す…
+button-diff = 変更内容
 button-expired = 時間切れ
 button-remove = 削除
 button-keep = 残す
@@ -1454,11 +1513,16 @@ page-add-task = 追加
 page-any-agent = どのエージェントでも
 page-column-queued = 待ち
 page-column-working = 作業中
+page-column-review = 確認待ち
 page-column-blocked = ブロック中
 page-column-over = 今日終了
 page-column-empty = ありません。
 page-assign = 割り当て
 page-cancel-task = 取り消し
+page-review-change = { $commits } コミット、{ $files } ファイル、+{ $added } −{ $removed }
+page-accept = 承認
+page-reject = 差し戻す
+page-reject-why = 直してほしい点
 page-given-by = 依頼者
 page-needs = 必要なもの
 page-part-of = 親タスク

@@ -9,7 +9,9 @@ use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
 use crate::core::check::Evidence;
 use crate::core::id::{AgentName, WorkId};
+use crate::core::review::{Proof, Review};
 use crate::core::work::{FinishedTask, Work, WorkKind};
+use crate::l10n::Value;
 use crate::supervisor::View;
 
 /// The place of a task: with an agent (being worked on, or waiting), on the board, moving between them, or ended.
@@ -18,6 +20,8 @@ pub(crate) enum Place<'a> {
     Queued(&'a Work),
     /// The agent says that the task is done, and a check has not confirmed it yet.
     Checking(&'a Work),
+    /// The task waits for a person, or is being merged.
+    Reviewed(&'a Review),
     /// The task was handed back by its agent, and the board has not recorded it yet.
     Moving(&'a Work),
     Over(&'a FinishedTask),
@@ -37,6 +41,7 @@ impl<'a> Place<'a> {
     pub(super) fn work(&self) -> &'a Work {
         match self {
             Self::Current(work) | Self::Queued(work) | Self::Checking(work) | Self::Moving(work) => work,
+            Self::Reviewed(review) => &review.work,
             Self::Over(done) => &done.work,
             Self::Boarded(boarded) => &boarded.work,
         }
@@ -50,6 +55,8 @@ impl<'a> Place<'a> {
         match self {
             Self::Current(_) => "running",
             Self::Checking(_) => "checking",
+            Self::Reviewed(review) if review.is_being_merged() => "merging",
+            Self::Reviewed(_) => "review",
             Self::Queued(_) | Self::Moving(_) => "queued",
             Self::Over(done) => end_key(done.end),
             Self::Boarded(boarded) => match &boarded.place {
@@ -74,6 +81,7 @@ pub(crate) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
     let open =
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
     open.map(|work| Place::of(agent, work))
+        .or_else(|| agent.checkouts.review(id).map(Place::Reviewed))
         .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
 }
 
@@ -115,6 +123,8 @@ pub(crate) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Lis
         let (agent, name) = (&*view.agent, Some(&view.name));
         let works = agent.current.iter().chain(&agent.queue).filter(|work| work.kind == WorkKind::Task);
         open.extend(works.map(|work| Listed { agent: name, place: Place::of(agent, work) }));
+        let reviews = agent.checkouts.reviews().map(Place::Reviewed);
+        open.extend(reviews.map(|place| Listed { agent: name, place }));
         over.extend(agent.finished.iter().map(|done| Listed { agent: name, place: Place::Over(done) }));
     }
     over.sort_by_key(|listed| std::cmp::Reverse(listed.place.work().id));
@@ -144,6 +154,7 @@ impl<'a> Listed<'a> {
             Place::Current(_)
             | Place::Queued(_)
             | Place::Checking(_)
+            | Place::Reviewed(_)
             | Place::Moving(_)
             | Place::Boarded(_) => None,
         }
@@ -175,6 +186,8 @@ impl<'a> Listed<'a> {
         match &self.place {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
             Place::Checking(_) => voice.text("cmd-task-checking", &[]),
+            Place::Reviewed(review) if review.is_being_merged() => voice.text("cmd-task-merging", &[]),
+            Place::Reviewed(_) => voice.text("cmd-task-in-review", &[]),
             Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),
             Place::Over(done) => voice.locale.task_end(done.end),
             Place::Boarded(boarded) => match &boarded.place {
@@ -202,6 +215,7 @@ impl<'a> Listed<'a> {
             Place::Current(_)
             | Place::Queued(_)
             | Place::Checking(_)
+            | Place::Reviewed(_)
             | Place::Moving(_)
             | Place::Boarded(_) => None,
         };
@@ -230,7 +244,21 @@ impl<'a> Listed<'a> {
         ));
         lines.extend(card(voice, work));
         lines.push(voice.short(&work.text, desk.text_max()));
-        lines.extend(branch(desk, views, work.id));
+        let proof = self.over().and_then(|over| over.proof.as_deref());
+        lines.extend(branch(desk, views, work.id, proof));
+        if let Place::Reviewed(review) = &self.place {
+            let since = [("since", review.since.into()), ("task", work.id.to_string().into())];
+            lines.push(match review.accepted.as_ref().filter(|_| review.is_being_merged()) {
+                Some(accepted) => voice.text("cmd-task-accepted", &[("name", person(&accepted.by).into())]),
+                None => voice.text("cmd-task-reviewed", &since),
+            });
+        }
+        lines.extend(proof.into_iter().flat_map(|proof| proved(voice, proof)));
+        if !work.card().spent.is_none() {
+            let spent = work.card().spent;
+            let cost = [("cost", Value::Money(spent.dollars())), ("tokens", spent.tokens.into())];
+            lines.push(voice.text("cmd-task-cost", &cost));
+        }
         let before = work.card().after.iter().map(|before| Part { id: before.task, end: before.end });
         lines.extend(before.map(|before| format!("← {}", part_line(voice, &before, views, board))));
         let parts = board.parts(work.id).iter();
@@ -260,10 +288,13 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Formats the branch and the folder of a task as lines of `task show`; none if it has no clone.
-fn branch(desk: &Desk<'_>, views: &[View], task: WorkId) -> Vec<String> {
+/// Formats the branch, the folder and the check of a task as lines of `task show`; none if it never had a clone.
+fn branch(desk: &Desk<'_>, views: &[View], task: WorkId, proof: Option<&Proof>) -> Vec<String> {
     let voice = desk.voice();
-    let Some((_, checkout)) = super::checkout(views, task) else { return Vec::new() };
+    let Some((_, checkout)) = super::checkout(views, task) else {
+        let check = proof.and_then(|proof| proof.check.as_ref());
+        return check.map(|evidence| checked(desk, evidence)).into_iter().collect();
+    };
     let folder = desk.fleet.checkout_folder(task).to_string_lossy().into_owned();
     let held = checkout.held.clone().unwrap_or_default();
     let branch = voice.text("cmd-task-branch", &[("branch", checkout.plan.branch.as_str().into())]);
@@ -277,14 +308,30 @@ fn branch(desk: &Desk<'_>, views: &[View], task: WorkId) -> Vec<String> {
             ("files", held.uncommitted.into()),
         ],
     );
-    let evidence = checkout.evidence.as_ref().map(|evidence| {
-        let (took, how) = (evidence.took.into(), how(voice, evidence));
-        let (command, commit) = (evidence.command.as_str().into(), evidence.short_commit().into());
-        let how = voice.short(&how, desk.text_max());
-        let told = [("command", command), ("commit", commit), ("took", took), ("how", how.into())];
-        voice.text("cmd-task-evidence", &told)
-    });
+    let evidence = checkout.evidence.as_ref().map(|evidence| checked(desk, evidence));
     [branch, text].into_iter().chain(evidence).collect()
+}
+
+/// Formats the result of a check as a line of `task show`.
+fn checked(desk: &Desk<'_>, evidence: &Evidence) -> String {
+    let voice = desk.voice();
+    let (took, how) = (evidence.took.into(), how(voice, evidence));
+    let (command, commit) = (evidence.command.as_str().into(), evidence.short_commit().into());
+    let how = voice.short(&how, desk.text_max());
+    let told = [("command", command), ("commit", commit), ("took", took), ("how", how.into())];
+    voice.text("cmd-task-evidence", &told)
+}
+
+/// Formats who accepted a task that has ended, and where its work is.
+fn proved(voice: Voice<'_>, proof: &Proof) -> Vec<String> {
+    let by = proof.accepted.as_ref().filter(|by| !by.is_herder());
+    let by = by.map(|by| voice.text("cmd-task-accepted", &[("name", person(by).into())]));
+    let landed = proof.landed.as_ref().map(|landed| {
+        let commit: String = landed.commit.chars().take(10).collect();
+        let told = [("branch", landed.branch.as_str().into()), ("commit", commit.into())];
+        voice.text("cmd-task-landed", &told)
+    });
+    by.into_iter().chain(landed).collect()
 }
 
 /// Formats how a check ended.

@@ -11,6 +11,7 @@ use crate::core::check::Check;
 use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
+use crate::core::review::{Landing, Method, OnAccept, Reviewer};
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 
 use crate::core::places;
@@ -233,7 +234,11 @@ fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
     let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
     let check = check(section);
+    let landing = landing(section);
     let Some(path) = path else {
+        for key in ["review", "on_accept", "merge_method"].into_iter().filter(|key| section.has(key)) {
+            section.problem(key, "it is for agents with a repository; write repository = \"/srv/repos/app\"");
+        }
         for key in ["base", "copy", "git_name", "git_email", "check"] {
             let given = match key {
                 "base" => !base.is_empty(),
@@ -282,7 +287,22 @@ fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     }
     section.folder("repository", PathBuf::from(&path.value));
     let copy = copy.into_iter().map(|file| file.value).collect();
-    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check }))
+    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check, landing }))
+}
+
+/// Parses the way of the agent's work into the base.
+fn landing(section: &Section<'_>) -> Landing {
+    let review = section.choice("review", &[("none", Reviewer::None), ("person", Reviewer::Person)]);
+    let method = section.choice("merge_method", &Method::WORDS);
+    let keeps = section.choice("on_accept", &[("keep", true), ("merge", false)]).unwrap_or(true);
+    if keeps && method.is_some() {
+        section.problem(
+            "merge_method",
+            "nothing is merged; write on_accept = \"merge\" as well, or take it out",
+        );
+    }
+    let on_accept = if keeps { OnAccept::Keep } else { OnAccept::Merge(method.unwrap_or_default()) };
+    Landing { review: review.unwrap_or_default(), on_accept }
 }
 
 /// Parses the check of the agent's work; `None` if there is none.

@@ -519,11 +519,11 @@ impl Agent {
         called || held || halted && self.since <= at
     }
 
-    /// Returns true if the agent needs a person now: it has called one, asks something, or stands still for a reason
-    /// that only a person ends. The one definition for the page, the metrics and the service manager.
+    /// Returns true if the agent needs a person now: it has called one, asks something, has a task in review, or
+    /// stands still for a reason that only a person ends. The one definition for the page, the metrics and the service manager.
     #[must_use]
     pub fn needs_a_person(&self, now: Timestamp) -> bool {
-        let asks = self.asks.iter().any(|ask| ask.until > now);
+        let asks = self.asks.iter().any(|ask| ask.until > now) || self.checkouts.is_reviewed();
         self.watch.escalation.is_some() || asks || self.stands_still_by_itself()
     }
 

@@ -3,6 +3,7 @@
 
 mod asks;
 mod board;
+mod checkouts;
 pub(super) mod counters;
 mod split;
 mod watch;
@@ -46,11 +47,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             split::ended(agent, *number, *usage, at);
         }
         Event::BoardHeard { up_to } => agent.board.heard(*up_to),
-        Event::Checkout(event) => {
-            if let Some(message) = agent.apply_checkout(event) {
-                take(agent, message);
-            }
-        }
+        Event::Checkout(event) => checkouts::apply(agent, event, at),
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work, at),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
@@ -297,8 +294,8 @@ fn cleared(agent: &mut Agent, works: &[WorkId]) {
     }
 }
 
-/// Removes the work `id` from the agent, queued or current, with the state that was kept about it; `None` if the agent
-/// does not have it.
+/// Removes the work `id` from the agent, queued, current or in review, with the state that was kept about it; `None` if
+/// the agent does not have it.
 fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     agent.note_gone(id);
     if agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.work == id) {
@@ -314,8 +311,10 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     if agent.current.as_ref().is_some_and(|work| work.id == id) {
         return agent.current.take();
     }
-    let index = agent.queue.iter().position(|work| work.id == id)?;
-    agent.queue.remove(index)
+    match agent.queue.iter().position(|work| work.id == id) {
+        Some(index) => agent.queue.remove(index),
+        None => agent.checkouts.take_reviewed(id),
+    }
 }
 
 fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
@@ -336,13 +335,14 @@ fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
 }
 
 fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Timestamp) {
+    let proof = agent.checkouts.all.get(&id).map(|checkout| Box::new(checkout.proof()));
     let Some(work) = take(agent, id) else { return };
     board::part_over(agent, &work, end);
     agent.note_end(id, end);
     while agent.finished.len() >= FINISHED_MAX {
         agent.finished.pop_front();
     }
-    agent.finished.push_back(FinishedTask { work, end, at, note: note.clone() });
+    agent.finished.push_back(FinishedTask { work, end, at, note: note.clone(), proof });
 }
 
 /// Returns the id by which turns are grouped for the evaluator: that of their work, or `None` for all rounds of a loop.

@@ -383,7 +383,7 @@ impl Board {
             self.finished.pop_front();
         }
         let note: Detail = by.map(|by| Own::By { name: by.name.clone() }.into()).unwrap_or_default();
-        self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note });
+        self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note, proof: None });
     }
 
     /// Returns the number of the last message from an agent that is recorded; 0 if there is none.

@@ -25,7 +25,7 @@ pub const OUTPUT_MAX: usize = 16 * 1024;
 const LINES_TOLD: usize = 5;
 
 /// Length of the shown part of a commit's name.
-const COMMIT_SHOWN: usize = 10;
+pub(super) const COMMIT_SHOWN: usize = 10;
 
 /// Maximum length of the output that a person is told in chat, in bytes.
 const TOLD_MAX: usize = 600;
@@ -176,7 +176,7 @@ impl Evidence {
 pub enum Progress {
     /// The check runs, or begins once the agent is not paused.
     Checking,
-    /// The check has failed: the next session mends what it found.
+    /// The work goes back to its agent: the next session mends what was found.
     Refused,
     /// The check could not be run: it is tried again instead of the next session.
     NotRun,

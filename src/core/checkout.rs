@@ -15,9 +15,10 @@ use super::event::Event;
 use super::id::WorkId;
 use super::outcome::Usage;
 use super::past::Exchange;
+use super::review::{Back, Landed, Landing, Review};
 use super::work::{TaskEnd, Work, WorkKind};
 
-pub use event::{Act, Acted, CheckoutEvent};
+pub use event::{Act, Acted, Base, CheckoutEvent};
 
 /// Name of the folder below the data folder in which the clones of tasks are.
 pub const FOLDER: &str = "tasks";
@@ -45,6 +46,9 @@ pub struct Repository {
     /// The check of the agent's work; `None`: what the agent says is believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<Check>>,
+    /// The way of the agent's work into the base.
+    #[serde(default, skip_serializing_if = "Landing::is_none")]
+    pub landing: Landing,
 }
 
 /// The clone of a task as it is planned.
@@ -66,7 +70,7 @@ impl Plan {
     #[must_use]
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
-        let repository = Repository { check: None, ..repository.clone() };
+        let repository = Repository { check: None, landing: Landing::default(), ..repository.clone() };
         Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false }
     }
 }
@@ -81,6 +85,15 @@ pub struct Held {
     pub head: String,
     /// Number of commits since the base.
     pub commits: u32,
+    /// Number of files that differ between the base and the last commit.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub files: u32,
+    /// Number of added lines in those files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub added: u32,
+    /// Number of removed lines in those files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub removed: u32,
     /// Number of changed and new files that are not committed.
     pub uncommitted: u32,
     /// Number of commits on other branches of the clone.
@@ -145,6 +158,9 @@ pub struct Checkout {
     /// Progress of the clone.
     #[serde(default)]
     pub stage: Stage,
+    /// Name of the branch that its work gets into, as the task began; empty if its base was none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub onto: String,
     /// Its state when it was last read.
     #[serde(default)]
     pub held: Option<Held>,
@@ -157,12 +173,27 @@ pub struct Checkout {
     /// The work that its agent calls done and that is not done yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// The work that was sent back to its agent, and is not called done again yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Box<(WorkId, Back)>>,
     /// The result of the last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Box<Evidence>>,
     /// Number of the last check.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checks: u32,
+    /// The task, while it is in review or being merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<Review>>,
+    /// Number of the last merge.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub merges: u32,
+    /// The place of the work in the base, once it was merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<Landed>,
+    /// Number of merges that went back to the agent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub conflicts: u32,
 }
 
 impl Checkout {
@@ -170,12 +201,18 @@ impl Checkout {
         Self {
             plan,
             stage,
+            onto: String::new(),
             held: None,
             unread: false,
             conversation: Conversation::default(),
             claim: None,
+            back: None,
             evidence: None,
             checks: 0,
+            review: None,
+            merges: 0,
+            landed: None,
+            conflicts: 0,
         }
     }
 
@@ -183,13 +220,6 @@ impl Checkout {
     #[must_use]
     pub fn is_being_checked(&self) -> bool {
         self.claim.as_ref().is_some_and(|claim| claim.progress != Progress::Refused)
-    }
-
-    /// Returns the result of the check that sent this work back to its agent.
-    #[must_use]
-    pub fn sent_back(&self, work: WorkId) -> Option<&Evidence> {
-        self.claim.as_ref().filter(|claim| claim.work == work && claim.progress == Progress::Refused)?;
-        self.evidence.as_deref()
     }
 
     /// Returns the plan as it is carried out.
@@ -251,8 +281,11 @@ impl Checkouts {
                 self.open.take_if(|open| open == task);
                 return;
             }
-            CheckoutEvent::Made { task, base } => (*task, &|checkout| {
+            CheckoutEvent::Made { task, base, onto } => (*task, &|checkout| {
                 checkout.stage = Stage::Made;
+                if checkout.onto.is_empty() {
+                    checkout.onto.clone_from(onto);
+                }
                 checkout.held.get_or_insert_default().base.clone_from(base);
             }),
             CheckoutEvent::Reading { task } => (*task, &|checkout| checkout.unread = true),
@@ -271,6 +304,7 @@ impl Checkouts {
                 checkout.checks = checkout.checks.saturating_add(1);
                 let (note, number, progress) = (note.clone(), checkout.checks, Progress::Checking);
                 checkout.claim = Some(Claim { work: *work, note, progress, number, failed });
+                checkout.back.take_if(|back| back.0 == *work);
             }),
             CheckoutEvent::Checked { task, evidence } => (*task, &|checkout| {
                 let red = evidence.as_ref().is_some_and(|evidence| !evidence.is_green());
@@ -281,16 +315,36 @@ impl Checkouts {
                     checkout.evidence.clone_from(evidence);
                 }
             }),
+            CheckoutEvent::SentBack { task, back } => (*task, &|checkout| {
+                if let Some(claim) = &mut checkout.claim {
+                    (claim.progress, claim.failed) = (Progress::Refused, claim.failed.saturating_add(1));
+                    checkout.back = Some(Box::new((claim.work, back.clone())));
+                }
+            }),
+            CheckoutEvent::Accepted { task, by } => (*task, &|checkout| checkout.accept(by)),
+            CheckoutEvent::Landed { task, landed } => {
+                // Messages begin another task from now on.
+                self.open.take_if(|open| open == task);
+                (*task, &|checkout| checkout.landed = Some(landed.clone()))
+            }
+            // These move the task itself, see `apply`.
+            CheckoutEvent::InReview { .. } | CheckoutEvent::Returned { .. } => return,
             CheckoutEvent::Failed { task, act, why } => (*task, &|checkout| match act {
                 Act::Make => checkout.stage = Stage::NotMade,
                 Act::Read => {
                     checkout.unread = false;
+                    if let Some(claim) =
+                        checkout.claim.as_mut().filter(|claim| claim.progress == Progress::Checking)
+                    {
+                        claim.progress = Progress::NotRun;
+                    }
                     if matches!(why.own, Some(Own::Git(GitReason::NoClone { .. }))) {
                         // It was lost: the next session has it made again, from what was fetched.
                         checkout.stage = Stage::NotMade;
                     }
                 }
                 Act::Remove => checkout.stage = Stage::Made,
+                Act::Merge => checkout.fail_merge(),
                 Act::Check => {
                     if let Some(claim) = &mut checkout.claim {
                         claim.progress = Progress::NotRun;
@@ -339,14 +393,16 @@ impl Agent {
         self.checkouts.all.get(&self.checkouts.seated?)
     }
 
-    /// Returns the task whose check is to run now, and the number of that check; a paused agent's check waits.
+    /// Returns the task whose check is to run now, and the number of that check. It waits until the clone is read, and
+    /// while the agent is paused.
     #[must_use]
     pub fn check_due(&self) -> Option<(WorkId, u32)> {
         if !matches!(self.phase, Phase::Idle | Phase::Waiting { .. }) {
             return None;
         }
         let due = |claim: &&Claim| claim.progress == Progress::Checking;
-        let made = self.checkouts.all.iter().filter(|(_, checkout)| checkout.stage == Stage::Made);
+        let read = |checkout: &Checkout| checkout.stage == Stage::Made && !checkout.unread;
+        let made = self.checkouts.all.iter().filter(|(_, checkout)| read(checkout));
         made.filter_map(|(task, checkout)| Some((*task, checkout.claim.as_ref().filter(due)?.number))).next()
     }
 
@@ -361,14 +417,16 @@ impl Agent {
     pub(super) fn note_gone(&mut self, work: WorkId) {
         for checkout in self.checkouts.all.values_mut() {
             checkout.claim.take_if(|claim| claim.work == work);
+            checkout.back.take_if(|back| back.0 == work);
         }
     }
 
-    /// Returns true if what the agent has done is checked before it counts as done.
+    /// Returns true if what the agent has done is checked or reviewed before it counts as done.
     #[must_use]
     pub fn is_checked(&self, work: &Work) -> bool {
         let repository = self.spec.as_ref().and_then(|spec| spec.repository.as_ref());
-        repository.is_some_and(|repository| repository.check.is_some()) && self.checkouts.is_made(work.task())
+        let looked_at = |repository: &Repository| repository.check.is_some() || !repository.landing.is_none();
+        repository.is_some_and(|repository| looked_at(repository)) && self.checkouts.is_made(work.task())
     }
 
     /// Applies an event about a clone, and returns the message that is done with it; the end of a task is an event of

@@ -103,6 +103,11 @@ impl HookEvent {
             | N::CheckoutFailed { .. }
             | N::CheckPassed { .. }
             | N::CheckFailed { .. }
+            | N::TaskInReview { .. }
+            | N::TaskAccepted { .. }
+            | N::TaskRejected { .. }
+            | N::TaskLanded { .. }
+            | N::TaskReturned { .. }
             | N::TaskOpened { .. }
             | N::TaskDropping { .. }
             | N::CapNear { .. }

@@ -228,6 +228,15 @@ pub enum Control {
     OpenTask(WorkId),
     /// Removes the clone of the task with this number, with all that is nowhere else.
     DropCheckout(WorkId),
+    /// Accepts the work of the task with this number.
+    Accept(WorkId),
+    /// Sends the work of a task back to its agent.
+    Reject {
+        /// Number of the task.
+        task: WorkId,
+        /// The person's words, which the agent is told.
+        why: String,
+    },
     /// Replaces the text of work that waits.
     Reword {
         /// Number of the work.

@@ -48,6 +48,7 @@ pub mod quota;
 mod react;
 mod recap;
 pub mod restart;
+pub mod review;
 pub mod role;
 pub mod spec;
 pub mod speech;

@@ -22,6 +22,7 @@ use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use super::input::Clock;
 use super::outcome::Category;
 use super::promotion::Hold;
+use super::review::Change;
 use super::spec::{Permissions, Runtime};
 use super::time::Timestamp;
 use super::usage::{Cap, Unit};
@@ -128,12 +129,30 @@ pub enum Notice {
     TaskFailed { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The agent reported that it cannot continue with its task without someone else.
     TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
-    /// ❌ The clone of a task could not be made, read or removed.
+    /// ❌ The clone of a task could not be made, read, checked, merged or removed.
     CheckoutFailed { agent: AgentName, task: WorkId, act: Act, why: Detail },
     /// ✅ The check of what the agent called done has succeeded.
     CheckPassed { agent: AgentName, task: WorkId, command: String, took: Duration, commit: String },
     /// ❌ The check of what the agent called done has failed; it goes back to the agent, or a person is called.
     CheckFailed { agent: AgentName, task: WorkId, command: String, took: Duration, why: Detail, again: bool },
+    /// 👀 A task is done by its agent's account, and waits for a person to look at it.
+    TaskInReview {
+        agent: AgentName,
+        task: WorkId,
+        change: Change,
+        checked: Option<String>,
+        cost_usd: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
+    },
+    /// ✅ The work of a task is accepted; it is merged, or stays on its branch.
+    TaskAccepted { agent: AgentName, task: WorkId, by: String, merges: bool },
+    /// 👀 The work of a task goes back to its agent with a person's words.
+    TaskRejected { agent: AgentName, task: WorkId, by: String },
+    /// ✅ The work of a task is in the base.
+    TaskLanded { agent: AgentName, task: WorkId, branch: String, commit: String },
+    /// ❌ The work of a task goes back to its agent, as it does not fit what is in the base by now, or is not committed.
+    TaskReturned { agent: AgentName, task: WorkId, why: Detail },
     /// The agent's channel: its messages belong to this task from now on.
     TaskOpened { agent: AgentName, task: WorkId },
     /// The clone of a task is being removed.

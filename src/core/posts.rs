@@ -3,12 +3,12 @@
 //! A command's effect is posted in the agent's channel on every network, because each of them mirrors the same agent.
 //! The notice is the same value as the reply, so that one of them can be left out where both would be posted.
 
+mod checkout;
+
 use super::Context;
 use super::agent::{Agent, Breaker, Phase};
 use super::ask::{About, Ask, DecidedBy};
 use super::breaker;
-use super::check::Evidence;
-use super::checkout::CheckoutEvent;
 use super::dealings::Onward;
 use super::decide::{answered, excerpt};
 use super::detail::{Detail, Own};
@@ -52,12 +52,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::WorkspaceSeen { workspace, .. } if workspace.is_dirty() => {
             said(Notice::WorkspaceSeen { agent: name, workspace: workspace.clone() })
         }
-        Event::Checkout(CheckoutEvent::Failed { task, act, why }) => {
-            alerted(Notice::CheckoutFailed { agent: name, task: *task, act: *act, why: why.clone() })
-        }
-        Event::Checkout(CheckoutEvent::Checked { task, evidence: Some(evidence) }) => {
-            checked(agent, name, *task, evidence)
-        }
+        Event::Checkout(event) => checkout::posts(agent, name, event),
         Event::ConversationLost { why, .. } if !why.is_empty() => {
             said(Notice::ConversationLost { agent: name, why: why.clone() })
         }
@@ -179,7 +174,6 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::WhispersDelivered { .. }
         | Event::WhispersDropped { .. }
         | Event::WorkspaceSeen { .. }
-        | Event::Checkout(_)
         | Event::ProcessStarted { .. }
         | Event::ProcessWarm { .. }
         | Event::Ready { .. }
@@ -323,16 +317,6 @@ fn task_ended(name: AgentName, task: WorkId, end: TaskEnd, note: &Detail) -> Vec
             vec![line, to(Audience::Agent, Notice::TaskEnded { agent: name, task, end })]
         }
     }
-}
-
-fn checked(agent: &Agent, name: AgentName, task: WorkId, evidence: &Evidence) -> Vec<Owed> {
-    let (command, took) = (evidence.command.clone(), evidence.took);
-    if evidence.is_green() {
-        let commit = evidence.short_commit();
-        return said(Notice::CheckPassed { agent: name, task, command, took, commit });
-    }
-    let (why, again) = (evidence.why(), agent.is_tried_again(task));
-    said(Notice::CheckFailed { agent: name, task, command, took, why, again })
 }
 
 fn task_taken(agent: AgentName, work: &Work) -> Vec<Owed> {

@@ -26,8 +26,8 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
     let mut parts = Vec::new();
     let checkout = agent.checkouts.all.get(&work.task());
-    if let Some(red) = checkout.and_then(|checkout| checkout.sent_back(work.id)) {
-        parts.push(red.words());
+    if let Some(words) = checkout.and_then(|checkout| checkout.sent_back(work.id)) {
+        parts.push(words);
     } else if unfinished.tries > 0 {
         let last = agent.last_outcome.as_ref();
         parts.push(format!(

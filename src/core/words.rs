@@ -4,6 +4,7 @@
 /// addressed. A test of the commands keeps the list complete.
 pub const COMMAND_WORDS: &[&str] = &[
     "abort",
+    "accept",
     "ack",
     "add",
     "agent",
@@ -38,6 +39,7 @@ pub const COMMAND_WORDS: &[&str] = &[
     "queue",
     "quit",
     "reboot",
+    "reject",
     "reload",
     "remove",
     "reset",

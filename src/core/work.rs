@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::card::Card;
 use super::detail::Detail;
 use super::id::{NetworkName, WorkId};
+use super::review::Proof;
 use super::time::Timestamp;
 
 /// The author of a command or message, for the record. The identity was proved and authorised before, and is never used
@@ -129,4 +130,7 @@ pub struct FinishedTask {
     pub at: Timestamp,
     /// The result, or the reason for the end; of bounded length.
     pub note: Detail,
+    /// The evidence that its work is right, and the place where it went; `None` if it had no clone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<Proof>>,
 }

@@ -291,6 +291,9 @@ fn agent_line(event: &Event) -> Option<LogLine> {
             let (command, why) = (&evidence.command, evidence.why());
             LogLine::warning(format!("the check of a task failed: {command}: {why}")).task(*task)
         }
+        Event::Checkout(CheckoutEvent::Landed { task, landed }) => {
+            LogLine::new(format!("a task is merged: {} is at {}", landed.branch, landed.commit)).task(*task)
+        }
         Event::TaskTaken { .. }
         | Event::Checkout(_)
         | Event::TaskHandedBack { .. }

@@ -358,9 +358,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let work = ("work", one_line(work, WORK_MAX).into());
             say("notice-task-taken", [of(agent), ("task", task.to_string().into()), work])
         }
-        N::TaskReleased { agent, task } => {
-            say("notice-task-released", [of(agent), ("task", task.to_string().into())])
-        }
+        N::TaskReleased { agent, task } => clones::plain("notice-task-released", (agent, *task)),
         N::CheckoutFailed { agent, task, act, why } => clones::failed(locale, (agent, *task), *act, why),
         N::CheckPassed { agent, task, command, took, commit } => {
             clones::passed((agent, *task), command, *took, commit)
@@ -368,15 +366,16 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::CheckFailed { agent, task, command, took, why, again } => {
             clones::refused(locale, (agent, *task), command, *took, (why, *again))
         }
-        N::TaskOpened { agent, task } => {
-            say("notice-task-opened", [of(agent), ("task", task.to_string().into())])
+        N::TaskInReview { agent, task, change, checked, cost_usd, onto } => {
+            clones::in_review((agent, *task), *change, (checked, onto), *cost_usd)
         }
-        N::TaskDropping { agent, task } => {
-            say("notice-task-dropping", [of(agent), ("task", task.to_string().into())])
-        }
-        N::TaskSplitting { agent, task } => {
-            say("notice-task-splitting", [of(agent), ("task", task.to_string().into())])
-        }
+        N::TaskAccepted { agent, task, by, merges } => clones::accepted((agent, *task), by, *merges),
+        N::TaskRejected { agent, task, by } => clones::rejected((agent, *task), by),
+        N::TaskLanded { agent, task, branch, commit } => clones::landed((agent, *task), branch, commit),
+        N::TaskReturned { agent, task, why } => clones::returned(locale, (agent, *task), why),
+        N::TaskOpened { agent, task } => clones::plain("notice-task-opened", (agent, *task)),
+        N::TaskDropping { agent, task } => clones::plain("notice-task-dropping", (agent, *task)),
+        N::TaskSplitting { agent, task } => clones::plain("notice-task-splitting", (agent, *task)),
         N::TaskNeedsMore { agent, task, permissions } => {
             let permissions = ("permissions", permissions.word().into());
             say("notice-task-needs-more", [of(agent), ("task", task.to_string().into()), permissions])

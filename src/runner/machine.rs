@@ -1,10 +1,11 @@
 //! The machine on which sessions run: it adds to a launch what belongs to it, and starts the driver.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use tokio::sync::Mutex as AsyncMutex;
 use tracing::warn;
 
 use crate::clock::running::Running;
@@ -12,11 +13,13 @@ use crate::core::check::Evidence;
 use crate::core::checkout;
 use crate::core::detail::Detail;
 use crate::core::id::AgentName;
+use crate::core::review::Merged;
 use crate::redact::Redactor;
 use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
+use crate::runtime::merge::{self, Landing};
 use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
 
 /// The parts of a machine.
@@ -56,6 +59,8 @@ pub struct Machine {
     /// The set grows when the configuration names more secrets.
     withheld: RwLock<BTreeSet<String>>,
     tools: Option<Grants>,
+    /// Held while a task is merged into a repository, by the repository's folder.
+    merges: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
 }
 
 impl Machine {
@@ -71,6 +76,7 @@ impl Machine {
             redactor,
             withheld: RwLock::new(withheld),
             tools,
+            merges: Mutex::default(),
         }
     }
 
@@ -145,6 +151,22 @@ impl Machine {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
         Box::pin(check::run(&checkouts, &self.trees, (launch, local), run)).await
+    }
+
+    /// Merges the accepted work of a task into the base; one at a time for each repository.
+    ///
+    /// # Errors
+    /// The base cannot be moved, or git or the check cannot be run.
+    pub(crate) async fn merge(&self, launch: Launch, mut landing: Landing) -> Result<Merged, Detail> {
+        self.withhold(&launch.withheld);
+        let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
+        landing.order.text = local.redactor.redact(&landing.order.text).into_owned();
+        let shared = checkouts.shared_folder(&landing.order.plan).await?;
+        let turn = {
+            let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(merges.entry(shared).or_default())
+        };
+        Box::pin(merge::run(&checkouts, &self.trees, (launch, local), landing, turn)).await
     }
 
     /// Adds environment variables that no agent gets from the next session on.

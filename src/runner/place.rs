@@ -8,9 +8,11 @@ use super::{Machine, prefix};
 use crate::core::check::Evidence;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::{AgentName, SessionId};
+use crate::core::review::Merged;
 use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
+use crate::runtime::merge::Landing;
 use crate::runtime::{Driver, Launch, Stay};
 
 /// The place where sessions run.
@@ -94,6 +96,17 @@ impl Place {
     pub(crate) async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
         match self {
             Self::Embedded(machine) => Box::pin(machine.check(launch, run)).await,
+            Self::Remote(..) => Err(Own::DriverGone.into()),
+        }
+    }
+
+    /// Merges the accepted work of a task there.
+    ///
+    /// # Errors
+    /// The base cannot be moved, git or the check cannot be run, or clones are in another process, which knows none.
+    pub(crate) async fn merge(&self, launch: Launch, landing: Landing) -> Result<Merged, Detail> {
+        match self {
+            Self::Embedded(machine) => Box::pin(machine.merge(launch, landing)).await,
             Self::Remote(..) => Err(Own::DriverGone.into()),
         }
     }

@@ -82,6 +82,22 @@ pub(crate) async fn run(
     }
 }
 
+/// Runs a check on a folder with the files of a commit, and nothing beside them.
+///
+/// # Errors
+/// The command cannot be started, or a process that it has left cannot be ended.
+pub(super) async fn on(
+    trees: &ProcessTrees,
+    (launch, local): (Launch, Local),
+    check: &Check,
+    (commit, tree): (&str, &str),
+) -> Result<Evidence, Detail> {
+    let exit = Box::pin(once(trees, (launch, local.clone()), check)).await?;
+    let (commit, tree) = (commit.to_owned(), tree.to_owned());
+    let files = Files { commit, tree, is_checked_out: true, uncommitted: 0 };
+    Ok(evidence(check, files, exit, (&local, None)))
+}
+
 /// Returns true if the clone is as it was when the task began, or when this check succeeded.
 fn is_unchanged(checkout: &Checkout, check: &Check, files: &Files) -> bool {
     let base = checkout.held.as_ref().map(|held| held.base.as_str());
@@ -91,7 +107,7 @@ fn is_unchanged(checkout: &Checkout, check: &Check, files: &Files) -> bool {
     files.is_checked_out && [base, green].contains(&Some(files.tree.as_str()))
 }
 
-fn shown(check: &Check) -> String {
+pub(super) fn shown(check: &Check) -> String {
     cut::one_line(&clean(&check.command), COMMAND_MAX)
 }
 

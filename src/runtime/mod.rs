@@ -36,6 +36,7 @@ pub mod grants;
 pub mod isolation;
 pub mod lines;
 pub mod loose;
+pub(crate) mod merge;
 pub mod observing;
 pub mod orphans;
 mod outgoing;

@@ -104,7 +104,7 @@ impl Fleet {
         let handed_back = views.iter().any(|view| view.agent.board.hands_back(work));
         views.retain(|view| view.agent.phase != Phase::Removed);
         let board = self.board();
-        let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|it| it.id == work);
+        let has = |agent: &Agent| agent.all_works().any(|it| it.id == work);
         if let Some(view) = views.iter().find(|view| has(&view.agent)) {
             return Some(Holder::Agent(view.name.clone()));
         }

@@ -3,6 +3,7 @@
 mod checked;
 mod killed;
 mod repository;
+mod reviewed;
 
 use std::path::{Path, PathBuf};
 

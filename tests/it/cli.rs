@@ -548,6 +548,8 @@ fn help_names_everything() {
       resume-all   Let those go on that `stop-all` stopped; says who stays paused, and why
       status       Phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
       usage        Tokens and dollars of this hour and of today by agent and account, against the caps
+      accept       Accept the work of a task in review
+      reject       Send the work of a task in review back, with the reason
       approve      Let an agent do what it asks for; `always`: the same unasked from now on
       deny         Tell an agent no
       answer       Answer an agent's question

@@ -22,6 +22,18 @@ pub(crate) fn every() -> Vec<Own> {
         GitReason::Taken { path: path(), name: "refs/herder/7/head".to_owned() }.into(),
         GitReason::OffBranch { branch: "herder/7-x".to_owned() }.into(),
         GitReason::Moved.into(),
+        GitReason::Uncommitted { files: 1 }.into(),
+        GitReason::Uncommitted { files: 3 }.into(),
+        GitReason::NoBranch { base: "v1.0".to_owned() }.into(),
+        GitReason::Behind { branch: "main".to_owned() }.into(),
+        GitReason::Conflict { branch: "main".to_owned(), files: "src/lib.rs, Cargo.toml".to_owned() }.into(),
+        GitReason::Red { command: "make test".to_owned(), branch: "main".to_owned() }.into(),
+        GitReason::BaseMoved { branch: "main".to_owned() }.into(),
+        GitReason::CheckedOut {
+            branch: "main".to_owned(),
+            line: "git -C /srv/app merge --ff-only refs/herder/7/merged-0a1b2c3d4e5f6071".to_owned(),
+        }
+        .into(),
         GitReason::File { path: path() }.into(),
         Own::Signal { signal: 9 },
         Own::NotWaitedFor,

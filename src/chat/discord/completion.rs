@@ -72,7 +72,8 @@ pub(super) fn choices(
 fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Vec<Choice> {
     let typed = typed.trim().trim_start_matches('#').to_lowercase();
     let open = agents.iter().flat_map(|view| {
-        let works = view.agent.current.iter().chain(&view.agent.queue);
+        let reviews = view.agent.checkouts.in_review();
+        let works = reviews.chain(&view.agent.current).chain(&view.agent.queue);
         let tasks = works.filter(|work| work.kind == WorkKind::Task);
         tasks.map(move |work| (view.name.as_str(), work))
     });
@@ -315,6 +316,7 @@ mod tests {
             end: TaskEnd::Done,
             at: Timestamp::default(),
             note: String::new().into(),
+            proof: None,
         });
         let agent = Agent {
             queue: open.iter().map(work).collect(),

@@ -8,6 +8,7 @@
 //! v1:pick:spark:12.3                    a button under a question, with the number of the answer
 //! v1:pick:spark:12                      a menu under a question
 //! v1:other:spark:12                     a button that opens the form for a free answer
+//! v1:accept:spark:7                     a button under a task in review, with its number
 //! v1:again:form:1442000000000000000     a button that opens a refused form again, with the interaction that sent it
 //! v1:form:agent add:name=new;runtime=claude
 //! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
@@ -20,7 +21,7 @@ use std::str::FromStr;
 
 use crate::commands::options::Given;
 use crate::commands::{COMMANDS, Command};
-use crate::core::id::{AgentName, AskId};
+use crate::core::id::{AgentName, AskId, WorkId};
 use crate::core::time::Timestamp;
 
 /// Maximum length of the `custom_id` of a button or form, in characters; Discord's limit.
@@ -74,6 +75,15 @@ pub(super) enum CustomId {
         agent: AgentName,
         /// Number of the agent's question.
         ask: AskId,
+    },
+    /// A button under a task in review.
+    Review {
+        /// The answer that the button gives.
+        verdict: Verdict,
+        /// The agent whose task it is.
+        agent: AgentName,
+        /// Number of the task.
+        task: WorkId,
     },
     /// A button that opens a refused form again.
     Again {
@@ -156,6 +166,29 @@ impl Choice {
     }
 }
 
+/// A person's answer to a task in review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Accepts the work.
+    Accept,
+    /// Opens the form for the reason why the work is sent back.
+    Reject,
+    /// Shows what was changed; this is no answer.
+    Diff,
+}
+
+impl Verdict {
+    pub(super) const ALL: [Self; 3] = [Self::Accept, Self::Reject, Self::Diff];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Diff => "diff",
+        }
+    }
+}
+
 /// The error for a `custom_id` that this version of herder does not produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no id of a button or form that this herder makes")]
@@ -171,6 +204,7 @@ impl fmt::Display for CustomId {
             Self::Ask { choice, agent, ask } => write!(f, "v1:{}:{agent}:{ask}", choice.word()),
             Self::Pick { agent, ask, option: Some(option) } => write!(f, "v1:pick:{agent}:{ask}.{option}"),
             Self::Pick { agent, ask, option: None } => write!(f, "v1:pick:{agent}:{ask}"),
+            Self::Review { verdict, agent, task } => write!(f, "v1:{}:{agent}:{task}", verdict.word()),
             Self::Other { agent, ask } => write!(f, "v1:other:{agent}:{ask}"),
             Self::Again { draft } => write!(f, "v1:again:form:{draft}"),
             Self::Form { command, given } => {
@@ -209,6 +243,9 @@ impl FromStr for CustomId {
         }
         if let Some(choice) = Choice::ALL.into_iter().find(|choice| choice.word() == word) {
             return Ok(Self::Ask { choice, agent, ask: AskId(number(rest)?) });
+        }
+        if let Some(verdict) = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word) {
+            return Ok(Self::Review { verdict, agent, task: WorkId(number(rest)?) });
         }
         match word {
             "pick" => {
@@ -339,6 +376,15 @@ mod tests {
             (CustomId::Pick { agent: spark(), ask: AskId(12), option: Some(3) }, "v1:pick:spark:12.3"),
             (CustomId::Pick { agent: spark(), ask: AskId(12), option: None }, "v1:pick:spark:12"),
             (CustomId::Other { agent: spark(), ask: AskId(12) }, "v1:other:spark:12"),
+            (
+                CustomId::Review { verdict: Verdict::Accept, agent: spark(), task: WorkId(7) },
+                "v1:accept:spark:7",
+            ),
+            (
+                CustomId::Review { verdict: Verdict::Reject, agent: spark(), task: WorkId(7) },
+                "v1:reject:spark:7",
+            ),
+            (CustomId::Review { verdict: Verdict::Diff, agent: spark(), task: WorkId(7) }, "v1:diff:spark:7"),
             (CustomId::Again { draft: u64::MAX }, "v1:again:form:18446744073709551615"),
             (form(Verb::TaskAdd, &[("agent", "spark")]), "v1:form:task add:agent=spark"),
             (form(Verb::TaskAdd, &[]), "v1:form:task add:"),
@@ -382,6 +428,8 @@ mod tests {
             "v1:approve:spark:012",
             "v1:always:spark:-1",
             "v1:deny:spark:18446744073709551616",
+            "v1:accept:spark:07",
+            "v1:accept:spark:",
             "v1:stop-all:spark:1",
             "v1:again:spark:1",
             "v1:again:form:0",
@@ -411,7 +459,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|approve|deny|always|form|again)?:?\\PC{0,40}") {
+        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|approve|deny|always|accept|reject|diff|form|again)?:?\\PC{0,40}") {
             if let Ok(id) = text.parse::<CustomId>() {
                 let same = id.to_string();
                 prop_assert_eq!(same, text);

@@ -230,8 +230,12 @@ fn form(
     let fields = command.form().iter().zip(contents).filter_map(|(field, Content { value, mistake })| {
         // A truncated value would replace the complete one.
         let value = value.filter(|value| value.chars().count() <= VALUE_MAX)?;
-        // The text of an answer differs from that of a task.
-        let name = if command.verb == Verb::Answer { "answer" } else { field.name };
+        // The texts of an answer and of a rejection differ from that of a task.
+        let name = match command.verb {
+            Verb::Answer => "answer",
+            Verb::Reject => "reject",
+            _ => field.name,
+        };
         let label = match mistake {
             Some(mistake) => bounded(&format!("⚠ {}", mistake.replace('`', "")), TITLE_MAX - 1),
             None => locale.text(&format!("field-{name}"), &[]),

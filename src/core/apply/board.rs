@@ -18,6 +18,12 @@ pub(super) fn enqueue(agent: &mut Agent, work: Work) {
     }
 }
 
+/// Inserts work before all other work that no session has started.
+pub(super) fn enqueue_first(agent: &mut Agent, work: Work) {
+    let begun = usize::from(agent.held().is_some());
+    agent.queue.insert(begun, work);
+}
+
 /// Queues a task that the board has handed over to the agent.
 pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) {
     agent.board.taken = agent.board.taken.max(number);

@@ -195,7 +195,7 @@ impl Board {
         if agent.board.news.front().is_some_and(|news| news.number <= up_to) {
             errands.push(Input::BoardHeard { up_to });
         }
-        for work in agent.current.iter().chain(&agent.queue) {
+        for work in agent.all_works() {
             if let Some(by) = self.cancelled_with(work) {
                 let control = Control::CancelTask(work.id);
                 errands.push(Input::Control { by: by.clone(), control });

@@ -6,6 +6,7 @@ use super::{Held, Plan};
 use crate::check::Evidence;
 use crate::detail::Detail;
 use crate::id::WorkId;
+use crate::review::{Back, Landed, Merged};
 use crate::work::Actor;
 
 /// Work of herder on a clone.
@@ -20,6 +21,8 @@ pub enum Act {
     Remove,
     /// The check runs in the clone.
     Check,
+    /// The accepted work is merged into the base.
+    Merge,
 }
 
 impl Act {
@@ -31,6 +34,7 @@ impl Act {
             Self::Read => "read",
             Self::Remove => "remove",
             Self::Check => "check",
+            Self::Merge => "merge",
         }
     }
 }
@@ -50,6 +54,9 @@ pub enum CheckoutEvent {
         task: WorkId,
         /// The commit that the task begins from.
         base: String,
+        /// Name of the branch that the task's work gets into; empty if the base is none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        onto: String,
     },
     /// The clone is about to be read.
     Reading {
@@ -91,6 +98,41 @@ pub enum CheckoutEvent {
         /// Its result; `None` if there was nothing to check.
         evidence: Option<Box<Evidence>>,
     },
+    /// The work goes back to its agent instead of being reviewed.
+    SentBack {
+        /// Number of the task.
+        task: WorkId,
+        /// The reason.
+        back: Back,
+    },
+    /// The task is in review: it waits for a person.
+    InReview {
+        /// Number of the task.
+        task: WorkId,
+        /// The agent's last words about it.
+        note: Detail,
+    },
+    /// The work is accepted.
+    Accepted {
+        /// Number of the task.
+        task: WorkId,
+        /// The person, or herder if nobody reviews it.
+        by: Actor,
+    },
+    /// The task goes back from its review, or from its merge, to the agent.
+    Returned {
+        /// Number of the task.
+        task: WorkId,
+        /// The reason.
+        back: Back,
+    },
+    /// The accepted work is in the base.
+    Landed {
+        /// Number of the task.
+        task: WorkId,
+        /// The place of the work there.
+        landed: Landed,
+    },
     /// An act failed; the clone is as it was.
     Failed {
         /// Number of the task.
@@ -109,17 +151,28 @@ pub enum CheckoutEvent {
     },
 }
 
+/// The beginning of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Base {
+    /// The commit that it begins from.
+    pub commit: String,
+    /// Name of the branch that its work gets into; empty if its base is a tag or a commit.
+    pub onto: String,
+}
+
 /// The result of an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Acted {
-    /// The clone is there, and begins from this commit.
-    Made(String),
+    /// The clone is there, and begins from this.
+    Made(Base),
     /// The clone was read.
     Read(Held),
     /// The clone is removed.
     Removed,
-    /// The check of this number has run; without a result if there was nothing to check.
-    Checked(u32, Option<Box<Evidence>>),
+    /// The check of this number has run, without a result if there was nothing to check; or it could not.
+    Checked(u32, Result<Option<Box<Evidence>>, Detail>),
+    /// The merge of this number has ended.
+    Merged(u32, Result<Merged, Detail>),
     /// The act failed.
     Failed(Act, Detail),
 }

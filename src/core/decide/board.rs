@@ -52,6 +52,9 @@ pub(super) fn hand_back(
         (Some(work), _) => work,
         (None, Some(finished)) if can_be_tried_anew(finished) => &finished.work,
         (None, Some(finished)) => return Err(Refusal::TaskOver { task, end: finished.end }),
+        (None, None) if draft.agent().checkouts.review(task).is_some() => {
+            return Err(Refusal::InReview { agent, task });
+        }
         (None, None) if draft.agent().board.hands_back(task) => return Err(Refusal::TaskMoving { task }),
         (None, None) => return Err(Refusal::NoSuchTask { task }),
     };
@@ -104,7 +107,7 @@ pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
     let refused = agent.refused();
     let back =
         |work: &&Work| work.kind == WorkKind::Task && work.card().came.is_some() && Some(work.id) != refused;
-    let works = agent.current.iter().chain(&agent.queue).filter(back);
+    let works = agent.all_works().filter(back);
     let tasks: Vec<WorkId> = works.map(|work| work.id).collect();
     for work in tasks {
         draft.record(Event::TaskHandedBack { work, onward: Onward::To(None), by: by.clone() });

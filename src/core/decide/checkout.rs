@@ -1,19 +1,19 @@
 //! Clones of tasks: planned before their first session, read after each, checked before work in them is done, removed
 //! when a person says so.
 
-use super::{Draft, queue, watch};
+use super::{Draft, queue, review, watch};
 use crate::agent::{Agent, Phase};
 use crate::check::{Claim, Evidence, Progress};
-use crate::checkout::{Act, Acted, CheckoutEvent, Plan, Stage};
+use crate::checkout::{Act, Acted, Base, CheckoutEvent, Plan, Stage};
 use crate::detail::{Detail, Own};
 use crate::event::{Event, PauseReason};
 use crate::id::{AgentName, WorkId};
 use crate::notice::{Notice, Refusal};
 use crate::outcome::Category;
-use crate::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::work::{Actor, Work, WorkKind};
 
 /// Maximum length of the reason of a failed act, in bytes.
-const WHY_MAX: usize = 500;
+pub(super) const WHY_MAX: usize = 500;
 
 /// Returns work with the task that it belongs to: a message belongs to the task that is open, or begins one.
 pub(super) fn placed(agent: &Agent, mut work: Work) -> Work {
@@ -85,6 +85,9 @@ pub(super) fn remove(
     if state.current.iter().chain(&state.queue).any(|work| work.task() == task) {
         return Err(Refusal::TaskRunning { agent, task });
     }
+    if state.checkouts.review(task).is_some() {
+        return Err(Refusal::InReview { agent, task });
+    }
     draft.record(Event::Checkout(CheckoutEvent::Removing { task, by: by.clone() }));
     Ok(Notice::TaskDropping { agent, task })
 }
@@ -101,6 +104,7 @@ pub(super) fn is_ready(draft: &mut Draft<'_>, work: &Work) -> bool {
                 };
                 if claim.progress == Progress::NotRun {
                     let Claim { work, note, .. } = claim;
+                    draft.record(Event::Checkout(CheckoutEvent::Reading { task }));
                     draft.record(Event::Checkout(CheckoutEvent::Checking { task, work, note }));
                 }
                 return false;
@@ -144,43 +148,64 @@ pub(super) fn claimed(draft: &mut Draft<'_>, work: &Work, note: &Detail) -> bool
     true
 }
 
-/// Records the result of a check: the work is done, goes back to its agent, or a person is called. The result of an
-/// earlier check is ignored.
-fn checked(draft: &mut Draft<'_>, task: WorkId, number: u32, evidence: Option<&Evidence>) {
+/// Records the result of a check: the work is done, goes to review or back to its agent, or a person is called. The
+/// result of an earlier check is ignored.
+fn checked(draft: &mut Draft<'_>, task: WorkId, number: u32, result: &Result<Option<Box<Evidence>>, Detail>) {
     let claim = draft.agent().checkouts.all.get(&task).and_then(|checkout| checkout.claim.clone());
     let awaited = |claim: &Claim| claim.progress == Progress::Checking && claim.number == number;
     let Some(claim) = claim.filter(awaited) else { return };
+    let evidence = match result {
+        Ok(evidence) => evidence.clone(),
+        Err(why) => return failed(draft, task, Act::Check, why),
+    };
     let mut queue = draft.agent().queue.iter();
     let is_task = queue.any(|work| work.id == claim.work && work.kind == WorkKind::Task);
-    let evidence = evidence.map(|evidence| Box::new(evidence.clone()));
     draft.record(Event::Checkout(CheckoutEvent::Checked { task, evidence: evidence.clone() }));
     let Some(red) = evidence.filter(|evidence| !evidence.is_green()) else {
-        if is_task {
-            draft.record(Event::TaskEnded { work: claim.work, end: TaskEnd::Done, note: claim.note });
-        }
-        return draft.begin();
+        return match is_task {
+            true => review::done(draft, task, claim.note),
+            false => review::changed(draft, task, claim.note),
+        };
     };
+    let (command, times) = (red.command.clone(), claim.failed.saturating_add(1));
+    tried_again(draft, task, Own::CheckFailed { command, times }.with(red.why().to_string()));
+}
+
+/// Lets the agent mend its work, or calls a person for this reason once it has tried often enough.
+pub(super) fn tried_again(draft: &mut Draft<'_>, task: WorkId, why: Detail) {
     if draft.agent().is_tried_again(task) {
         return draft.begin();
     }
-    let (command, times) = (red.command.clone(), claim.failed.saturating_add(1));
-    watch::gave_up(
-        draft,
-        Category::Permanent,
-        Own::CheckFailed { command, times }.with(red.why().to_string()),
-    );
+    watch::gave_up(draft, Category::Permanent, why);
+}
+
+/// Records that an act has failed, and pauses an agent whose next session needs it.
+fn failed(draft: &mut Draft<'_>, task: WorkId, act: Act, why: &Detail) {
+    // Work whose state is not known is not checked.
+    let checked = act == Act::Check || act == Act::Read && draft.agent().checkouts.is_being_checked(task);
+    let needed = (act == Act::Make || checked)
+        && draft.agent().phase == Phase::Idle
+        && draft.agent().queue.front().is_some_and(|work| work.task() == task);
+    let why = why.clone().bounded(WHY_MAX);
+    draft.record(Event::Checkout(CheckoutEvent::Failed { task, act, why }));
+    if needed {
+        draft.pause(PauseReason::Failure(Category::Permanent));
+    } else {
+        draft.begin();
+    }
 }
 
 /// Records the result of an act; a session that waits for a clone begins. Results of acts that are not under way are
 /// ignored.
 pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
-    if let Acted::Checked(number, evidence) = acted {
-        return checked(draft, task, *number, evidence.as_deref());
-    }
     let Some(checkout) = draft.agent().checkouts.all.get(&task) else { return };
-    let (stage, unread, checking) = (checkout.stage, checkout.unread, checkout.is_being_checked());
+    let (stage, unread) = (checkout.stage, checkout.unread);
     let event = match acted {
-        Acted::Made(base) if stage == Stage::Planned => CheckoutEvent::Made { task, base: base.clone() },
+        Acted::Checked(number, result) => return checked(draft, task, *number, result),
+        Acted::Merged(number, result) => return review::merged(draft, task, *number, result),
+        Acted::Made(Base { commit, onto }) if stage == Stage::Planned => {
+            CheckoutEvent::Made { task, base: commit.clone(), onto: onto.clone() }
+        }
         Acted::Read(held) if unread => CheckoutEvent::Read { task, held: held.clone() },
         Acted::Removed if stage == Stage::Removing => CheckoutEvent::Removed { task },
         Acted::Failed(act, why) => {
@@ -188,22 +213,19 @@ pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
                 Act::Make => stage == Stage::Planned,
                 Act::Read => unread,
                 Act::Remove => stage == Stage::Removing,
-                Act::Check => checking,
+                // Their results say which of them they are.
+                Act::Check | Act::Merge => false,
             };
-            if !under_way {
-                return;
+            if under_way {
+                failed(draft, task, *act, why);
             }
-            CheckoutEvent::Failed { task, act: *act, why: why.clone().bounded(WHY_MAX) }
+            return;
         }
-        Acted::Made(_) | Acted::Read(_) | Acted::Removed | Acted::Checked(..) => return,
+        Acted::Made(_) | Acted::Read(_) | Acted::Removed => return,
     };
-    let needed = matches!(event, CheckoutEvent::Failed { act: Act::Make | Act::Check, .. })
-        && draft.agent().phase == Phase::Idle
-        && draft.agent().queue.front().is_some_and(|work| work.task() == task);
     draft.record(Event::Checkout(event));
-    if needed {
-        draft.pause(PauseReason::Failure(Category::Permanent));
-    } else {
-        draft.begin();
+    if matches!(acted, Acted::Read(_)) {
+        review::read(draft, task);
     }
+    draft.begin();
 }

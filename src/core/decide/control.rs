@@ -1,7 +1,7 @@
 //! Commands of people to an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, asks, board, checkout, queue, recovery, spending, watch, whisper};
+use super::{Draft, asks, board, checkout, queue, recovery, review, spending, watch, whisper};
 use crate::agent::{Agent, Breaker, Phase};
 use crate::cut;
 use crate::detail::Detail;
@@ -40,6 +40,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Begin { .. }
                 | Control::OpenTask(_)
                 | Control::DropCheckout(_)
+                | Control::Accept(_)
+                | Control::Reject { .. }
                 | Control::Reword { .. }
                 | Control::Withdraw(_)
                 | Control::Whisper { .. }
@@ -85,6 +87,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         }
         Control::OpenTask(task) => checkout::open(draft, name, by, *task),
         Control::DropCheckout(task) => checkout::remove(draft, name, by, *task),
+        Control::Accept(task) => review::accept(draft, name, by, *task),
+        Control::Reject { task, why } => review::reject(draft, name, by, *task, why),
         Control::Reword { id, text } => queue::reword(draft, name, by, *id, text),
         Control::Withdraw(id) => queue::withdraw(draft, name, by, *id),
         Control::Whisper { id, text } => whisper::whisper(draft, name, by, *id, text),
@@ -500,7 +504,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
     let count = draft.agent().works();
     draft.record(Event::Removed { by: by.clone() });
     watch::given_up(draft);
-    let works: Vec<Work> = draft.agent().current.iter().chain(&draft.agent().queue).cloned().collect();
+    let works: Vec<Work> = draft.agent().all_works().cloned().collect();
     let (tasks, others): (Vec<Work>, Vec<Work>) =
         works.into_iter().partition(|work| work.kind == WorkKind::Task);
     if !others.is_empty() {

@@ -14,6 +14,7 @@
 //! - `board`: tasks that come from the board or go back to it.
 //! - `asks`: questions of an agent to people, and their answers.
 //! - `checkout`: clones of tasks.
+//! - `review`: work that is called done, until it is accepted and merged.
 //! - `warm`: processes that stay between two sessions.
 
 mod account;
@@ -23,6 +24,7 @@ mod checkout;
 mod control;
 mod queue;
 mod recovery;
+mod review;
 mod session;
 mod spending;
 mod warm;

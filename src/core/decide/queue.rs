@@ -2,7 +2,7 @@
 
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
-use super::{Draft, asks, checkout, watch};
+use super::{Draft, asks, checkout, review, watch};
 use crate::agent::{Phase, QUEUE_MAX, WORK_TEXT_MAX};
 use crate::ask::AskAnswer;
 use crate::card::Card;
@@ -135,7 +135,11 @@ pub(super) fn cancel_task(
     if draft.agent().current.as_ref().is_some_and(is_it) {
         return cancel_current(draft, agent, by, task);
     }
-    if draft.agent().queue.iter().any(is_it) {
+    let state = draft.agent();
+    if let Some(review) = state.checkouts.review(task) {
+        review::not_merging(review, task)?;
+    }
+    if state.queue.iter().chain(state.checkouts.in_review()).any(is_it) {
         let held = draft.agent().held().is_some_and(is_it);
         cancel(draft, task, by);
         if held {

@@ -34,6 +34,20 @@ pub enum GitReason {
     OffBranch { branch: String },
     /// The task's branch moves while it is checked.
     Moved,
+    /// Files are changed and not committed.
+    Uncommitted { files: u32 },
+    /// The base is a tag or a commit, which nothing can be merged into.
+    NoBranch { base: String },
+    /// The branch lacks the commit that the task began from.
+    Behind { branch: String },
+    /// The work conflicts with what is on the branch by now, in these files.
+    Conflict { branch: String, files: String },
+    /// The check fails together with what is on the branch by now.
+    Red { command: String, branch: String },
+    /// The branch moved during each merge.
+    BaseMoved { branch: String },
+    /// The branch is checked out in a folder that herder leaves alone; the line moves it.
+    CheckedOut { branch: String, line: String },
     /// The clone's `.git` is not the folder that herder made.
     Replaced { path: String },
     /// A folder or file cannot be written, copied or removed.
@@ -61,7 +75,15 @@ impl GitReason {
             | Self::Replaced { path: text }
             | Self::File { path: text } => vec![text],
             Self::Taken { path, name } => vec![path, name],
-            Self::Moved => Vec::new(),
+            Self::NoBranch { base: text }
+            | Self::Behind { branch: text }
+            | Self::BaseMoved { branch: text } => {
+                vec![text]
+            }
+            Self::Conflict { branch, files: text }
+            | Self::Red { command: text, branch }
+            | Self::CheckedOut { branch, line: text } => vec![branch, text],
+            Self::Moved | Self::Uncommitted { .. } => Vec::new(),
         }
     }
 }
@@ -100,6 +122,25 @@ impl fmt::Display for GitReason {
             Self::Taken { path, name } => write!(
                 f,
                 "{path} has `{name}` of another herder; if that herder is gone: git update-ref -d {name}"
+            ),
+            Self::Uncommitted { files: 1 } => f.write_str("one changed file is not committed"),
+            Self::Uncommitted { files } => write!(f, "{files} changed files are not committed"),
+            Self::NoBranch { base } => {
+                write!(f, "`{base}` is no branch of the repository; name one as its base")
+            }
+            Self::Behind { branch } => {
+                write!(f, "`{branch}` lacks the commit that the task began from; bring it up to date first")
+            }
+            Self::Conflict { branch, files } => {
+                write!(f, "it conflicts with what is on `{branch}` by now, in {files}")
+            }
+            Self::Red { command, branch } => {
+                write!(f, "`{command}` fails together with what is on `{branch}` by now")
+            }
+            Self::BaseMoved { branch } => write!(f, "`{branch}` moved during each merge"),
+            Self::CheckedOut { branch, line } => write!(
+                f,
+                "`{branch}` is checked out where something is changed or under way; once that is settled, type: `{line}`"
             ),
             Self::Replaced { path } => {
                 write!(f, "{path} is not the folder that was made for the task: its contents are not read")

@@ -40,6 +40,16 @@ pub enum Refusal {
     TaskRunning { agent: AgentName, task: WorkId },
     /// The task has no clone of its own, or it is being made or removed.
     NoCheckout { task: WorkId },
+    /// The task is in review, so that it can be neither moved nor split, and its clone is needed.
+    InReview { agent: AgentName, task: WorkId },
+    /// The task is not in review.
+    NotInReview { task: WorkId },
+    /// The agent works on the reviewed task again, because of a message.
+    WorkedOn { agent: AgentName, task: WorkId },
+    /// The clone of the task in review has changed since, and nothing has checked it.
+    NotAsReviewed { agent: AgentName, task: WorkId },
+    /// The task is accepted and is being merged.
+    BeingMerged { task: WorkId, by: String },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
     /// herder gave the agent's supervisor up after it failed: nothing of the agent changes until herder is restarted.

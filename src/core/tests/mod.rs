@@ -12,6 +12,7 @@ mod outcomes;
 mod queueing;
 mod reassigning;
 mod recovery;
+mod reviews;
 mod spending;
 mod state;
 mod watching;

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use super::needs::{ago, fields};
+use super::needs::{ago, fields, verdicts};
 use super::pauses;
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, task};
@@ -21,14 +21,16 @@ const CARDS_MAX: usize = 50;
 enum Column {
     Queued,
     Working,
+    Review,
     Blocked,
     Over,
 }
 
 impl Column {
-    const ALL: [(Self, &str); 4] = [
+    const ALL: [(Self, &str); 5] = [
         (Self::Queued, "page-column-queued"),
         (Self::Working, "page-column-working"),
+        (Self::Review, "page-column-review"),
         (Self::Blocked, "page-column-blocked"),
         (Self::Over, "page-column-over"),
     ];
@@ -39,7 +41,8 @@ impl Column {
             Some(over) if over.end == TaskEnd::Blocked => Some(Self::Blocked),
             Some(over) => (day(over.at) == day(view.voice.now)).then_some(Self::Over),
             None => Some(match listed.key() {
-                "running" | "checking" => Self::Working,
+                "running" | "checking" | "merging" => Self::Working,
+                "review" => Self::Review,
                 "blocked" => Self::Blocked,
                 _ => Self::Queued,
             }),
@@ -141,6 +144,7 @@ pub(super) fn moves(view: &View<'_>, listed: &Listed<'_>, back: &str) -> Markup 
     let is_over = listed.over().is_some();
     let is_queued = listed.key() == "queued";
     html! {
+        @if listed.key() == "review" { (verdicts(view, id, back)) }
         @if view.may_steer() && !is_over {
             div.acts {
                 @if is_queued {

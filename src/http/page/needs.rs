@@ -13,8 +13,9 @@ use crate::core::agent::Phase;
 use crate::core::ask::{About, Ask};
 use crate::core::clean::visible;
 use crate::core::event::{Event, PauseReason};
-use crate::core::id::AccountName;
+use crate::core::id::{AccountName, WorkId};
 use crate::core::promotion::Hold;
+use crate::core::review::Review;
 use crate::core::time::Timestamp;
 use crate::core::watch::Escalation;
 use crate::journal::{Entry, Recorded};
@@ -85,6 +86,8 @@ struct Need<'a> {
 enum What<'a> {
     Call(&'a Escalation),
     Ask(&'a Ask),
+    /// A task waits for a person who looks at it.
+    Review(&'a Review),
     /// The agent stands still, and these others for the same closed account.
     Halt(Vec<&'a Seen>),
 }
@@ -95,7 +98,10 @@ fn of<'a>(view: &View<'_>, seen: &'a Seen) -> Vec<Need<'a>> {
     let asks = agent.asks.iter().filter(|ask| ask.until > view.voice.now);
     let asks = asks.map(|ask| (ask.at, What::Ask(ask)));
     let mut all: Vec<Need<'a>> = call.chain(asks).map(|(since, what)| Need { seen, since, what }).collect();
-    if all.is_empty() && agent.stands_still_by_itself() {
+    let reviews = agent.checkouts.waiting_reviews();
+    let halted = all.is_empty() && agent.stands_still_by_itself();
+    all.extend(reviews.map(|review| Need { seen, since: review.since, what: What::Review(review) }));
+    if halted {
         all.push(Need { seen, since: agent.since, what: What::Halt(Vec::new()) });
     }
     all
@@ -147,6 +153,11 @@ impl Need<'_> {
                 };
                 (sign, what, words, act)
             }
+            What::Review(review) => {
+                let id = review.work.id;
+                let what = format!("{} {}", task(id), voice.short(&review.work.text, LINE_MAX));
+                ("👀", what, self.change(view, id), verdicts(view, id, back))
+            }
             What::Halt(_) => {
                 let agent = &*self.seen.agent;
                 let last = agent.last_outcome.as_ref().map(|outcome| voice.locale.detail(&outcome.detail));
@@ -184,6 +195,19 @@ impl Need<'_> {
                 }
             }
         }
+    }
+
+    /// The extent of a task's work, in one line.
+    fn change(&self, view: &View<'_>, id: WorkId) -> String {
+        let checkout = self.seen.agent.checkouts.all.get(&id);
+        let Some(held) = checkout.and_then(|checkout| checkout.held.as_ref()) else { return String::new() };
+        let counts = [
+            ("commits", held.commits.into()),
+            ("files", held.files.into()),
+            ("added", held.added.into()),
+            ("removed", held.removed.into()),
+        ];
+        view.voice.text("page-review-change", &counts)
     }
 
     fn call_buttons(&self, view: &View<'_>, call: &Escalation, back: &str) -> Markup {
@@ -250,6 +274,27 @@ fn decisions(view: &View<'_>, ask: &Ask, can_be_always: bool, back: &str) -> Mar
                 @if can_be_always {
                     button name="command" value={ "approve|" (ask.id) "|always" } { (view.text("page-always")) }
                 }
+            }
+        }
+    }
+}
+
+/// The answers to the review of a task.
+pub(super) fn verdicts(view: &View<'_>, id: WorkId, back: &str) -> Markup {
+    let why = view.text("page-reject-why");
+    html! {
+        @if view.may_steer() {
+            div.acts {
+                form.act method="post" action="/do" {
+                    (fields(view, "", back))
+                    button.yes name="command" value={ "accept|" (id) } { (view.text("page-accept")) }
+                }
+                form.act method="post" action="/do" {
+                    (fields(view, "", back))
+                    input id={ "reject-" (id) } hx-preserve="true" name="text" required maxlength="4000" aria-label=(why) placeholder=(why);
+                    button name="command" value={ "reject|" (id) } { (view.text("page-reject")) }
+                }
+                a.button href={ "/tasks/" (id) } { (task(id)) }
             }
         }
     }

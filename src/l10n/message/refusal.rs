@@ -42,6 +42,19 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             say("refusal-task-running", [of(agent), ("task", task.to_string().into())])
         }
         R::NoCheckout { task } => say("refusal-no-checkout", [("task", task.to_string().into())]),
+        R::InReview { agent, task } => {
+            say("refusal-in-review", [of(agent), ("task", task.to_string().into())])
+        }
+        R::NotInReview { task } => say("refusal-not-in-review", [("task", task.to_string().into())]),
+        R::WorkedOn { agent, task } => {
+            say("refusal-worked-on", [of(agent), ("task", task.to_string().into())])
+        }
+        R::NotAsReviewed { agent, task } => {
+            say("refusal-not-as-reviewed", [of(agent), ("task", task.to_string().into())])
+        }
+        R::BeingMerged { task, by } => {
+            say("refusal-being-merged", [("task", task.to_string().into()), ("by", bare_name(by).into())])
+        }
         R::TaskMoving { task } => say("refusal-task-moving", [("task", task.to_string().into())]),
         R::Deserted { agent } => say("refusal-deserted", [of(agent)]),
         R::TaskKept { agent, task } => {

@@ -18,6 +18,15 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::NoClone { path } => say("git-no-clone", [text("path", path)]),
         G::OffBranch { branch } => say("git-off-branch", [text("branch", branch)]),
         G::Moved => say("git-moved", []),
+        G::Uncommitted { files } => say("git-uncommitted", [("files", (*files).into())]),
+        G::NoBranch { base } => say("git-no-branch", [text("base", base)]),
+        G::Behind { branch } => say("git-behind", [text("branch", branch)]),
+        G::Conflict { branch, files } => say("git-conflict", [text("branch", branch), text("files", files)]),
+        G::Red { command, branch } => say("git-red", [text("command", command), text("branch", branch)]),
+        G::BaseMoved { branch } => say("git-base-moved", [text("branch", branch)]),
+        G::CheckedOut { branch, line } => {
+            say("git-checked-out", [text("branch", branch), text("line", line)])
+        }
         G::Taken { path, name } => say("git-taken", [text("path", path), text("name", name)]),
         G::Replaced { path } => say("git-replaced", [text("path", path)]),
         G::File { path } => say("git-file", [text("path", path)]),

@@ -1,6 +1,7 @@
 //! The clone of a task: made with borrowed objects, read, fetched into the repository, and removed.
 //!
-//! In the repository only `refs/herder/<task>/base` and `refs/herder/<task>/head` are written. Everything here can be
+//! In the repository only `refs/herder/<task>/base` and `refs/herder/<task>/head` are written, and what [`super::merge`]
+//! writes. Everything here can be
 //! repeated: a clone is complete once it has its final name, and what an earlier try has left is used or removed.
 
 use std::ffi::OsStr;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use super::mirror::Mirror;
 use super::{Call, Git, Limits, Repository, files, words};
-use crate::core::checkout::{Held, Plan};
+use crate::core::checkout::{Base, Held, Plan};
 use crate::core::detail::{Detail, GitReason};
 use crate::core::id::WorkId;
 use crate::runtime::folder;
@@ -19,7 +20,7 @@ use crate::runtime::folder;
 pub(super) const READS: Limits = Limits { time: Duration::from_secs(30), output: 4 * 1024 * 1024 };
 
 /// The limits of a command that copies: a clone, a checkout, a fetch.
-const COPIES: Limits = Limits { time: Duration::from_secs(600), output: 64 * 1024 };
+pub(super) const COPIES: Limits = Limits { time: Duration::from_secs(600), output: 64 * 1024 };
 
 /// Ending of the name of a clone that is not complete yet.
 const NEW: &str = "new";
@@ -66,11 +67,11 @@ impl Checkouts {
         self.at(&looks, files::remove).await?.map_err(|error| unusable(&looks, &error))
     }
 
-    /// Makes the clone of a task, unless it is there. Returns the commit that the task began from.
+    /// Makes the clone of a task, unless it is there. Returns what the task began from.
     ///
     /// # Errors
     /// The repository or its base is not there, its refs of this name are of another herder, or git or the disk fails.
-    pub(crate) async fn make(&self, plan: &Plan) -> Result<String, Detail> {
+    pub(crate) async fn make(&self, plan: &Plan) -> Result<Base, Detail> {
         let source = self.repository(plan).await?;
         let path = self.path(plan.task);
         let [base_ref, head_ref] = refs(plan.task);
@@ -86,8 +87,9 @@ impl Checkouts {
             Some(base) => base,
             None => self.keep_base(&source, plan, &base_ref).await?,
         };
+        let onto = self.branch_of_base(&self.mirror(&source).await?, plan).await?.unwrap_or_default();
         if is_there {
-            return Ok(base);
+            return Ok(Base { commit: base, onto });
         }
         // A clone that was lost goes on from the last commit that was fetched.
         let start = fetched.unwrap_or_else(|| base.clone());
@@ -106,10 +108,10 @@ impl Checkouts {
         let to = path.clone();
         let named = self.at(&staging, move |staging| std::fs::rename(staging, to)).await?;
         named.map_err(|error| unusable(&path, &error))?;
-        Ok(base)
+        Ok(Base { commit: base, onto })
     }
 
-    async fn fill(
+    pub(super) async fn fill(
         &self,
         source: &Repository,
         staging: &Path,
@@ -136,7 +138,7 @@ impl Checkouts {
         let source = self.repository(plan).await?;
         let [base_ref, head_ref] = refs(plan.task);
         let clone = self.clone_of(&source, plan).await?;
-        self.unlock(&source, plan.task).await?;
+        self.unlock(&source, plan.task, "head").await?;
         let own = self.mirror(&source).await?;
         let spec = format!("+{}:{head_ref}", self.tip(&clone, plan).await?);
         let mut fetch = words(&[
@@ -196,8 +198,28 @@ impl Checkouts {
         let all = ["--ignore-missing", "--stdin", &head, "--all", "--not", "--remotes", &base];
         let nowhere = self.count(clone, &all, &others).await?;
         let uncommitted = self.uncommitted(clone, task).await?;
+        let [files, added, removed] = self.extent(clone, &base, &head).await?;
         let (size, larger) = self.at(&self.path(task), files::size).await?;
-        Ok(Held { base, head, commits, uncommitted, aside, nowhere, size, larger })
+        Ok(Held { base, head, commits, files, added, removed, uncommitted, aside, nowhere, size, larger })
+    }
+
+    /// Returns the numbers of files, added and removed lines between two commits.
+    async fn extent(&self, clone: &Mirror, base: &str, head: &str) -> Result<[u32; 3], Detail> {
+        let stat = words(&["diff-tree", "--shortstat", "--no-ext-diff", "--no-textconv", "-M", base, head]);
+        let env = [("GIT_DIR", clone.path())];
+        let call = Call { folder: clone.path(), words: &stat, own: &env, input: &[], local: false };
+        let said = self.git.ask(call, READS).await?;
+        let mut extent = [0; 3];
+        for part in String::from_utf8_lossy(&said).split(',') {
+            let number = part.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            let place = match part {
+                _ if part.contains("changed") => 0,
+                _ if part.contains("(+)") => 1,
+                _ => 2,
+            };
+            extent[place] = number;
+        }
+        Ok(extent)
     }
 
     /// Returns the commits that the repository's branches and tags have, as input that leaves them out.
@@ -217,9 +239,11 @@ impl Checkouts {
     pub(crate) async fn remove(&self, plan: &Plan) -> Result<(), Detail> {
         let path = self.path(plan.task);
         let (gone, staging) = (path.with_extension(GONE), path.with_extension(NEW));
+        let merged = self.merged(plan.task);
         let removed = self.at(&path, move |path| {
             files::remove(&gone)?;
             files::remove(&staging)?;
+            files::remove(&merged)?;
             match std::fs::rename(path, &gone) {
                 Ok(()) => files::remove(&gone),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -232,7 +256,7 @@ impl Checkouts {
             return Ok(());
         }
         let source = self.repository(plan).await?;
-        self.unlock(&source, plan.task).await?;
+        self.unlock(&source, plan.task, "").await?;
         let own = self.mirror(&source).await?;
         let [base, head] = refs(plan.task);
         // Before the clone was made once, a head is of another herder, and so is the base.
@@ -240,7 +264,11 @@ impl Checkouts {
             return Ok(());
         }
         let env = [("GIT_DIR", own.path())];
-        for name in [base, head] {
+        let below = format!("refs/herder/{}/merged-*", plan.task);
+        let list = words(&["for-each-ref", "--format=%(refname)", &below]);
+        let call = Call { folder: own.path(), words: &list, own: &env, input: &[], local: false };
+        let merged = String::from_utf8_lossy(&self.git.ask(call, READS).await?).into_owned();
+        for name in [base, head].into_iter().chain(merged.lines().map(str::to_owned)) {
             let delete = words(&["update-ref", "-d", &name]);
             let call = Call { folder: own.path(), words: &delete, own: &env, input: &[], local: false };
             self.git.ask(call, READS).await?;
@@ -248,13 +276,17 @@ impl Checkouts {
         Ok(())
     }
 
-    /// Removes locks on the task's refs. No other command writes them, so they are of one that was cut short.
-    async fn unlock(&self, source: &Repository, task: WorkId) -> Result<(), Detail> {
-        let names = refs(task).map(|name| format!("{name}.lock"));
-        self.at(&source.places.common, move |common| {
-            for name in names {
-                // One that is there and cannot be removed is what the next command complains of.
-                drop(std::fs::remove_file(common.join(name)));
+    /// Removes locks on the task's refs, of those whose names begin so. No other command writes them, so they are of one
+    /// that was cut short.
+    pub(super) async fn unlock(&self, source: &Repository, task: WorkId, names: &str) -> Result<(), Detail> {
+        let (folder, names) = (source.places.common.join(format!("refs/herder/{task}")), names.to_owned());
+        self.at(&source.places.common, move |_| {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.starts_with(&names) && name.ends_with(".lock") {
+                    // One that is there and cannot be removed is what the next command complains of.
+                    drop(std::fs::remove_file(entry.path()));
+                }
             }
         })
         .await
@@ -295,7 +327,7 @@ impl Checkouts {
 
     /// Records the commit that a task begins from, so that nothing that its clone borrows is removed.
     async fn keep_base(&self, source: &Repository, plan: &Plan, name: &str) -> Result<String, Detail> {
-        self.unlock(source, plan.task).await?;
+        self.unlock(source, plan.task, "base").await?;
         let own = self.mirror(source).await?;
         let asked = plan.repository.base.as_str();
         let candidates: Vec<String> = if asked.is_empty() {

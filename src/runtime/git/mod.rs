@@ -5,11 +5,13 @@
 //! submodule. Where objects are read or fetched, git reads a configuration of herder's own ([`mirror`]) in place of the
 //! repository's. Each command has a time limit and a maximum of output, and its whole process tree is ended.
 //!
-//! [`checkout`] makes, reads and removes the clones of tasks; [`diff`] compares them with their base.
+//! [`checkout`] makes, reads and removes the clones of tasks; [`diff`] compares them with their base; [`merge`] brings
+//! accepted work there.
 
 pub(crate) mod checkout;
 pub(crate) mod diff;
 mod files;
+pub(crate) mod merge;
 pub(super) mod mirror;
 #[cfg(test)]
 mod tests;

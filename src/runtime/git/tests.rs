@@ -1,3 +1,4 @@
+mod merge;
 mod refs;
 
 use std::fs;
@@ -106,7 +107,10 @@ async fn a_task_has_a_clone_and_its_commits_reach_the_repository() {
     let status = || git_as_a_person(&scene.repository(), &["status", "--porcelain", "--branch"]);
     let (config, seen) = (fs::read(scene.repository().join(".git/config")).expect("it is there"), status());
     let base = scene.checkouts.make(&plan).await.expect("a clone");
-    assert_eq!(base, git_as_a_person(&scene.repository(), &["rev-parse", "HEAD"]));
+    assert_eq!(
+        (base.commit.clone(), base.onto.as_str()),
+        (git_as_a_person(&scene.repository(), &["rev-parse", "HEAD"]), "main")
+    );
     assert_eq!(git_as_a_person(&scene.clone(), &["branch", "--show-current"]), plan.branch);
     let borrowed =
         fs::read_to_string(scene.clone().join(".git/objects/info/alternates")).expect("it borrows");
@@ -116,8 +120,16 @@ async fn a_task_has_a_clone_and_its_commits_reach_the_repository() {
     let held = scene.checkouts.fetch(&plan).await.expect("it is read");
     let head = git_as_a_person(&scene.clone(), &["rev-parse", "HEAD"]);
     assert!(held.size > 0 && !held.larger);
-    let counted = Held { commits: 1, uncommitted: 1, nowhere: 1, size: held.size, ..Held::default() };
-    assert_eq!(held, Held { base, head: head.clone(), ..counted });
+    let counted = Held {
+        commits: 1,
+        files: 1,
+        added: 1,
+        uncommitted: 1,
+        nowhere: 1,
+        size: held.size,
+        ..Held::default()
+    };
+    assert_eq!(held, Held { base: base.commit, head: head.clone(), ..counted });
     assert_eq!(
         git_as_a_person(&scene.repository(), &["rev-parse", "refs/herder/7/head"]),
         head,
@@ -258,7 +270,10 @@ async fn a_repository_says_what_tasks_begin_from() {
             assert_eq!(reason(made), Some(GitReason::NoBase { base: "none".to_owned() }));
             continue;
         }
-        assert_eq!(made.expect("a clone"), git_as_a_person(&scene.repository(), &["rev-parse", expected]));
+        assert_eq!(
+            made.expect("a clone").commit,
+            git_as_a_person(&scene.repository(), &["rev-parse", expected])
+        );
     }
     // The default branch of the remote comes before a branch that somebody has checked out.
     let copy = scene.dir.path().join("copy");
@@ -267,7 +282,7 @@ async fn a_repository_says_what_tasks_begin_from() {
     let repository = Repository { path: copy.clone(), ..Repository::default() };
     let plan = Plan { task: WorkId(5), repository, branch: "herder/5-x".to_owned(), begun: false };
     let made = scene.checkouts.make(&plan).await.expect("a clone");
-    assert_eq!(made, git_as_a_person(&copy, &["rev-parse", "origin/HEAD"]));
+    assert_eq!(made.commit, git_as_a_person(&copy, &["rev-parse", "origin/HEAD"]));
     // A bare repository does as well, an empty one and a folder without one do not.
     git_as_a_person(scene.dir.path(), &["clone", "--quiet", "--bare", "app", "bare.git"]);
     git_as_a_person(scene.dir.path(), &["init", "--quiet", "empty"]);

@@ -1,8 +1,9 @@
-//! Work on the clones of the agent's tasks, in the background: one act after the other, and checks beside them; each
-//! with its result as an input.
+//! Work on the clones of the agent's tasks, in the background: one act after the other, checks and merges beside
+//! them; each with its result as an input.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -13,22 +14,28 @@ use crate::core::checkout::{Act, Acted, Plan};
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::input::Input;
+use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
 use crate::runtime::Launch;
 use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
+use crate::runtime::git::merge::Order;
+use crate::runtime::merge::Landing;
 use crate::runtime::process::Tree;
 use crate::supervisor::Shared;
 use crate::supervisor::session::Session;
 
+/// Time between SIGTERM and SIGKILL for a run that is not due any more: git removes its locks.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// The last act that was begun, if one was.
 pub(super) type Acting = Option<JoinHandle<()>>;
 
-/// A check that runs.
-pub(super) struct Checking {
-    /// Numbers of the task and of the check.
+/// A check or a merge that runs.
+pub(super) struct Beside {
+    /// Numbers of the task, and of the check or merge.
     pub(super) of: (WorkId, u32),
-    /// Ends the check when it is dropped.
+    /// Ends it when it is dropped.
     _guard: DropGuard,
 }
 
@@ -59,37 +66,89 @@ impl Supervisor<'_> {
         }));
     }
 
-    /// Begins the check that is due, unless it runs.
-    pub(super) fn check(&mut self) {
-        let Some(of @ (task, number)) = self.agent.check_due() else { return };
-        if self.checking.as_ref().is_some_and(|check| check.of == of) {
-            return;
+    /// Begins the check and the merge that are due, unless they run.
+    pub(super) fn begin_due(&mut self) {
+        if let Some(of @ (task, number)) = self.agent.check_due()
+            && self.checking.as_ref().is_none_or(|check| check.of != of)
+        {
+            let marker = self.marker_beside("check", of);
+            let run = self.check_of(task, marker.clone());
+            let shared = Arc::clone(self.shared);
+            let checked = async move {
+                // Without one, it was taken out of the settings, or there is only a review.
+                let Some((launch, run)) = run else { return Acted::Checked(number, Ok(None)) };
+                let evidence = Box::pin(shared.place.check(launch, run)).await;
+                Acted::Checked(number, evidence.map(|evidence| evidence.map(Box::new)))
+            };
+            self.checking = Some(self.run_beside(of, marker, checked));
         }
+        if let Some(of @ (task, number)) = self.agent.merge_due()
+            && self.merging.as_ref().is_none_or(|merge| merge.of != of)
+        {
+            let marker = self.marker_beside("merge", of);
+            let landing = self.merge_of(task, marker.clone());
+            let shared = Arc::clone(self.shared);
+            let merged = async move {
+                let result = match landing {
+                    Some((launch, landing)) => Box::pin(shared.place.merge(launch, landing)).await,
+                    None => Ok(Merged::Kept),
+                };
+                Acted::Merged(number, result)
+            };
+            self.merging = Some(self.run_beside(of, marker, merged));
+        }
+    }
+
+    /// Returns the marker of the processes of a run, which no other run has: one that is being ended takes none along.
+    fn marker_beside(&self, what: &str, (task, number): (WorkId, u32)) -> String {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        format!("{}/{what}-{number}.{run}", self.shared.marker_of_checkout(self.name, task))
+    }
+
+    /// Runs something beside the agent's sessions until it ends, or is not due any more.
+    fn run_beside(
+        &self,
+        of: (WorkId, u32),
+        marker: String,
+        work: impl Future<Output = Acted> + Send + 'static,
+    ) -> Box<Beside> {
         let (overtaken, draining) = (CancellationToken::new(), self.shared.draining.clone());
         let ended = overtaken.clone();
-        let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
-        let marker = format!("{}/check-{number}", shared.marker_of_checkout(&agent, task));
-        let run = self.check_of(task, marker.clone());
-        self.checking = Some(Box::new(Checking { of, _guard: overtaken.drop_guard() }));
+        let (shared, agent, task) = (Arc::clone(self.shared), self.name.clone(), of.0);
         drop(self.shared.services.spawn(async move {
-            let acted = async {
-                // Without one, it was taken out of the settings.
-                let Some((launch, run)) = run else { return Acted::Checked(number, None) };
-                let evidence = Box::pin(shared.place.check(launch, run)).await;
-                let evidence = evidence.map(|evidence| Acted::Checked(number, evidence.map(Box::new)));
-                evidence.unwrap_or_else(|why| Acted::Failed(Act::Check, why))
-            };
             let acted = tokio::select! {
-                acted = acted => Some(acted),
+                acted = work => Some(acted),
                 () = ended.cancelled() => None,
                 () = draining.cancelled() => None,
             };
             match acted {
                 Some(acted) => shared.input(&agent, Input::Checkout { task, acted }),
                 // It runs again if it is still due.
-                None => drop(shared.trees.end(&Tree::marked(marker), Duration::ZERO).await),
+                None => drop(shared.trees.end(&Tree::marked(marker), GRACE).await),
             }
         }));
+        Box::new(Beside { of, _guard: overtaken.drop_guard() })
+    }
+
+    /// Returns the merge of a task, as the settings have it now.
+    fn merge_of(&self, task: WorkId, marker: String) -> Option<(Launch, Landing)> {
+        let checkout = self.agent.checkouts.all.get(&task)?;
+        let review = checkout.review.as_ref()?;
+        let spec = AgentSpec::clone(self.agent.spec.as_ref()?);
+        let repository = spec.repository.as_ref()?;
+        let OnAccept::Merge(method) = repository.landing.on_accept else { return None };
+        let order = Order {
+            plan: checkout.plan.clone(),
+            onto: checkout.onto.clone(),
+            head: review.accepted.as_ref()?.head.clone(),
+            method,
+            text: review.work.text.clone(),
+        };
+        let check = repository.check.as_deref().cloned();
+        let evidence = checkout.evidence.clone();
+        let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
+        Some((launch, Landing { order, check, evidence }))
     }
 
     /// Returns the check of a task, as the settings have it now.
@@ -127,8 +186,8 @@ async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan) -> Acted {
         Act::Make => checkouts.make(plan).await.map(Acted::Made),
         Act::Read => checkouts.fetch(plan).await.map(Acted::Read),
         Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
-        // It runs beside the acts.
-        Act::Check => Err(Own::DriverGone.into()),
+        // They run beside the acts, see `begin_due`.
+        Act::Check | Act::Merge => Err(Own::DriverGone.into()),
     };
     done.unwrap_or_else(|why| Acted::Failed(act, why))
 }

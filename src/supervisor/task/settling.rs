@@ -76,7 +76,7 @@ impl Supervisor<'_> {
         for effect in pending.effects {
             retired |= self.perform(effect).await;
         }
-        self.check();
+        self.begin_due();
         Ok(retired)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
-use super::checkouts::{Acting, Checking};
+use super::checkouts::{Acting, Beside};
 use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{Ahead, End, Mailbox, Note, Request};
@@ -70,7 +70,9 @@ pub(super) struct Supervisor<'a> {
     /// The running request to split a task, with the guard that ends it when this supervisor ends.
     pub(super) split: Option<Box<(u32, DropGuard)>>,
     /// The running check. It ends with this supervisor as well, as the next one starts it again.
-    pub(super) checking: Option<Box<Checking>>,
+    pub(super) checking: Option<Box<Beside>>,
+    /// The running merge, likewise.
+    pub(super) merging: Option<Box<Beside>>,
     /// Progress of the supervisor's start.
     pub(super) risen: Risen,
     /// The background writer of `context.md`.

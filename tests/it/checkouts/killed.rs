@@ -145,6 +145,11 @@ impl Story {
     /// Waits for the kill that was asked for, and starts herder again. Returns false if the call never came, after
     /// `over` says that there is nothing more to wait for.
     async fn is_killed(&mut self, over: impl AsyncFn(&Self) -> bool) -> bool {
+        self.is_killed_again(over, 0).await
+    }
+
+    /// Waits likewise, and has the next herder killed at this call; 0 for none.
+    async fn is_killed_again(&mut self, over: impl AsyncFn(&Self) -> bool, next: u32) -> bool {
         let mut killed = false;
         self.until("herder is killed, or done", async || {
             killed = std::fs::read_to_string(self.at("at")).is_ok_and(|at| at.trim() == "0");
@@ -156,6 +161,9 @@ impl Story {
         }
         let herder = self.herder.take().expect("it runs");
         reap(herder).await;
+        if next > 0 {
+            self.kills_at(next);
+        }
         self.starts();
         true
     }
@@ -292,6 +300,95 @@ async fn killed_beside_each_command_the_next_herder_does_it_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_after_each_command_the_next_herder_goes_on() {
     killed_at_each_command(Side::After).await;
+}
+
+/// Settings by which accepted work is merged, after a check of the merged files.
+const MERGES: &str = "base = \"main\"\nreview = \"person\"\non_accept = \"merge\"\ncheck = \"true\"";
+
+/// Kills herder at each of its git commands from the acceptance of a task to the removal of its clone. `in_use`: the
+/// base is checked out.
+async fn killed_at_each_command_of_a_merge(side: Side, in_use: bool) {
+    let mut story = Story::begin_with(side, MERGES).await;
+    let person = Person::of(story.person.path().to_owned());
+    match in_use {
+        true => person.git(&["reset", "--quiet", "--hard"]),
+        false => person.git(&["switch", "--quiet", "-c", "mine"]),
+    };
+    let before = Untouched::of(&person);
+    let socket = story.at("data").join(local::FILE_NAME);
+    let text = "commit alpha";
+    asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+    story.ask("task new", &["spark", text]).await.expect("it is there");
+    let state = async |story: &Story, expected: &str| {
+        let listed = story.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
+        listed.is_some_and(|listed| listed[0]["state"] == expected)
+    };
+    story.until("it is in review", async || state(&story, "review").await).await;
+    let task = story.task(text).await.expect("it is there").to_string();
+    let over = async |story: &Story| {
+        let shown = story.ask("task show", &[&task]).await;
+        let removed = shown.is_some_and(|answer| !answer.lines.join("\n").contains("branch herder/"));
+        removed && state(story, "done").await
+    };
+    let mut call = 1;
+    story.kills_at(call);
+    story.ask("accept", &[&task]).await;
+    // Each next herder begins with the merge's first command, and gets further by one.
+    while story.is_killed_again(&over, call + 1).await {
+        call += 1;
+        if !in_use {
+            // Somebody else moves the base, so that the merged files are new.
+            person.git(&["worktree", "add", "--quiet", "--detach", "../other", "main"]);
+            let other = Person::of(story.at("other"));
+            std::fs::write(other.path().join(format!("by-{call}")), "x").expect("a file");
+            other.git(&["add", "--all"]);
+            other.git(&["commit", "--quiet", "-m", &format!("other {call}")]);
+            other.git(&["update-ref", "refs/heads/main", "HEAD"]);
+            person.git(&["worktree", "remove", "--force", "../other"]);
+            person.git(&["worktree", "prune"]);
+        }
+    }
+    story.until("it is merged, and its clone removed", async || over(&story).await).await;
+    let landed = person.git(&["log", "--format=%s", "main"]);
+    let times = landed.lines().filter(|line| *line == text).count();
+    assert_eq!(times, 1, "{:?}\n{landed}", lines(&story.at("killed")));
+    story.has_only(&[]);
+    if in_use {
+        assert_eq!(person.git(&["status", "--porcelain"]), "?? loose", "{:?}", lines(&story.at("killed")));
+    }
+    let herder = story.herder.take().expect("it runs");
+    signal(&herder, Signal::TERM);
+    reap(herder).await;
+    let killed = lines(&story.at("killed"));
+    let moves = if in_use { "merge --quiet" } else { "update-ref refs/heads/main" };
+    for command in ["merge-tree", "commit-tree", "update-ref refs/herder", moves] {
+        assert!(killed.iter().any(|call| call.contains(command)), "{command}: {killed:#?}");
+    }
+    match in_use {
+        // Its files are those of the merged commits.
+        true => drop(person.git(&["fsck", "--strict", "--no-dangling"])),
+        false => before.holds_but(&person, &[".git/refs/heads/main", ".git/logs/refs/heads/main"]),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_before_each_command_of_a_merge_the_next_herder_merges_once() {
+    killed_at_each_command_of_a_merge(Side::Before, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_beside_each_command_of_a_merge_the_next_herder_merges_once() {
+    killed_at_each_command_of_a_merge(Side::Beside, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_after_each_command_of_a_merge_the_next_herder_merges_once() {
+    killed_at_each_command_of_a_merge(Side::After, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_beside_each_command_of_a_merge_the_checked_out_base_is_whole() {
+    killed_at_each_command_of_a_merge(Side::Beside, true).await;
 }
 
 /// Notes its process and waits until it may go on.

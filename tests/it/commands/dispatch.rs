@@ -341,7 +341,7 @@ async fn help_is_short_and_complete() {
     In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
     anybody: link, whoami
     viewer: status, usage, task list, task show, task diff, rule list, queue, log, history, agent list, agent show, help, page
-    operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task new, task open, task drop, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
+    operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task new, task open, task drop, accept, reject, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
     admin (not you): agent add, agent edit, agent remove, reload
     `!help pause` explains one command.
     "##);

@@ -197,6 +197,8 @@ impl Ledger {
             Control::Abort
             | Control::AbortAnyway { .. }
             | Control::Press { .. }
+            | Control::Accept(_)
+            | Control::Reject { .. }
             | Control::CancelTask(_)
             | Control::HandBack { .. }
             | Control::Reword { .. }

@@ -413,6 +413,8 @@ fn control() -> impl Strategy<Value = Control> {
         (id(), text()).prop_map(|(id, text)| Control::Reword { id, text }),
         id().prop_map(Control::Withdraw),
         id().prop_map(Control::CancelTask),
+        id().prop_map(Control::Accept),
+        (id(), text()).prop_map(|(task, why)| Control::Reject { task, why }),
         (id(), onward()).prop_map(|(task, onward)| Control::HandBack { task, onward }),
         (id(), text()).prop_map(|(id, text)| Control::Whisper { id, text }),
         prop::option::of(id()).prop_map(Control::Ack),

@@ -6,6 +6,7 @@ use herder::core::checkout::Act;
 use herder::core::detail::{GitReason, Own};
 use herder::core::id::{AgentName, WorkId};
 use herder::core::notice::{Notice, Refusal};
+use herder::core::review::Change;
 use herder::core::spec::Permissions;
 use herder::core::work::TaskEnd;
 
@@ -33,6 +34,15 @@ pub(super) fn notices() -> Vec<Notice> {
         why: Own::ExitCode { code: 2 }.with("2 failed | make: *** [test] Error 1"),
         again,
     };
+    let in_review = |commits, uncommitted, checked: Option<&str>, cost_usd| Notice::TaskInReview {
+        agent: spark(),
+        task,
+        change: Change { commits, files: commits, added: 12, removed: 3, uncommitted },
+        checked: checked.map(str::to_owned),
+        cost_usd,
+        onto: checked.map(|_| "main".to_owned()),
+    };
+    let accepted = |merges| Notice::TaskAccepted { agent: spark(), task, by: "alice".to_owned(), merges };
     vec![
         Notice::Boarded { task, fits: true },
         Notice::Boarded { task, fits: false },
@@ -54,6 +64,23 @@ pub(super) fn notices() -> Vec<Notice> {
         failed(Act::Read),
         failed(Act::Remove),
         failed(Act::Check),
+        failed(Act::Merge),
+        in_review(1, 0, None, 0.0),
+        in_review(2, 3, Some("make test"), 0.42),
+        accepted(true),
+        accepted(false),
+        Notice::TaskRejected { agent: spark(), task, by: "alice".to_owned() },
+        Notice::TaskLanded {
+            agent: spark(),
+            task,
+            branch: "main".to_owned(),
+            commit: "0a1b2c3d4e".to_owned(),
+        },
+        Notice::TaskReturned {
+            agent: spark(),
+            task,
+            why: GitReason::Conflict { branch: "main".to_owned(), files: "src/lib.rs".to_owned() }.into(),
+        },
         passed,
         red(true),
         red(false),
@@ -74,6 +101,11 @@ pub(super) fn refusals() -> Vec<Refusal> {
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
         Refusal::NoCheckout { task },
+        Refusal::InReview { agent: spark(), task },
+        Refusal::NotInReview { task },
+        Refusal::WorkedOn { agent: spark(), task },
+        Refusal::NotAsReviewed { agent: spark(), task },
+        Refusal::BeingMerged { task, by: "alice".to_owned() },
         Refusal::TaskMoving { task },
         Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },

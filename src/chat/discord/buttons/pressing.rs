@@ -9,16 +9,16 @@ use serenity::all::{
 use tracing::warn;
 
 use super::following::{change, who};
-use super::rows::{action, closed_row, cut, open_row, short};
+use super::rows::{accepted_row, action, closed_row, cut, open_row, short};
 use super::{Done, is_open};
-use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
+use crate::chat::discord::custom_id::{Answer, Confirm, CustomId, Verdict};
 use crate::chat::discord::interactions::{Asker, locale};
 use crate::chat::discord::reply::{self, Reply};
 use crate::chat::discord::{Bot, asks, forms};
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
 use crate::commands::{Verb, command};
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, WorkId};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 
@@ -54,10 +54,46 @@ pub(in crate::chat::discord) async fn pressed(bot: &Arc<Bot>, asker: &Asker, pre
             let given = Given(vec![("id".to_owned(), ask.to_string())]);
             forms::offer(bot, asker, command(Verb::Answer), given).await;
         }
+        Ok(CustomId::Review { verdict, agent, task }) => {
+            reviewed(bot, asker, press, (verdict, &agent, task)).await;
+        }
         Ok(CustomId::Again { draft }) => forms::again(bot, asker, draft).await,
         Ok(CustomId::Form { .. }) | Err(_) => {
             let told = Reply::to_them(locale(bot, asker).text("answer-unknown", &[]));
             reply::at_once(bot, asker, &told).await;
+        }
+    }
+}
+
+/// Handles a pressed button under a task in review.
+async fn reviewed(
+    bot: &Arc<Bot>,
+    asker: &Asker,
+    press: &ComponentInteraction,
+    (verdict, agent, task): (Verdict, &AgentName, WorkId),
+) {
+    let given = Given(vec![("task".to_owned(), task.to_string())]);
+    match verdict {
+        Verdict::Diff => {
+            let structured = asker.structured("task diff", given);
+            let answering = async {
+                let answered = bot.ports.dispatcher.interact(&structured).await;
+                Reply { private: true, ..Reply::of(answered) }
+            };
+            reply::answer(bot, asker, true, answering).await;
+        }
+        Verdict::Reject => forms::offer(bot, asker, command(Verb::Reject), given).await,
+        Verdict::Accept => {
+            let structured = Structured { shown: false, ..asker.structured("accept", given) };
+            let deciding = async {
+                let answered = bot.ports.dispatcher.interact(&structured).await;
+                if answered.refused {
+                    return Pressed::Told(Reply { private: true, ..Reply::of(answered) });
+                }
+                let by = Actor { network: bot.network(), name: asker.author.nick.clone(), identity: None };
+                Pressed::Buttons(vec![accepted_row(&bot.ports.locale, agent, task, &by)])
+            };
+            show(bot, asker, press, deciding).await;
         }
     }
 }

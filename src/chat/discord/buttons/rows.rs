@@ -4,11 +4,12 @@ use serenity::all::{ButtonStyle, CreateActionRow, CreateButton, ReactionType};
 
 use super::{Done, calls_for};
 use crate::chat::discord::asks;
-use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
+use crate::chat::discord::custom_id::{Answer, Confirm, CustomId, Verdict};
 use crate::commands::interact::Answered;
 use crate::commands::{Command, Verb};
-use crate::core::id::AgentName;
-use crate::core::post::Post;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::notice::Notice;
+use crate::core::post::{Body, Post};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::l10n::Locale;
@@ -28,6 +29,9 @@ pub(in crate::chat::discord) fn rows(
 ) -> Vec<CreateActionRow> {
     match calls_for(&post.body) {
         Some(agent) => vec![open_row(locale, agent, post.at, None)],
+        None if let Body::Notice(Notice::TaskInReview { agent, task, .. }) = &post.body => {
+            vec![review_row(locale, agent, *task)]
+        }
         None => asks::open_rows(locale, redactor, &post.body),
     }
 }
@@ -39,6 +43,28 @@ pub(in crate::chat::discord) fn calling(
     at: Timestamp,
 ) -> Vec<CreateActionRow> {
     vec![open_row(locale, agent, at, None)]
+}
+
+/// Builds the row of buttons under a task in review.
+fn review_row(locale: &Locale, agent: &AgentName, task: WorkId) -> CreateActionRow {
+    let button = |verdict| {
+        let (label, style) = match verdict {
+            Verdict::Accept => ("button-accept", ButtonStyle::Success),
+            Verdict::Reject => ("button-reject", ButtonStyle::Danger),
+            Verdict::Diff => ("button-diff", ButtonStyle::Secondary),
+        };
+        let id = CustomId::Review { verdict, agent: agent.clone(), task };
+        CreateButton::new(id.to_string()).label(locale.text(label, &[])).style(style)
+    };
+    CreateActionRow::Buttons(Verdict::ALL.map(button).to_vec())
+}
+
+/// Builds the row that replaces them once the task is accepted.
+pub(super) fn accepted_row(locale: &Locale, agent: &AgentName, task: WorkId, by: &Actor) -> CreateActionRow {
+    let label = attributed(locale, locale.text("button-accept", &[]), by);
+    let id = CustomId::Review { verdict: Verdict::Accept, agent: agent.clone(), task };
+    let button = CreateButton::new(id.to_string()).label(cut(&label)).style(ButtonStyle::Secondary);
+    CreateActionRow::Buttons(vec![button.disabled(true)])
 }
 
 fn answer_button(locale: &Locale, answer: Answer, agent: &AgentName, at: Timestamp) -> CreateButton {

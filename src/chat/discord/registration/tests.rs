@@ -71,6 +71,8 @@ fn the_whole_table_is_registered() {
     /resume-all (32)
     /status [agent:completed]
     /usage [agent:completed] [chart:flag]
+    /accept <task:completed> (32)
+    /reject <task:completed> [text:text] (32)
     /approve [id:completed] [always:flag] (32)
     /deny [id:completed] (32)
     /answer [text:text] [id:completed] (32)

@@ -20,7 +20,7 @@ async fn what_another_herder_has_fetched_is_left_alone() {
     git_as_a_person(&repository, &["update-ref", "-d", "refs/herder/7/head"]);
     scene.commit("later", "of somebody\n");
     let base = scene.checkouts.make(&plan).await.expect("a clone");
-    assert_eq!(base, git_as_a_person(&repository, &["rev-parse", "HEAD"]));
+    assert_eq!(base.commit, git_as_a_person(&repository, &["rev-parse", "HEAD"]));
     // One that was cut short after the clone was there begins where the clone does.
     scene.commit("latest", "of somebody\n");
     assert_eq!(scene.checkouts.make(&plan).await.expect("it is there"), base);
@@ -35,7 +35,7 @@ async fn the_branch_of_the_task_is_fetched_unless_the_agent_went_on_elsewhere() 
     let base = scene.checkouts.make(&plan).await.expect("a clone");
     scene.work("new");
     // An earlier commit is checked out, with which nothing is added.
-    git_as_a_person(&scene.clone(), &["checkout", "--quiet", &base]);
+    git_as_a_person(&scene.clone(), &["checkout", "--quiet", &base.commit]);
     let held = scene.checkouts.fetch(&plan).await.expect("it is read");
     assert_eq!((fetched().as_str(), held.commits, held.aside), ("b", 1, 0));
     // The agent goes on without a branch.

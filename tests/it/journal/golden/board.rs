@@ -13,6 +13,7 @@ use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
+use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Reviewer};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
 use herder::core::verdict::Lapse;
@@ -72,6 +73,17 @@ fn evidence() -> Evidence {
     }
 }
 
+/// Returns one of each reason why work goes back to its agent.
+fn backs() -> Vec<Back> {
+    let branch = || "main".to_owned();
+    vec![
+        Back::Uncommitted { files: 2 },
+        Back::Rejected { by: ann(), why: "name the error".to_owned() },
+        Back::Conflict { branch: branch(), files: vec!["src/lib.rs".to_owned()] },
+        Back::Red { branch: branch(), evidence: Box::new(evidence()) },
+    ]
+}
+
 /// Returns one of each event about clones, and a message about a task with one.
 fn checkouts() -> Vec<Event> {
     let (task, base) = (WorkId(21), "0a".repeat(20));
@@ -82,15 +94,20 @@ fn checkouts() -> Vec<Event> {
         git_name: "spark".to_owned(),
         git_email: "spark@example.org".to_owned(),
         check: None,
+        landing: Landing::default(),
     };
     let plan =
         Plan { task, repository: repository.clone(), branch: "herder/21-port".to_owned(), begun: false };
     let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
-    let checked = Repository { check: Some(Box::new(check)), ..repository };
+    let checked = Repository { check: Some(Box::new(check)), ..repository.clone() };
     let checked = Plan { repository: checked, begun: true, ..plan.clone() };
+    let landing = Landing { review: Reviewer::Person, on_accept: OnAccept::Merge(Method::Rebase) };
+    let reviewed = Repository { landing, ..repository };
+    let reviewed = Plan { repository: reviewed, begun: true, ..plan.clone() };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
+    let extent = Held { files: 3, added: 40, removed: 2, ..held.clone() };
     let message = Card { of: Some(task), checkout: Some(Box::new(plan.clone())), ..Card::default() };
     let why = GitReason::Late { command: "git clone".to_owned() };
     let void = |void| {
@@ -102,7 +119,8 @@ fn checkouts() -> Vec<Event> {
     events.extend(
         [
             CheckoutEvent::Planned { plan },
-            CheckoutEvent::Made { task, base },
+            CheckoutEvent::Made { task, base: base.clone(), onto: String::new() },
+            CheckoutEvent::Made { task, base, onto: "main".to_owned() },
             CheckoutEvent::Reading { task },
             CheckoutEvent::Read { task, held },
             CheckoutEvent::Removing { task, by: ann() },
@@ -117,9 +135,26 @@ fn checkouts() -> Vec<Event> {
             void(Void::Moved),
             void(Void::OffBranch { branch: "herder/21-port".to_owned() }),
             CheckoutEvent::Failed { task, act: Act::Check, why: Own::DriverGone.into() },
+            CheckoutEvent::Planned { plan: reviewed },
+            CheckoutEvent::Read { task, held: extent },
+            CheckoutEvent::InReview { task, note: "ported".into() },
+            CheckoutEvent::Accepted { task, by: ann() },
+            CheckoutEvent::Landed {
+                task,
+                landed: Landed { branch: "main".to_owned(), commit: "0d".repeat(20), head: "0b".repeat(20) },
+            },
+            CheckoutEvent::Failed {
+                task,
+                act: Act::Merge,
+                why: GitReason::BaseMoved { branch: "main".to_owned() }.into(),
+            },
         ]
         .map(Event::Checkout),
     );
+    events.extend(backs().into_iter().flat_map(|back| {
+        let sent = CheckoutEvent::SentBack { task, back: back.clone() };
+        [sent, CheckoutEvent::Returned { task, back }].map(Event::Checkout)
+    }));
     events
 }
 
@@ -214,6 +249,27 @@ pub(super) fn notices() -> Vec<Notice> {
             why: evidence().why(),
             again: true,
         },
+        Notice::TaskInReview {
+            agent: spark.clone(),
+            task,
+            change: Change { commits: 2, files: 3, added: 40, removed: 2, uncommitted: 1 },
+            checked: Some("make test".to_owned()),
+            cost_usd: 0.25,
+            onto: Some("main".to_owned()),
+        },
+        Notice::TaskAccepted { agent: spark.clone(), task, by: "ann".to_owned(), merges: true },
+        Notice::TaskRejected { agent: spark.clone(), task, by: "ann".to_owned() },
+        Notice::TaskLanded {
+            agent: spark.clone(),
+            task,
+            branch: "main".to_owned(),
+            commit: "0d0d0d0d0d".to_owned(),
+        },
+        Notice::TaskReturned {
+            agent: spark.clone(),
+            task,
+            why: GitReason::Conflict { branch: "main".to_owned(), files: "src/lib.rs".to_owned() }.into(),
+        },
         Notice::CheckoutFailed {
             agent: spark.clone(),
             task,
@@ -234,6 +290,11 @@ pub(super) fn refusals() -> Vec<Refusal> {
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
         Refusal::NoCheckout { task },
+        Refusal::InReview { agent: agent.clone(), task },
+        Refusal::NotInReview { task },
+        Refusal::WorkedOn { agent: agent.clone(), task },
+        Refusal::NotAsReviewed { agent: agent.clone(), task },
+        Refusal::BeingMerged { task, by: "alice".to_owned() },
         Refusal::TaskMoving { task },
         Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },

@@ -1,0 +1,161 @@
+//! Review of tasks that are called done, and the merge of those that are accepted.
+
+use super::{Draft, checkout};
+use crate::checkout::{Act, Checkout, CheckoutEvent, Held};
+use crate::detail::{Detail, GitReason};
+use crate::event::Event;
+use crate::id::{AgentName, WorkId};
+use crate::notice::{Notice, Refusal};
+use crate::review::{Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Review, Reviewer};
+use crate::work::{Actor, TaskEnd};
+
+/// Ends a task whose check has passed, or has it reviewed or merged first.
+pub(super) fn done(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
+    let landing = draft.agent().landing();
+    let held = draft.agent().checkouts.all.get(&task).and_then(|checkout| checkout.held.clone());
+    let changed = |held: &Held| held.commits > 0 || held.uncommitted > 0 || held.head.is_empty();
+    // A question is answered, and nothing is to be looked at.
+    if landing.is_none() || held.as_ref().is_some_and(|held| !changed(held)) {
+        return end(draft, task, note);
+    }
+    let files = held.map_or(0, |held| held.uncommitted);
+    if files > 0 {
+        draft.record(Event::Checkout(CheckoutEvent::SentBack { task, back: Back::Uncommitted { files } }));
+        return checkout::tried_again(draft, task, GitReason::Uncommitted { files }.into());
+    }
+    begin(draft, task, note);
+}
+
+/// Begins the review of a task; without a reviewer it is accepted at once.
+fn begin(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
+    draft.record(Event::Checkout(CheckoutEvent::InReview { task, note }));
+    if draft.agent().landing().review == Reviewer::None {
+        accepted(draft, task, &Actor::herder());
+    }
+    draft.begin();
+}
+
+/// Begins the review of a task anew if a message has changed its work.
+pub(super) fn changed(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
+    let checkout = draft.agent().checkouts.all.get(&task);
+    let waits = |checkout: &Checkout| checkout.review.as_ref().is_some_and(|it| !it.is_being_merged());
+    if checkout.is_some_and(|checkout| waits(checkout) && !checkout.is_as_reviewed()) {
+        return begin(draft, task, note);
+    }
+    draft.begin();
+}
+
+/// Removes the clone of a task once all that it holds is merged, and nothing is to be done there.
+pub(super) fn read(draft: &mut Draft<'_>, task: WorkId) {
+    let state = draft.agent();
+    let goes_on = state.all_works().any(|work| work.task() == task);
+    if !goes_on && state.checkouts.all.get(&task).is_some_and(Checkout::is_landed) {
+        draft.record(Event::Checkout(CheckoutEvent::Removing { task, by: Actor::herder() }));
+    }
+}
+
+fn end(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
+    draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note });
+    draft.begin();
+}
+
+/// Checks that a task is in review, and that what is reviewed does not change.
+fn reviewed(draft: &Draft<'_>, agent: &AgentName, task: WorkId) -> Result<(), Refusal> {
+    let state = draft.agent();
+    let Some(review) = state.checkouts.review(task) else {
+        let over = state.finished.iter().find(|finished| finished.work.id == task);
+        return Err(match over {
+            Some(over) => Refusal::TaskOver { task, end: over.end },
+            None => Refusal::NotInReview { task },
+        });
+    };
+    let is_read = state.checkouts.all.get(&task).is_some_and(|checkout| !checkout.unread);
+    if !is_read || state.current.iter().chain(&state.queue).any(|work| work.task() == task) {
+        return Err(Refusal::WorkedOn { agent: agent.clone(), task });
+    }
+    not_merging(review, task)
+}
+
+/// Checks that a task is not being merged.
+pub(super) fn not_merging(review: &Review, task: WorkId) -> Result<(), Refusal> {
+    match &review.accepted {
+        Some(accepted) if review.is_being_merged() => {
+            Err(Refusal::BeingMerged { task, by: accepted.by.name.clone() })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Accepts the work of a task.
+pub(super) fn accept(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+) -> Result<Notice, Refusal> {
+    reviewed(draft, &agent, task)?;
+    if !draft.agent().checkouts.all.get(&task).is_some_and(Checkout::is_as_reviewed) {
+        return Err(Refusal::NotAsReviewed { agent, task });
+    }
+    let merges = draft.agent().merges_accepted();
+    accepted(draft, task, by);
+    Ok(Notice::TaskAccepted { agent, task, by: by.name.clone(), merges })
+}
+
+fn accepted(draft: &mut Draft<'_>, task: WorkId, by: &Actor) {
+    draft.record(Event::Checkout(CheckoutEvent::Accepted { task, by: by.clone() }));
+    if !draft.agent().merges_accepted() {
+        let note = draft.agent().checkouts.review(task).map(|review| review.note.clone());
+        end(draft, task, note.unwrap_or_default());
+    }
+}
+
+/// Sends the work of a task back to its agent with a person's words.
+pub(super) fn reject(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+    why: &str,
+) -> Result<Notice, Refusal> {
+    reviewed(draft, &agent, task)?;
+    let back = Back::Rejected { by: by.clone(), why: why.to_owned() }.bounded();
+    draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
+    draft.begin();
+    Ok(Notice::TaskRejected { agent, task, by: by.name.clone() })
+}
+
+/// Records the result of a merge. The result of an earlier one is ignored.
+pub(super) fn merged(draft: &mut Draft<'_>, task: WorkId, number: u32, result: &Result<Merged, Detail>) {
+    let Some(checkout) = draft.agent().checkouts.all.get(&task) else { return };
+    let conflicts = checkout.conflicts;
+    let Some(review) = &checkout.review else { return };
+    let awaited = |accepted: &&Acceptance| accepted.merging == Merging::Due && accepted.number == number;
+    if !review.accepted.as_ref().is_some_and(|accepted| awaited(&accepted)) {
+        return;
+    }
+    let note = review.note.clone();
+    match result {
+        Ok(Merged::Landed(landed)) => {
+            draft.record(Event::Checkout(CheckoutEvent::Landed { task, landed: landed.clone() }));
+            draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note });
+            // It is removed if nothing was added to it meanwhile.
+            if draft.agent().checkouts.is_made(task) {
+                draft.record(Event::Checkout(CheckoutEvent::Reading { task }));
+            }
+        }
+        Ok(Merged::Kept) => draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note }),
+        Ok(Merged::Back(back)) if conflicts + 1 < CONFLICTS_MAX => {
+            let back = back.clone().bounded();
+            draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
+        }
+        Ok(Merged::Back(back)) => not_merged(draft, task, &back.why()),
+        Err(why) => not_merged(draft, task, why),
+    }
+    draft.begin();
+}
+
+fn not_merged(draft: &mut Draft<'_>, task: WorkId, why: &Detail) {
+    let why = why.clone().bounded(checkout::WHY_MAX);
+    draft.record(Event::Checkout(CheckoutEvent::Failed { task, act: Act::Merge, why }));
+}
