@@ -6,11 +6,13 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
 use super::{blocks, pages, read};
+use crate::stage::PATIENCE;
 
 /// Cargo as the README calls it: what it would build is the binary under test.
 const CARGO: &str = r#"#!/bin/sh
@@ -117,8 +119,50 @@ fn follow(page: &Path) -> usize {
     typed.len()
 }
 
+/// The page on which herder runs in one terminal while its reader goes on in another.
+const MERGED: &str = "docs/start/merged.md";
+
+/// Types the page's lines as a reader does, who looks again until they see what the page shows.
+#[test]
+fn a_first_task_is_merged_as_the_manual_says() {
+    let text = read(Path::new(MERGED));
+    let home = Home::new();
+    let at = |name: &str| home.0.path().join(name);
+    let here = text.replace("/home/me", &home.0.path().display().to_string());
+    let [agent] = &blocks(&here, "sh")[..] else { panic!("one script") };
+    let [config] = &blocks(&here, "toml")[..] else { panic!("one configuration") };
+    fs::write(at("agent"), agent).expect("written");
+    fs::write(at("bot.toml"), config).expect("written");
+    fs::write(at(".gitconfig"), "[user]\nname = ann\nemail = ann@example.org\n").expect("written");
+    let all = blocks(&here, "console").concat();
+    let mut running = None;
+    for part in all.split("$ ").filter(|part| !part.trim().is_empty()) {
+        let (line, expected) = part.split_once('\n').unwrap_or((part, ""));
+        if line == "herder run" {
+            let mut shell = home.shell("exec herder run");
+            running = Some(shell.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("a shell"));
+            continue;
+        }
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let output = home.types(line);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if output.status.success() && said.starts_with(expected) {
+                break;
+            }
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(Instant::now() < until, "{line} says\n{said}\n{complaint}");
+        }
+    }
+    let mut running = running.expect("herder runs");
+    let group = i32::try_from(running.id()).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process_group(group, Signal::INT).expect("it can be interrupted");
+    assert!(running.wait().expect("it ends").success());
+}
+
 #[test]
 fn what_is_shown_at_a_prompt_works_as_it_stands() {
-    let lines: usize = pages().iter().map(|page| follow(page)).sum();
+    let others = pages().into_iter().filter(|page| page != Path::new(MERGED));
+    let lines: usize = others.map(|page| follow(&page)).sum();
     assert!(lines >= 8, "{lines} lines were found");
 }
