@@ -201,6 +201,7 @@ git-behind = in `{ $branch }` fehlt der Commit, von dem die Aufgabe ausging; bri
 git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, in { $files }
 git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
 git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
+git-stopped = { $name } hat alles angehalten
 # $line: für eine Shell.
 git-checked-out = `{ $branch }` ist ausgecheckt, wo etwas geändert oder im Gange ist; ist das erledigt, eingeben: `{ $line }`
 git-taken = { $path } hat `{ $name }` eines anderen herder; falls es den nicht mehr gibt: git update-ref -d { $name }

@@ -219,6 +219,7 @@ git-behind = `{ $branch }` lacks the commit that the task began from; bring it u
 git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
 git-red = `{ $command }` fails together with what is on `{ $branch }` by now
 git-base-moved = `{ $branch }` moved during each merge
+git-stopped = { $name } has stopped everything
 # $line: for a shell.
 git-checked-out = `{ $branch }` is checked out where something is changed or under way; once that is settled, type: `{ $line }`
 git-taken = { $path } has `{ $name }` of another herder; if that herder is gone: git update-ref -d { $name }

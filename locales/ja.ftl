@@ -180,6 +180,7 @@ git-behind = `{ $branch }` にタスクの開始コミットがありません�
 git-conflict = 現在の `{ $branch }` と競合します: { $files }
 git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
 git-base-moved = マージのたびに `{ $branch }` が動きました
+git-stopped = { $name } がすべてを停止しました
 # $line: シェル用。
 git-checked-out = `{ $branch }` は変更や作業の途中でチェックアウトされています。片付いたら実行してください: `{ $line }`
 git-taken = { $path } には別の herder の `{ $name }` があります。その herder がもう存在しない場合: git update-ref -d { $name }

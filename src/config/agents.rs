@@ -295,7 +295,7 @@ fn landing(section: &Section<'_>) -> Landing {
     let review = section.choice("review", &[("none", Reviewer::None), ("person", Reviewer::Person)]);
     let method = section.choice("merge_method", &Method::WORDS);
     let keeps = section.choice("on_accept", &[("keep", true), ("merge", false)]).unwrap_or(true);
-    if keeps && method.is_some() {
+    if keeps && method.is_some() && section.has("repository") {
         section.problem(
             "merge_method",
             "nothing is merged; write on_accept = \"merge\" as well, or take it out",

@@ -63,6 +63,10 @@ pub struct Plan {
     /// True if the clone was made once: the task's refs in the repository are this herder's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub begun: bool,
+    /// Name of the branch that the task's work gets into, as it was when the task began; empty if its base was a tag or a
+    /// commit, `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
 }
 
 impl Plan {
@@ -71,7 +75,7 @@ impl Plan {
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
         let repository = Repository { check: None, landing: Landing::default(), ..repository.clone() };
-        Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false }
+        Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false, onto: None }
     }
 }
 
@@ -158,15 +162,15 @@ pub struct Checkout {
     /// Progress of the clone.
     #[serde(default)]
     pub stage: Stage,
-    /// Name of the branch that its work gets into, as the task began; empty if its base was none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub onto: String,
     /// Its state when it was last read.
     #[serde(default)]
     pub held: Option<Held>,
     /// True if it is being read, or is to be read again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unread: bool,
+    /// Number of the last read of it: an earlier one's result is ignored.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reads: u32,
     /// The conversation about the task, while the agent works on another one.
     #[serde(default)]
     pub conversation: Conversation,
@@ -188,6 +192,9 @@ pub struct Checkout {
     /// Number of the last merge.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub merges: u32,
+    /// The last commit when the task was done; empty before.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub done_at: String,
     /// The place of the work in the base, once it was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Landed>,
@@ -201,9 +208,9 @@ impl Checkout {
         Self {
             plan,
             stage,
-            onto: String::new(),
             held: None,
             unread: false,
+            reads: 0,
             conversation: Conversation::default(),
             claim: None,
             back: None,
@@ -211,6 +218,7 @@ impl Checkout {
             checks: 0,
             review: None,
             merges: 0,
+            done_at: String::new(),
             landed: None,
             conflicts: 0,
         }
@@ -220,6 +228,12 @@ impl Checkout {
     #[must_use]
     pub fn is_being_checked(&self) -> bool {
         self.claim.as_ref().is_some_and(|claim| claim.progress != Progress::Refused)
+    }
+
+    /// Notes that the clone is to be read.
+    fn note_unread(&mut self) {
+        self.unread = true;
+        self.reads = self.reads.saturating_add(1);
     }
 
     /// Returns the plan as it is carried out.
@@ -283,12 +297,12 @@ impl Checkouts {
             }
             CheckoutEvent::Made { task, base, onto } => (*task, &|checkout| {
                 checkout.stage = Stage::Made;
-                if checkout.onto.is_empty() {
-                    checkout.onto.clone_from(onto);
+                if checkout.plan.onto.is_none() {
+                    checkout.plan.onto.clone_from(onto);
                 }
                 checkout.held.get_or_insert_default().base.clone_from(base);
             }),
-            CheckoutEvent::Reading { task } => (*task, &|checkout| checkout.unread = true),
+            CheckoutEvent::Reading { task } => (*task, &|checkout| checkout.note_unread()),
             CheckoutEvent::Read { task, held } => (*task, &|checkout| {
                 checkout.unread = false;
                 checkout.held = Some(held.clone());
@@ -489,7 +503,7 @@ impl Agent {
     pub(super) fn note_unread(&mut self) {
         let Some(seated) = self.checkouts.seated else { return };
         if let Some(checkout) = self.checkouts.all.get_mut(&seated) {
-            checkout.unread = true;
+            checkout.note_unread();
         }
     }
 
@@ -519,17 +533,22 @@ impl Agent {
         }
     }
 
-    /// Notes that a task has ended: what is said after it was cancelled belongs to another one.
+    /// Notes that a task has ended: what is said after it was cancelled belongs to another one, and what is changed after it
+    /// was done is reviewed anew.
     pub(super) fn note_end(&mut self, task: WorkId, end: TaskEnd) {
         if end == TaskEnd::Cancelled {
             self.checkouts.open.take_if(|open| *open == task);
         }
+        if let Some(checkout) = self.checkouts.all.get_mut(&task).filter(|_| end == TaskEnd::Done) {
+            checkout.done_at = checkout.held.as_ref().map(|held| held.head.clone()).unwrap_or_default();
+        }
     }
 }
 
-/// Returns the act that an event about a clone is followed by, with the plan of the clone.
+/// Returns the act that an event about a clone is followed by, with the plan of the clone and the number of the last
+/// read.
 #[must_use]
-pub fn owes(agent: &Agent, event: &Event) -> Option<(Act, Plan)> {
+pub fn owes(agent: &Agent, event: &Event) -> Option<(Act, Plan, u32)> {
     let (task, act) = match event {
         Event::Checkout(CheckoutEvent::Planned { plan }) => (plan.task, Act::Make),
         Event::Checkout(CheckoutEvent::Reading { task }) => (*task, Act::Read),
@@ -537,7 +556,7 @@ pub fn owes(agent: &Agent, event: &Event) -> Option<(Act, Plan)> {
         Event::SessionEnded { .. } => (agent.checkouts.seated?, Act::Read),
         _ => return None,
     };
-    agent.checkouts.all.get(&task).map(|checkout| (act, checkout.plan()))
+    agent.checkouts.all.get(&task).map(|checkout| (act, checkout.plan(), checkout.reads))
 }
 
 /// Returns the first words of a text as part of a branch's name: lower-case ASCII letters, digits and hyphens.

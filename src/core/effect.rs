@@ -118,6 +118,8 @@ pub enum Effect {
         act: Act,
         /// The clone as it is planned.
         plan: Plan,
+        /// Number of the last read, if it is to be read.
+        read: u32,
     },
     /// End the supervisor: the agent is removed and its session gone.
     Retire,

@@ -18,7 +18,11 @@ use super::work::{Work, WorkKind};
 #[must_use]
 pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     let mut effects = followed(agent, event);
-    effects.extend(checkout::owes(agent, event).map(|(act, plan)| Effect::Checkout { act, plan }));
+    effects.extend(checkout::owes(agent, event).map(|(act, plan, read)| Effect::Checkout {
+        act,
+        plan,
+        read,
+    }));
     effects
 }
 

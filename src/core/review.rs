@@ -14,7 +14,6 @@ use super::check::{Claim, Evidence, Progress};
 use super::checkout::{Checkout, Checkouts, Held, Stage};
 use super::cut;
 use super::detail::{Detail, GitReason};
-use super::event::PauseReason;
 use super::id::WorkId;
 use super::time::Timestamp;
 use super::work::{Actor, Work};
@@ -336,6 +335,7 @@ impl Checkout {
     /// Begins the review of a task that its agent calls done.
     pub(super) fn begin_review(&mut self, work: Work, note: &Detail, at: Timestamp) {
         let head = self.held.as_ref().map(|held| held.head.clone()).unwrap_or_default();
+        self.landed = None;
         self.review = Some(Box::new(Review { work, note: note.clone(), head, since: at, accepted: None }));
     }
 
@@ -380,15 +380,10 @@ impl Agent {
         self.landing().on_accept != OnAccept::Keep
     }
 
-    /// Returns the task whose merge is to run now, and the number of that merge. It waits while everything is stopped.
-    #[must_use]
-    pub fn merge_due(&self) -> Option<(WorkId, u32)> {
-        let stopped = matches!(
-            self.phase,
-            Phase::Paused { reason: PauseReason::StopAll(_) | PauseReason::Survivors } | Phase::Removed
-        );
-        let all = self.checkouts.all.iter().filter(|_| !stopped);
-        all.filter_map(|(task, checkout)| Some((*task, checkout.merge_due()?))).next()
+    /// Returns the tasks whose merges are to run, each with the number of that merge.
+    pub fn merges_due(&self) -> impl Iterator<Item = (WorkId, u32)> {
+        let all = self.checkouts.all.iter().filter(|_| self.phase != Phase::Removed);
+        all.filter_map(|(task, checkout)| Some((*task, checkout.merge_due()?)))
     }
 
     /// Returns all its work: at hand, queued and in review.
@@ -417,6 +412,12 @@ impl Checkouts {
     /// Returns the tasks in review, merges included.
     pub fn in_review(&self) -> impl Iterator<Item = &Work> {
         self.reviews().map(|review| &review.work)
+    }
+
+    /// Returns true if the work of a task is accepted, and its merge runs or is to be run.
+    #[must_use]
+    pub fn is_being_merged(&self, task: WorkId) -> bool {
+        self.review(task).is_some_and(Review::is_being_merged)
     }
 
     /// Returns the review of a task.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::Mutex as AsyncMutex;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock::running::Running;
@@ -153,20 +154,30 @@ impl Machine {
         Box::pin(check::run(&checkouts, &self.trees, (launch, local), run)).await
     }
 
-    /// Merges the accepted work of a task into the base; one at a time for each repository.
+    /// Merges the accepted work of a task into the base, one at a time for each repository; `None` if it was stopped before
+    /// the base moved.
     ///
     /// # Errors
     /// The base cannot be moved, or git or the check cannot be run.
-    pub(crate) async fn merge(&self, launch: Launch, mut landing: Landing) -> Result<Merged, Detail> {
+    pub(crate) async fn merge(
+        &self,
+        launch: Launch,
+        mut landing: Landing,
+        stop: CancellationToken,
+    ) -> Option<Result<Merged, Detail>> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
         landing.order.text = local.redactor.redact(&landing.order.text).into_owned();
-        let shared = checkouts.shared_folder(&landing.order.plan).await?;
+        let shared = match stop.run_until_cancelled(checkouts.shared_folder(&landing.order.plan)).await? {
+            Ok(shared) => shared,
+            Err(why) => return Some(Err(why)),
+        };
         let turn = {
             let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(merges.entry(shared).or_default())
         };
-        Box::pin(merge::run(&checkouts, &self.trees, (launch, local), landing, turn)).await
+        let with = (launch, local);
+        Box::pin(merge::run(&checkouts, &self.trees, with, landing, (turn, stop))).await
     }
 
     /// Adds environment variables that no agent gets from the next session on.

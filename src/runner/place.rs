@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio_util::sync::CancellationToken;
+
 use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
@@ -100,14 +102,19 @@ impl Place {
         }
     }
 
-    /// Merges the accepted work of a task there.
+    /// Merges the accepted work of a task there; `None` if it was stopped before the base moved.
     ///
     /// # Errors
     /// The base cannot be moved, git or the check cannot be run, or clones are in another process, which knows none.
-    pub(crate) async fn merge(&self, launch: Launch, landing: Landing) -> Result<Merged, Detail> {
+    pub(crate) async fn merge(
+        &self,
+        launch: Launch,
+        landing: Landing,
+        stop: CancellationToken,
+    ) -> Option<Result<Merged, Detail>> {
         match self {
-            Self::Embedded(machine) => Box::pin(machine.merge(launch, landing)).await,
-            Self::Remote(..) => Err(Own::DriverGone.into()),
+            Self::Embedded(machine) => Box::pin(machine.merge(launch, landing, stop)).await,
+            Self::Remote(..) => Some(Err(Own::DriverGone.into())),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::git::checkout::Checkouts;
@@ -26,47 +27,66 @@ pub(crate) struct Landing {
     pub(crate) evidence: Option<Box<Evidence>>,
 }
 
-/// Merges the work into the base. `turn`: held while another task of the same repository is merged.
+/// Merges the work into the base; `None` if it was stopped before. `turn`: held while another task of the same
+/// repository is merged.
 ///
 /// # Errors
 /// The base cannot be moved, or git or the check cannot be run.
 pub(crate) async fn run(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
-    (launch, local): (Launch, Local),
-    Landing { order, check, evidence }: Landing,
-    turn: Arc<Mutex<()>>,
-) -> Result<Merged, Detail> {
-    let _turn = turn.lock().await;
+    with: (Launch, Local),
+    landing: Landing,
+    (turn, stop): (Arc<Mutex<()>>, CancellationToken),
+) -> Option<Result<Merged, Detail>> {
+    let _turn = stop.run_until_cancelled(turn.lock()).await?;
+    let order = &landing.order;
     let mut branch = String::new();
     for _ in 0..TRIES {
-        let step = match checkouts.prepare(&order).await? {
-            Prepared::Landed(landed) => return Ok(Merged::Landed(landed)),
-            Prepared::Conflict { branch, files } => {
-                return Ok(Merged::Back(Back::Conflict { branch, files }));
-            }
-            Prepared::Ready(step) => step,
+        let ready = Box::pin(ready(checkouts, trees, with.clone(), &landing));
+        let step = match stop.run_until_cancelled(ready).await? {
+            Ok(Ok(step)) => step,
+            Ok(Err(merged)) => return Some(Ok(merged)),
+            Err(why) => return Some(Err(why)),
         };
-        // The same files need no second check.
-        let passed = |check: &&Check| {
-            let same =
-                |evidence: &Evidence| evidence.command == check::shown(check) && evidence.tree == step.tree;
-            evidence.as_deref().is_some_and(|evidence| evidence.is_green() && same(evidence))
-        };
-        if let Some(check) = check.as_ref().filter(|check| !passed(check)) {
-            let with = (launch.clone(), local.clone());
-            let evidence = checked(checkouts, trees, with, (&order, &step), check).await?;
-            if !evidence.is_green() {
-                let (branch, evidence) = (step.branch, Box::new(evidence));
-                return Ok(Merged::Back(Back::Red { branch, evidence }));
-            }
+        // A checkout of the base would be left with half of the files.
+        match checkouts.advance(&order.plan, &step).await {
+            Ok(Move::Done) => return Some(Ok(Merged::Landed(order.landed(step.branch, &step.to)))),
+            Ok(Move::Overtaken) => branch = step.branch,
+            Err(why) => return Some(Err(why)),
         }
-        if checkouts.advance(&order.plan, &step).await? == Move::Done {
-            return Ok(Merged::Landed(order.landed(step.branch, &step.to)));
-        }
-        branch = step.branch;
     }
-    Err(GitReason::BaseMoved { branch }.into())
+    Some(Err(GitReason::BaseMoved { branch }.into()))
+}
+
+/// Makes the merged commit, and checks it. `Err`: there is nothing to move, or it goes back.
+async fn ready(
+    checkouts: &Checkouts,
+    trees: &ProcessTrees,
+    with: (Launch, Local),
+    Landing { order, check, evidence }: &Landing,
+) -> Result<Result<Step, Merged>, Detail> {
+    let step = match checkouts.prepare(order).await? {
+        Prepared::Landed(landed) => return Ok(Err(Merged::Landed(landed))),
+        Prepared::Conflict { branch, files } => {
+            return Ok(Err(Merged::Back(Back::Conflict { branch, files })));
+        }
+        Prepared::Ready(step) => step,
+    };
+    // The same files need no second check.
+    let passed = |check: &&Check| {
+        let same =
+            |evidence: &Evidence| evidence.command == check::shown(check) && evidence.tree == step.tree;
+        evidence.as_deref().is_some_and(|evidence| evidence.is_green() && same(evidence))
+    };
+    if let Some(check) = check.as_ref().filter(|check| !passed(check)) {
+        let evidence = checked(checkouts, trees, with, (order, &step), check).await?;
+        if !evidence.is_green() {
+            let (branch, evidence) = (step.branch, Box::new(evidence));
+            return Ok(Err(Merged::Back(Back::Red { branch, evidence })));
+        }
+    }
+    Ok(Ok(step))
 }
 
 async fn checked(

@@ -1,6 +1,7 @@
 //! The content of `bot.toml`, and the message for every mistake in it.
 
 mod credentials;
+mod landing;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -4,13 +4,28 @@ use super::{board, take};
 use crate::agent::Agent;
 use crate::checkout::CheckoutEvent;
 use crate::time::Timestamp;
+use crate::work::WorkKind;
 
 pub(super) fn apply(agent: &mut Agent, event: &CheckoutEvent, at: Timestamp) {
     match event {
         CheckoutEvent::InReview { task, note } => {
-            let Some(work) = take(agent, *task) else { return };
+            let done = |agent: &mut Agent| {
+                let index = agent.finished.iter().position(|over| over.work.id == *task)?;
+                agent.finished.remove(index).map(|over| over.work)
+            };
+            let Some(work) = take(agent, *task).or_else(|| done(agent)) else { return };
             if let Some(checkout) = agent.checkouts.all.get_mut(task) {
                 checkout.begin_review(work, note, at);
+            }
+        }
+        CheckoutEvent::Accepted { task, .. } => {
+            agent.apply_checkout(event);
+            // Messages about it that wait begin tasks of their own: no session works in a clone that is merged and removed.
+            for work in &mut agent.queue {
+                if let Some(card) = work.card.as_mut().filter(|card| card.of == Some(*task)) {
+                    card.of = None;
+                    work.kind = WorkKind::Task;
+                }
             }
         }
         CheckoutEvent::Returned { task, back } => {

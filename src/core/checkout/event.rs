@@ -54,9 +54,10 @@ pub enum CheckoutEvent {
         task: WorkId,
         /// The commit that the task begins from.
         base: String,
-        /// Name of the branch that the task's work gets into; empty if the base is none.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        onto: String,
+        /// Name of the branch that the task's work gets into; empty if the base is a tag or a commit, `None` if it is not
+        /// known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        onto: Option<String>,
     },
     /// The clone is about to be read.
     Reading {
@@ -165,14 +166,14 @@ pub struct Base {
 pub enum Acted {
     /// The clone is there, and begins from this.
     Made(Base),
-    /// The clone was read.
-    Read(Held),
+    /// The read of this number has ended.
+    Read(u32, Result<Held, Detail>),
     /// The clone is removed.
     Removed,
     /// The check of this number has run, without a result if there was nothing to check; or it could not.
     Checked(u32, Result<Option<Box<Evidence>>, Detail>),
     /// The merge of this number has ended.
     Merged(u32, Result<Merged, Detail>),
-    /// The act failed.
+    /// Another act failed.
     Failed(Act, Detail),
 }

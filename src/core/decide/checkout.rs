@@ -1,5 +1,5 @@
 //! Clones of tasks: planned before their first session, read after each, checked before work in them is done, removed
-//! when a person says so.
+//! when a person says so, or all that they hold is merged.
 
 use super::{Draft, queue, review, watch};
 use crate::agent::{Agent, Phase};
@@ -18,7 +18,7 @@ pub(super) const WHY_MAX: usize = 500;
 /// Returns work with the task that it belongs to: a message belongs to the task that is open, or begins one.
 pub(super) fn placed(agent: &Agent, mut work: Work) -> Work {
     if agent.has_repository() && work.kind == WorkKind::Message {
-        match agent.checkouts.open {
+        match agent.checkouts.open.filter(|open| !agent.checkouts.is_being_merged(*open)) {
             Some(task) => work.card_mut().of = Some(task),
             None => work.kind = WorkKind::Task,
         }
@@ -26,10 +26,11 @@ pub(super) fn placed(agent: &Agent, mut work: Work) -> Work {
     work
 }
 
-/// Opens a task that was just given, if none is open.
+/// Opens a task that was just given, if none is open, or the open one is being merged.
 pub(super) fn opened(draft: &mut Draft<'_>, task: WorkId, kind: WorkKind, by: &Actor) {
     let agent = draft.agent();
-    if agent.has_repository() && kind == WorkKind::Task && agent.checkouts.open.is_none() {
+    let open = agent.checkouts.open.filter(|open| !agent.checkouts.is_being_merged(*open));
+    if agent.has_repository() && kind == WorkKind::Task && open.is_none() {
         draft.record(Event::Checkout(CheckoutEvent::Opened { task, by: by.clone() }));
     }
 }
@@ -199,32 +200,34 @@ fn failed(draft: &mut Draft<'_>, task: WorkId, act: Act, why: &Detail) {
 /// ignored.
 pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
     let Some(checkout) = draft.agent().checkouts.all.get(&task) else { return };
-    let (stage, unread) = (checkout.stage, checkout.unread);
+    let (stage, read) = (checkout.stage, checkout.unread.then_some(checkout.reads));
     let event = match acted {
         Acted::Checked(number, result) => return checked(draft, task, *number, result),
         Acted::Merged(number, result) => return review::merged(draft, task, *number, result),
         Acted::Made(Base { commit, onto }) if stage == Stage::Planned => {
-            CheckoutEvent::Made { task, base: commit.clone(), onto: onto.clone() }
+            CheckoutEvent::Made { task, base: commit.clone(), onto: Some(onto.clone()) }
         }
-        Acted::Read(held) if unread => CheckoutEvent::Read { task, held: held.clone() },
+        Acted::Read(number, result) if read == Some(*number) => match result {
+            Ok(held) => CheckoutEvent::Read { task, held: held.clone() },
+            Err(why) => return failed(draft, task, Act::Read, why),
+        },
         Acted::Removed if stage == Stage::Removing => CheckoutEvent::Removed { task },
         Acted::Failed(act, why) => {
             let under_way = match act {
                 Act::Make => stage == Stage::Planned,
-                Act::Read => unread,
                 Act::Remove => stage == Stage::Removing,
                 // Their results say which of them they are.
-                Act::Check | Act::Merge => false,
+                Act::Read | Act::Check | Act::Merge => false,
             };
             if under_way {
                 failed(draft, task, *act, why);
             }
             return;
         }
-        Acted::Made(_) | Acted::Read(_) | Acted::Removed => return,
+        Acted::Made(_) | Acted::Read(..) | Acted::Removed => return,
     };
     draft.record(Event::Checkout(event));
-    if matches!(acted, Acted::Read(_)) {
+    if matches!(acted, Acted::Read(..)) {
         review::read(draft, task);
     }
     draft.begin();

@@ -385,6 +385,7 @@ fn restart(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice
 
 /// Applies `stop-all` to one agent. It is never refused, because afterwards the agent must not run for any reason.
 fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
+    review::stopped(draft, by);
     match &draft.agent().phase {
         &(Phase::Starting { session } | Phase::Running { session }) => {
             request_stop(draft, session, StopReason::StopAll, by);

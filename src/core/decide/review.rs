@@ -35,14 +35,29 @@ fn begin(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
     draft.begin();
 }
 
-/// Begins the review of a task anew if a message has changed its work.
+/// Begins the review of a task anew if a message has changed its work, also of one that was done.
 pub(super) fn changed(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
-    let checkout = draft.agent().checkouts.all.get(&task);
-    let waits = |checkout: &Checkout| checkout.review.as_ref().is_some_and(|it| !it.is_being_merged());
-    if checkout.is_some_and(|checkout| waits(checkout) && !checkout.is_as_reviewed()) {
-        return begin(draft, task, note);
+    let (landing, state) = (draft.agent().landing(), draft.agent());
+    let Some(checkout) = state.checkouts.all.get(&task).filter(|_| !landing.is_none()) else {
+        return draft.begin();
+    };
+    let held = checkout.held.clone().unwrap_or_default();
+    let over = state.finished.iter().any(|over| over.work.id == task && over.end == TaskEnd::Done);
+    let reviewed = checkout.review.as_ref().map(|review| review.is_being_merged());
+    let again = match reviewed {
+        Some(merging) => !merging && !checkout.is_as_reviewed(),
+        None => over && held.head != checkout.done_at,
+    };
+    match (again, held.uncommitted) {
+        (false, _) => draft.begin(),
+        // A merge would leave these files out.
+        (true, files @ 1..) if reviewed.is_some() => {
+            let back = Back::Uncommitted { files };
+            draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
+            draft.begin();
+        }
+        (true, _) => begin(draft, task, note),
     }
-    draft.begin();
 }
 
 /// Removes the clone of a task once all that it holds is merged, and nothing is to be done there.
@@ -153,6 +168,14 @@ pub(super) fn merged(draft: &mut Draft<'_>, task: WorkId, number: u32, result: &
         Err(why) => not_merged(draft, task, why),
     }
     draft.begin();
+}
+
+/// Stops the merges that are due, with everything else: a person accepts the tasks again.
+pub(super) fn stopped(draft: &mut Draft<'_>, by: &Actor) {
+    let due: Vec<WorkId> = draft.agent().merges_due().map(|(task, _)| task).collect();
+    for task in due {
+        not_merged(draft, task, &GitReason::Stopped { name: by.name.clone() }.into());
+    }
 }
 
 fn not_merged(draft: &mut Draft<'_>, task: WorkId, why: &Detail) {

@@ -44,6 +44,8 @@ pub enum GitReason {
     Conflict { branch: String, files: String },
     /// The check fails together with what is on the branch by now.
     Red { command: String, branch: String },
+    /// A person has stopped everything.
+    Stopped { name: String },
     /// The branch moved during each merge.
     BaseMoved { branch: String },
     /// The branch is checked out in a folder that herder leaves alone; the line moves it.
@@ -77,7 +79,8 @@ impl GitReason {
             Self::Taken { path, name } => vec![path, name],
             Self::NoBranch { base: text }
             | Self::Behind { branch: text }
-            | Self::BaseMoved { branch: text } => {
+            | Self::BaseMoved { branch: text }
+            | Self::Stopped { name: text } => {
                 vec![text]
             }
             Self::Conflict { branch, files: text }
@@ -137,6 +140,7 @@ impl fmt::Display for GitReason {
             Self::Red { command, branch } => {
                 write!(f, "`{command}` fails together with what is on `{branch}` by now")
             }
+            Self::Stopped { name } => write!(f, "{name} has stopped everything"),
             Self::BaseMoved { branch } => write!(f, "`{branch}` moved during each merge"),
             Self::CheckedOut { branch, line } => write!(
                 f,

@@ -69,7 +69,7 @@ fn in_review(agent: &Agent, name: AgentName, task: WorkId) -> Vec<Owed> {
     let passed = checkout.evidence.as_ref().filter(|evidence| evidence.is_green());
     let checked = passed.map(|evidence| evidence.command.clone());
     let cost_usd = review.work.card().spent.dollars();
-    let onto = Some(checkout.onto.clone()).filter(|onto| agent.merges_accepted() && !onto.is_empty());
+    let onto = checkout.plan.onto.clone().filter(|onto| agent.merges_accepted() && !onto.is_empty());
     let notice = Notice::TaskInReview { agent: name, task, change, checked, cost_usd, onto };
     [work_line(format!("REVIEW {task}"))].into_iter().chain(said(notice)).collect()
 }

@@ -66,9 +66,15 @@ fn succeeds(desk: &mut Desk) -> Step {
     step
 }
 
+/// The last read of the clone has ended so.
+pub(super) fn is_read(desk: &mut Desk, held: Held) -> Step {
+    let number = desk.agent.checkouts.all[&TASK].reads;
+    acted(desk, Acted::Read(number, Ok(held)))
+}
+
 /// The clone is read.
 pub(super) fn read(desk: &mut Desk, held: Held) {
-    let step = acted(desk, Acted::Read(held));
+    let step = is_read(desk, held);
     assert_eq!(step.told(), "Checkout(Read");
 }
 

@@ -1,6 +1,6 @@
 //! Reviews: what an agent calls done waits for a person, and is merged once it is accepted.
 
-use super::checks::{TASK, acted, at_work_in, begun, check, checked, read};
+use super::checks::{TASK, acted, at_work_in, begun, check, checked, is_read, read};
 use super::{Desk, Step};
 use crate::checkout::{Act, Acted, CheckoutEvent, Held, Repository};
 use crate::detail::{GitReason, Own};
@@ -56,6 +56,11 @@ fn merged(desk: &mut Desk, merged: Merged) -> Step {
 
 fn landed(desk: &mut Desk) -> Step {
     merged(desk, Merged::Landed(place()))
+}
+
+/// Returns the merge that is to run.
+fn due(desk: &Desk) -> Option<(WorkId, u32)> {
+    desk.agent.merges_due().next()
 }
 
 fn place() -> Landed {
@@ -143,7 +148,7 @@ fn an_accepted_task_is_merged_and_its_clone_removed() {
     let step = accept(&mut desk);
     assert_eq!(step.told(), "Checkout(Accepted");
     assert!(!step.said().contains("DONE"));
-    assert_eq!(desk.agent.merge_due(), Some((TASK, 1)));
+    assert_eq!(due(&desk), Some((TASK, 1)));
     assert!(matches!(desk.try_ask(Control::Accept(TASK)), Err(Refusal::BeingMerged { .. })));
     let step = landed(&mut desk);
     assert_eq!(step.told(), "Checkout(Landed, TaskEnded(1 Done), Checkout(Reading");
@@ -153,7 +158,7 @@ fn an_accepted_task_is_merged_and_its_clone_removed() {
     let proof = desk.agent.finished.back().and_then(|over| over.proof.clone()).expect("it is kept");
     assert_eq!((proof.landed, proof.accepted.map(|by| by.name)), (Some(place()), Some("alice".to_owned())));
     assert_eq!(landed(&mut desk).told(), "", "a result that nobody waits for");
-    let step = acted(&mut desk, Acted::Read(held("a", 0)));
+    let step = is_read(&mut desk, held("a", 0));
     assert_eq!(step.told(), "Checkout(Read, Checkout(Removing");
 }
 
@@ -164,7 +169,7 @@ fn a_clone_with_more_than_what_was_merged_stays() {
         done(&mut desk, "a", 0);
         accept(&mut desk);
         landed(&mut desk);
-        assert_eq!(acted(&mut desk, Acted::Read(more)).told(), "Checkout(Read");
+        assert_eq!(is_read(&mut desk, more).told(), "Checkout(Read");
     }
 }
 
@@ -173,7 +178,7 @@ fn work_whose_clone_cannot_be_read_is_not_done() {
     let mut desk = at_work(Reviewer::Person, MERGES);
     desk.succeeds();
     assert_eq!(desk.agent.check_due(), None, "it is not read yet");
-    let step = acted(&mut desk, Acted::Failed(Act::Read, Own::DriverGone.into()));
+    let step = acted(&mut desk, Acted::Read(1, Err(Own::DriverGone.into())));
     assert_eq!(step.told(), "Checkout(Failed, Paused(Failure(Permanent))");
     let step = desk.ask(Control::Resume);
     assert_eq!(step.told(), "Resumed, Checkout(Reading, Checkout(Checking");
@@ -181,6 +186,20 @@ fn work_whose_clone_cannot_be_read_is_not_done() {
     read(&mut desk, held("a", 0));
     let step = acted(&mut desk, Acted::Checked(2, Ok(None)));
     assert_eq!(step.told(), "Checkout(Checked, Checkout(InReview");
+}
+
+#[test]
+fn an_earlier_read_does_not_stand_for_a_later_one() {
+    let mut desk = at_work(Reviewer::Person, MERGES);
+    done(&mut desk, "a", 0);
+    desk.give(WorkKind::Message, 2, "and the docs");
+    desk.runs();
+    desk.succeeds();
+    let number = desk.agent.checkouts.all[&TASK].reads;
+    assert_eq!(acted(&mut desk, Acted::Read(number - 1, Ok(held("a", 0)))).told(), "");
+    assert_eq!(desk.agent.check_due(), None);
+    read(&mut desk, held("b", 0));
+    assert!(desk.agent.check_due().is_some());
 }
 
 #[test]
@@ -206,41 +225,29 @@ fn without_a_reviewer_a_message_after_a_failed_merge_has_it_merged_again() {
     let mut desk = at_work(Reviewer::None, MERGES);
     done(&mut desk, "a", 0);
     acted(&mut desk, Acted::Merged(1, Err(Own::DriverGone.into())));
-    assert_eq!(desk.agent.merge_due(), None);
+    assert_eq!(due(&desk), None);
     desk.give(WorkKind::Message, 2, "mend it");
     desk.runs();
     let step = done(&mut desk, "b", 0);
     assert_eq!(step.told(), "Checkout(Checked, Checkout(InReview, Checkout(Accepted");
-    assert_eq!(desk.agent.merge_due(), Some((TASK, 2)));
+    assert_eq!(due(&desk), Some((TASK, 2)));
 }
 
 #[test]
-fn what_is_sent_back_is_told_whatever_else_is_checked_before() {
-    let mut desk = at_work(Reviewer::Person, MERGES);
-    done(&mut desk, "a", 0);
-    accept(&mut desk);
-    desk.give(WorkKind::Message, 2, "and the docs");
-    desk.runs();
-    desk.succeeds();
-    // The message is being checked when the merge ends.
-    let step = merged(&mut desk, conflict());
-    assert_eq!((step.told().as_str(), step.spawns()), ("Checkout(Returned", 0));
-    read(&mut desk, held("b", 0));
-    let number = desk.agent.checkouts.all[&TASK].checks;
-    let step = acted(&mut desk, Acted::Checked(number, Ok(None)));
-    assert!(step.told().starts_with("Checkout(Checked, SessionStarted("), "{}", step.told());
-    assert!(step.recap().is_some_and(|recap| recap.contains("conflicts with what is on main")));
-}
-
-#[test]
-fn a_merge_waits_while_everything_is_stopped() {
-    let mut desk = at_work(Reviewer::Person, MERGES);
-    done(&mut desk, "a", 0);
-    accept(&mut desk);
-    desk.ask(Control::Stop);
-    assert_eq!(desk.agent.merge_due(), None);
-    desk.ask(Control::LetOn);
-    assert_eq!(desk.agent.merge_due(), Some((TASK, 1)));
+fn stop_all_stops_merges_whatever_the_agent_does() {
+    for pause in [false, true] {
+        let mut desk = at_work(Reviewer::Person, MERGES);
+        done(&mut desk, "a", 0);
+        accept(&mut desk);
+        if pause {
+            desk.ask(Control::Pause { now: false });
+        }
+        let step = desk.ask(Control::Stop);
+        assert_eq!(due(&desk), None, "{}", step.told());
+        assert!(step.said().contains("alice has stopped everything"), "{}", step.said());
+        accept(&mut desk);
+        assert_eq!(due(&desk), Some((TASK, 2)));
+    }
 }
 
 #[test]
@@ -258,7 +265,7 @@ fn a_merge_that_herders_end_cut_short_is_due_again() {
     done(&mut desk, "a", 0);
     accept(&mut desk);
     desk.tell(&Input::Started);
-    assert_eq!(desk.agent.merge_due(), Some((TASK, 1)));
+    assert_eq!(due(&desk), Some((TASK, 1)));
     // A paused agent's work is merged as well: a person has asked for it.
     desk.ask(Control::Pause { now: false });
     assert!(landed(&mut desk).told().contains("TaskEnded(1 Done)"));
@@ -286,7 +293,7 @@ fn a_conflict_goes_back_to_the_agent_and_the_next_one_to_a_person() {
     // A person has it tried again, or sends it back.
     accept(&mut desk);
     let number = desk.agent.checkouts.all[&TASK].merges;
-    assert_eq!(desk.agent.merge_due(), Some((TASK, number)));
+    assert_eq!(due(&desk), Some((TASK, number)));
     let why = GitReason::BaseMoved { branch: "main".to_owned() };
     let step = acted(&mut desk, Acted::Merged(number, Err(why.into())));
     assert_eq!(step.told(), "Checkout(Failed");
@@ -313,15 +320,64 @@ fn a_message_about_a_task_in_review_is_worked_on_and_reviewed_anew() {
     let step = done(&mut desk, "b", 0);
     assert_eq!((step.told().as_str(), step.said().as_str()), ("Checkout(Checked", ""));
     accept(&mut desk);
-    // A later message does not change the accepted commit.
-    desk.give(WorkKind::Message, 4, "and more");
+    // A message begins another task while it is merged.
+    let step = desk.give(WorkKind::Message, 4, "and more");
+    assert!(step.told().contains("Checkout(Opened, Checkout(Planned"), "{}", step.told());
+    assert_eq!(desk.agent.checkouts.open, Some(WorkId(4)));
+    merged(&mut desk, Merged::Landed(Landed { head: "b".to_owned(), ..place() }));
+    let step = is_read(&mut desk, held("b", 0));
+    assert_eq!(step.told(), "Checkout(Read, Checkout(Removing");
+}
+
+#[test]
+fn messages_that_wait_when_a_task_is_merged_begin_tasks() {
+    let mut desk = at_work(Reviewer::None, MERGES);
+    desk.give(WorkKind::Message, 2, "and bump the version");
+    assert_eq!(desk.queue(), [2]);
+    let step = done(&mut desk, "a", 0);
+    assert!(
+        step.told().starts_with("Checkout(Checked, Checkout(InReview, Checkout(Accepted"),
+        "{}",
+        step.told()
+    );
+    let next = desk.agent.queue.front().expect("it waits");
+    assert_eq!((next.kind, next.card().of), (WorkKind::Task, None));
+    assert!(desk.agent.checkouts.is_being_made(WorkId(2)), "it has a clone of its own");
+}
+
+#[test]
+fn what_follows_a_question_is_reviewed() {
+    for review in [Reviewer::Person, Reviewer::None] {
+        let mut desk = at_work(review, MERGES);
+        desk.succeeds();
+        read(&mut desk, Held { head: "base".to_owned(), ..Held::default() });
+        assert!(acted(&mut desk, Acted::Checked(1, Ok(None))).told().ends_with("TaskEnded(1 Done)"));
+        desk.give(WorkKind::Message, 2, "ok, mend it");
+        desk.runs();
+        let step = done(&mut desk, "a", 0);
+        assert!(step.told().starts_with("Checkout(Checked, Checkout(InReview"), "{}", step.told());
+        assert!(desk.agent.finished.is_empty(), "it is open again");
+        if review == Reviewer::Person {
+            accept(&mut desk);
+        }
+        assert!(landed(&mut desk).told().contains("TaskEnded(1 Done)"));
+    }
+}
+
+#[test]
+fn what_a_message_leaves_uncommitted_goes_back() {
+    let mut desk = at_work(Reviewer::None, MERGES);
+    done(&mut desk, "a", 0);
+    acted(&mut desk, Acted::Merged(1, Err(Own::DriverGone.into())));
+    desk.give(WorkKind::Message, 2, "mend it");
     desk.runs();
-    let accepted = desk.agent.checkouts.review(TASK).and_then(|review| review.accepted.clone());
-    assert_eq!(accepted.map(|accepted| accepted.head), Some("b".to_owned()));
-    let step = landed(&mut desk);
-    assert_eq!(step.told(), "Checkout(Landed, TaskEnded(1 Done), Checkout(Reading");
-    let step = acted(&mut desk, Acted::Read(held("b", 0)));
-    assert_eq!(step.told(), "Checkout(Read", "its clone is in use");
+    let step = done(&mut desk, "a", 2);
+    assert!(
+        step.told().starts_with("Checkout(Checked, Checkout(Returned, SessionStarted("),
+        "{}",
+        step.told()
+    );
+    assert!(step.recap().is_some_and(|recap| recap.contains("2 changed files are not committed")));
 }
 
 #[test]
@@ -349,7 +405,7 @@ fn a_removed_agent_s_task_from_the_board_goes_back_with_its_clone() {
     desk.tell(&Input::Checkout { task: WorkId(7), acted: Acted::Made(begun()) });
     desk.runs();
     desk.succeeds();
-    desk.tell(&Input::Checkout { task: WorkId(7), acted: Acted::Read(held("a", 0)) });
+    desk.tell(&Input::Checkout { task: WorkId(7), acted: Acted::Read(1, Ok(held("a", 0))) });
     desk.tell(&Input::Checkout { task: WorkId(7), acted: Acted::Checked(1, Ok(None)) });
     assert!(desk.agent.checkouts.review(WorkId(7)).is_some());
     desk.ask(Control::Remove);

@@ -23,6 +23,7 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::Behind { branch } => say("git-behind", [text("branch", branch)]),
         G::Conflict { branch, files } => say("git-conflict", [text("branch", branch), text("files", files)]),
         G::Red { command, branch } => say("git-red", [text("command", command), text("branch", branch)]),
+        G::Stopped { name } => say("git-stopped", [text("name", name)]),
         G::BaseMoved { branch } => say("git-base-moved", [text("branch", branch)]),
         G::CheckedOut { branch, line } => {
             say("git-checked-out", [text("branch", branch), text("line", line)])

@@ -35,8 +35,6 @@ const IN_PROGRESS: [&str; 6] =
 pub(crate) struct Order {
     /// The task's clone.
     pub(crate) plan: Plan,
-    /// Name of the branch that it gets into; empty if it is not known.
-    pub(crate) onto: String,
     /// The accepted commit.
     pub(crate) head: String,
     /// The form in which it gets into the base.
@@ -265,10 +263,11 @@ impl Checkouts {
         let asked = order.plan.repository.base.as_str();
         let no_branch =
             || GitReason::NoBranch { base: if asked.is_empty() { "HEAD" } else { asked }.to_owned() };
-        // A task of an earlier version does not know it.
-        let branch = match order.onto.as_str() {
-            "" => self.branch_of_base(own, &order.plan).await?.ok_or_else(no_branch)?,
-            onto => onto.to_owned(),
+        let branch = match &order.plan.onto {
+            Some(onto) if onto.is_empty() => return Err(no_branch().into()),
+            Some(onto) => onto.clone(),
+            // A task of an earlier version does not know it.
+            None => self.branch_of_base(own, &order.plan).await?.ok_or_else(no_branch)?,
         };
         let commit = self.commit_in(own, &format!("refs/heads/{branch}")).await?;
         let commit = commit.ok_or_else(|| GitReason::NoBranch { base: branch.clone() })?;

@@ -41,7 +41,7 @@ pub(super) struct Beside {
 
 impl Supervisor<'_> {
     /// Begins an act on the clone of a task, after those that were begun before.
-    pub(super) fn act(&mut self, act: Act, plan: Plan) {
+    pub(super) fn act(&mut self, act: Act, plan: Plan, read: u32) {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         let before = self.acting.take();
         self.acting = Some(self.shared.services.spawn(async move {
@@ -53,13 +53,14 @@ impl Supervisor<'_> {
             let marker = shared.marker_of_checkout(&agent, task);
             let acted = match shared.place.checkouts(marker.clone()) {
                 Some(checkouts) => {
-                    let acted = Box::pin(perform(&checkouts, act, &plan));
+                    let acted = Box::pin(perform(&checkouts, act, &plan, read));
                     match draining.run_until_cancelled(acted).await {
                         Some(acted) => acted,
                         // The next start does it again.
                         None => return drop(shared.trees.end(&Tree::marked(marker), Duration::ZERO).await),
                     }
                 }
+                None if act == Act::Read => Acted::Read(read, Err(Own::DriverGone.into())),
                 None => Acted::Failed(act, Own::DriverGone.into()),
             };
             shared.input(&agent, Input::Checkout { task, acted });
@@ -74,28 +75,28 @@ impl Supervisor<'_> {
             let marker = self.marker_beside("check", of);
             let run = self.check_of(task, marker.clone());
             let shared = Arc::clone(self.shared);
-            let checked = async move {
+            self.checking = Some(self.run_beside(of, marker, |stop| async move {
                 // Without one, it was taken out of the settings, or there is only a review.
-                let Some((launch, run)) = run else { return Acted::Checked(number, Ok(None)) };
-                let evidence = Box::pin(shared.place.check(launch, run)).await;
-                Acted::Checked(number, evidence.map(|evidence| evidence.map(Box::new)))
-            };
-            self.checking = Some(self.run_beside(of, marker, checked));
+                let Some((launch, run)) = run else { return Some(Acted::Checked(number, Ok(None))) };
+                let checked = Box::pin(shared.place.check(launch, run));
+                let evidence = stop.run_until_cancelled(checked).await?;
+                Some(Acted::Checked(number, evidence.map(|evidence| evidence.map(Box::new))))
+            }));
         }
-        if let Some(of @ (task, number)) = self.agent.merge_due()
-            && self.merging.as_ref().is_none_or(|merge| merge.of != of)
+        if self.merging.is_none()
+            && let Some(of @ (task, number)) = self.agent.merges_due().next()
         {
             let marker = self.marker_beside("merge", of);
             let landing = self.merge_of(task, marker.clone());
             let shared = Arc::clone(self.shared);
-            let merged = async move {
+            self.merging = Some(self.run_beside(of, marker, |stop| async move {
                 let result = match landing {
-                    Some((launch, landing)) => Box::pin(shared.place.merge(launch, landing)).await,
+                    // The step of the base is not cut short.
+                    Some((launch, landing)) => Box::pin(shared.place.merge(launch, landing, stop)).await?,
                     None => Ok(Merged::Kept),
                 };
-                Acted::Merged(number, result)
-            };
-            self.merging = Some(self.run_beside(of, marker, merged));
+                Some(Acted::Merged(number, result))
+            }));
         }
     }
 
@@ -106,29 +107,24 @@ impl Supervisor<'_> {
         format!("{}/{what}-{number}.{run}", self.shared.marker_of_checkout(self.name, task))
     }
 
-    /// Runs something beside the agent's sessions until it ends, or is not due any more.
-    fn run_beside(
+    /// Runs something beside the agent's sessions until it ends, or is told to stop because it is not due any more.
+    fn run_beside<F: Future<Output = Option<Acted>> + Send + 'static>(
         &self,
         of: (WorkId, u32),
         marker: String,
-        work: impl Future<Output = Acted> + Send + 'static,
+        work: impl FnOnce(CancellationToken) -> F,
     ) -> Box<Beside> {
-        let (overtaken, draining) = (CancellationToken::new(), self.shared.draining.clone());
-        let ended = overtaken.clone();
+        let stop = self.shared.draining.child_token();
+        let work = work(stop.clone());
         let (shared, agent, task) = (Arc::clone(self.shared), self.name.clone(), of.0);
         drop(self.shared.services.spawn(async move {
-            let acted = tokio::select! {
-                acted = work => Some(acted),
-                () = ended.cancelled() => None,
-                () = draining.cancelled() => None,
-            };
-            match acted {
+            match work.await {
                 Some(acted) => shared.input(&agent, Input::Checkout { task, acted }),
                 // It runs again if it is still due.
                 None => drop(shared.trees.end(&Tree::marked(marker), GRACE).await),
             }
         }));
-        Box::new(Beside { of, _guard: overtaken.drop_guard() })
+        Box::new(Beside { of, _guard: stop.drop_guard() })
     }
 
     /// Returns the merge of a task, as the settings have it now.
@@ -140,7 +136,6 @@ impl Supervisor<'_> {
         let OnAccept::Merge(method) = repository.landing.on_accept else { return None };
         let order = Order {
             plan: checkout.plan.clone(),
-            onto: checkout.onto.clone(),
             head: review.accepted.as_ref()?.head.clone(),
             method,
             text: review.work.text.clone(),
@@ -181,10 +176,10 @@ impl Supervisor<'_> {
     }
 }
 
-async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan) -> Acted {
+async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan, read: u32) -> Acted {
     let done = match act {
         Act::Make => checkouts.make(plan).await.map(Acted::Made),
-        Act::Read => checkouts.fetch(plan).await.map(Acted::Read),
+        Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
         Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
         // They run beside the acts, see `begin_due`.
         Act::Check | Act::Merge => Err(Own::DriverGone.into()),

@@ -190,7 +190,7 @@ impl Supervisor<'_> {
                 *self.session = Some(Box::new(started));
             }
             Effect::Keep { context } => self.keep(context),
-            Effect::Checkout { act, plan } => self.act(act, plan),
+            Effect::Checkout { act, plan, read } => self.act(act, plan, read),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, .. } => self.steer(session, work).await,

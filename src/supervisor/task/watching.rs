@@ -65,8 +65,8 @@ impl Supervisor<'_> {
         drop(self.split.take_if(|asked| open != Some(asked.0)));
         let due = self.agent.check_due();
         drop(self.checking.take_if(|check| due != Some(check.of)));
-        let due = self.agent.merge_due();
-        drop(self.merging.take_if(|merge| due != Some(merge.of)));
+        let agent = &self.agent;
+        drop(self.merging.take_if(|merge| !agent.merges_due().any(|due| due == merge.of)));
     }
 
     /// Returns a request to the evaluator's program under this number, and the guard that cancels it when dropped.

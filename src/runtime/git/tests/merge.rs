@@ -28,13 +28,7 @@ impl Scene {
 
     async fn order(&self, method: Method) -> Order {
         let held = self.checkouts.fetch(&self.merging()).await.expect("it is read");
-        Order {
-            plan: self.merging(),
-            onto: String::new(),
-            head: held.head,
-            method,
-            text: "Add two files\nand more".to_owned(),
-        }
+        Order { plan: self.merging(), head: held.head, method, text: "Add two files\nand more".to_owned() }
     }
 
     async fn ready(&self, order: &Order) -> Step {
@@ -266,8 +260,9 @@ async fn the_work_gets_into_the_branch_that_was_the_base_as_it_began() {
     // The person is elsewhere by now.
     scene.asked(&["switch", "--quiet", "-c", "feature"]);
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
-    let (plan, head, text) = (scene.plan(), held.head, "One".to_owned());
-    let order = Order { plan, onto: base.onto, head, method: Method::Squash, text };
+    let plan = Plan { onto: Some(base.onto), ..scene.plan() };
+    let (head, text) = (held.head, "One".to_owned());
+    let order = Order { plan, head, method: Method::Squash, text };
     let landed = scene.lands(&order).await;
     assert_eq!(scene.asked(&["rev-parse", "main"]), landed);
     assert_ne!(scene.asked(&["rev-parse", "feature"]), landed);
@@ -330,13 +325,7 @@ async fn a_bare_repository_s_base_moves() {
     scene.checkouts.make(&scene.plan()).await.expect("a clone");
     scene.work("one");
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
-    let order = Order {
-        plan: scene.plan(),
-        onto: String::new(),
-        head: held.head,
-        method: Method::Squash,
-        text: "One".to_owned(),
-    };
+    let order = Order { plan: scene.plan(), head: held.head, method: Method::Squash, text: "One".to_owned() };
     let landed = scene.lands(&order).await;
     assert_eq!(git_as_a_person(&app, &["rev-parse", "main"]), landed);
 }

@@ -96,14 +96,20 @@ fn checkouts() -> Vec<Event> {
         check: None,
         landing: Landing::default(),
     };
-    let plan =
-        Plan { task, repository: repository.clone(), branch: "herder/21-port".to_owned(), begun: false };
+    let plan = Plan {
+        task,
+        repository: repository.clone(),
+        branch: "herder/21-port".to_owned(),
+        begun: false,
+        onto: None,
+    };
     let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
     let checked = Repository { check: Some(Box::new(check)), ..repository.clone() };
     let checked = Plan { repository: checked, begun: true, ..plan.clone() };
     let landing = Landing { review: Reviewer::Person, on_accept: OnAccept::Merge(Method::Rebase) };
     let reviewed = Repository { landing, ..repository };
-    let reviewed = Plan { repository: reviewed, begun: true, ..plan.clone() };
+    let onto = Some("main".to_owned());
+    let reviewed = Plan { repository: reviewed, begun: true, onto, ..plan.clone() };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
@@ -119,8 +125,8 @@ fn checkouts() -> Vec<Event> {
     events.extend(
         [
             CheckoutEvent::Planned { plan },
-            CheckoutEvent::Made { task, base: base.clone(), onto: String::new() },
-            CheckoutEvent::Made { task, base, onto: "main".to_owned() },
+            CheckoutEvent::Made { task, base: base.clone(), onto: None },
+            CheckoutEvent::Made { task, base, onto: Some("main".to_owned()) },
             CheckoutEvent::Reading { task },
             CheckoutEvent::Read { task, held },
             CheckoutEvent::Removing { task, by: ann() },
