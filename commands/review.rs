@@ -2,6 +2,7 @@
 
 use super::desk::{Desk, Done};
 use super::grammar::Call;
+use super::task::{self, Holder};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
@@ -47,14 +48,10 @@ pub(super) async fn reject(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
-/// Returns the agent that has a task, in review or not.
+/// Returns the agent that has a task; the board has none in review.
 fn holder(desk: &Desk<'_>, task: WorkId) -> Result<AgentName, Refusal> {
-    let views = desk.fleet.agents();
-    let reviews = views.iter().find(|view| view.agent.checkouts.review(task).is_some());
-    let has =
-        reviews.or_else(|| views.iter().find(|view| super::task::listed::find(&view.agent, task).is_some()));
-    has.map(|view| view.name.clone()).ok_or(match desk.fleet.board().tasks.contains_key(&task) {
-        true => Refusal::NotInReview { task },
-        false => Refusal::NoSuchTask { task },
-    })
+    match task::holder(desk, task)? {
+        Holder::Agent(agent) => Ok(agent),
+        Holder::Board => Err(Refusal::NotInReview { task }),
+    }
 }

@@ -246,13 +246,13 @@ fn awaited(desk: &Desk<'_>, call: &Call) -> Result<Vec<Before>, Refusal> {
 }
 
 /// The holder of a task: an agent, or the board.
-enum Holder {
+pub(super) enum Holder {
     Agent(AgentName),
     Board,
 }
 
 /// Returns the agent or board that has a task now. An open task takes precedence over one that has ended elsewhere.
-fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
+pub(super) fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
     let (views, board) = (desk.fleet.agents(), desk.fleet.board());
     let with = |has: &dyn Fn(&Agent) -> bool| {
         let view = views.iter().find(|view| has(&view.agent));

@@ -1,8 +1,9 @@
 //! The clone and the branch of a task.
 
 mod event;
+mod seat;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,11 @@ use super::detail::{GitReason, Own};
 use super::event::Event;
 use super::id::WorkId;
 use super::outcome::Usage;
-use super::past::Exchange;
 use super::review::{Back, Landed, Landing, Review};
 use super::work::{TaskEnd, Work, WorkKind};
 
 pub use event::{Act, Acted, Base, CheckoutEvent};
+pub use seat::Conversation;
 
 /// Name of the folder below the data folder in which the clones of tasks are.
 pub const FOLDER: &str = "tasks";
@@ -138,20 +139,6 @@ pub enum Stage {
     Made,
     /// It is being removed.
     Removing,
-}
-
-/// A conversation that is kept while its agent works on another task.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Conversation {
-    /// Id of the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Its usage.
-    pub used: Usage,
-    /// Its last exchanges.
-    #[serde(skip_serializing_if = "VecDeque::is_empty")]
-    pub exchanges: VecDeque<Exchange>,
 }
 
 /// The clone of a task with its state.
@@ -452,51 +439,6 @@ impl Agent {
         let work = self.checkouts.all.get(task)?.claim.as_ref().filter(|_| done)?.work;
         let is_message = |queued: &&Work| queued.id == work && queued.kind != WorkKind::Task;
         self.queue.iter().find(is_message).map(|message| message.id)
-    }
-
-    /// Opens the conversation of the task that a session begins to work on, and keeps the one before.
-    pub(super) fn take_seat(&mut self, work: &Work) {
-        let task = work.task();
-        if !self.checkouts.all.contains_key(&task) {
-            // Its agent has a workspace; a conversation about a clone is of no use there.
-            if let Some(before) = self.checkouts.seated.take() {
-                self.leave_seat(before);
-            }
-            return;
-        }
-        self.checkouts.open = Some(task);
-        let before = self.checkouts.seated.replace(task);
-        if before == Some(task) {
-            return;
-        }
-        if let Some(before) = before {
-            self.leave_seat(before);
-        } else {
-            (self.conversation, self.conversed) = (None, Usage::default());
-            self.exchanges.clear();
-        }
-        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
-            let Conversation { id, used, exchanges } = std::mem::take(&mut checkout.conversation);
-            (self.conversation, self.conversed, self.exchanges) = (id, used, exchanges);
-        }
-    }
-
-    fn leave_seat(&mut self, task: WorkId) {
-        let kept = Conversation {
-            id: self.conversation.take(),
-            used: std::mem::take(&mut self.conversed),
-            exchanges: std::mem::take(&mut self.exchanges),
-        };
-        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
-            checkout.conversation = kept;
-        }
-    }
-
-    /// Forgets the conversations about all tasks: the agent's settings have changed so that none can be resumed.
-    pub(super) fn forget_conversations(&mut self) {
-        for checkout in self.checkouts.all.values_mut() {
-            checkout.conversation.id = None;
-        }
     }
 
     /// Notes that a session is over: its task's clone is to be read.

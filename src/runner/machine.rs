@@ -20,7 +20,7 @@ use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::merge::{self, Landing};
+use crate::runtime::merge;
 use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
 
 /// The parts of a machine.
@@ -162,13 +162,13 @@ impl Machine {
     pub(crate) async fn merge(
         &self,
         launch: Launch,
-        mut landing: Landing,
+        mut run: merge::Run,
         stop: CancellationToken,
     ) -> Option<Result<Merged, Detail>> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
-        landing.order.text = local.redactor.redact(&landing.order.text).into_owned();
-        let shared = match stop.run_until_cancelled(checkouts.shared_folder(&landing.order.plan)).await? {
+        run.order.text = local.redactor.redact(&run.order.text).into_owned();
+        let shared = match stop.run_until_cancelled(checkouts.shared_folder(&run.order.plan)).await? {
             Ok(shared) => shared,
             Err(why) => return Some(Err(why)),
         };
@@ -177,7 +177,7 @@ impl Machine {
             Arc::clone(merges.entry(shared).or_default())
         };
         let with = (launch, local);
-        Box::pin(merge::run(&checkouts, &self.trees, with, landing, (turn, stop))).await
+        Box::pin(merge::run(&checkouts, &self.trees, with, run, (turn, stop))).await
     }
 
     /// Adds environment variables that no agent gets from the next session on.

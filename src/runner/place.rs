@@ -14,7 +14,7 @@ use crate::core::review::Merged;
 use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::merge::Landing;
+use crate::runtime::merge;
 use crate::runtime::{Driver, Launch, Stay};
 
 /// The place where sessions run.
@@ -109,11 +109,11 @@ impl Place {
     pub(crate) async fn merge(
         &self,
         launch: Launch,
-        landing: Landing,
+        run: merge::Run,
         stop: CancellationToken,
     ) -> Option<Result<Merged, Detail>> {
         match self {
-            Self::Embedded(machine) => Box::pin(machine.merge(launch, landing, stop)).await,
+            Self::Embedded(machine) => Box::pin(machine.merge(launch, run, stop)).await,
             Self::Remote(..) => Some(Err(Own::DriverGone.into())),
         }
     }

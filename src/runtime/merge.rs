@@ -18,7 +18,7 @@ const TRIES: u32 = 5;
 
 /// Work that is to be merged, and checked before.
 #[derive(Debug)]
-pub(crate) struct Landing {
+pub(crate) struct Run {
     /// The work.
     pub(crate) order: Order,
     /// The check of the result; `None` if there is none.
@@ -36,14 +36,14 @@ pub(crate) async fn run(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
     with: (Launch, Local),
-    landing: Landing,
+    run: Run,
     (turn, stop): (Arc<Mutex<()>>, CancellationToken),
 ) -> Option<Result<Merged, Detail>> {
     let _turn = stop.run_until_cancelled(turn.lock()).await?;
-    let order = &landing.order;
+    let order = &run.order;
     let mut branch = String::new();
     for _ in 0..TRIES {
-        let ready = Box::pin(ready(checkouts, trees, with.clone(), &landing));
+        let ready = Box::pin(ready(checkouts, trees, with.clone(), &run));
         let step = match stop.run_until_cancelled(ready).await? {
             Ok(Ok(step)) => step,
             Ok(Err(merged)) => return Some(Ok(merged)),
@@ -64,7 +64,7 @@ async fn ready(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
     with: (Launch, Local),
-    Landing { order, check, evidence }: &Landing,
+    Run { order, check, evidence }: &Run,
 ) -> Result<Result<Step, Merged>, Detail> {
     let step = match checkouts.prepare(order).await? {
         Prepared::Landed(landed) => return Ok(Err(Merged::Landed(landed))),

@@ -133,8 +133,8 @@ impl Checkouts {
             return Err(GitReason::Behind { branch }.into());
         }
         let made = match order.method {
-            Method::Squash => self.squash(own, order, &from).await?,
-            Method::Merge => self.join(own, order, &from).await?,
+            Method::Squash => self.commit_merged(own, order, &from, false).await?,
+            Method::Merge => self.commit_merged(own, order, &from, true).await?,
             Method::Rebase => self.rebase(own, order, &from).await?,
         };
         let to = match made {
@@ -274,12 +274,14 @@ impl Checkouts {
         Ok((branch, commit))
     }
 
-    /// Commits all changes of the task as one. `Err`: the files that conflict.
-    async fn squash(
+    /// Commits the merged files: as one commit on the base, or as one that joins the base with the task's commits. `Err`:
+    /// the files that conflict.
+    async fn commit_merged(
         &self,
         own: &Mirror,
         order: &Order,
         onto: &str,
+        joins: bool,
     ) -> Result<Result<String, Vec<String>>, Detail> {
         let tree = match self.merge_trees(own, onto, &order.head).await? {
             Ok(tree) => tree,
@@ -288,23 +290,12 @@ impl Checkouts {
         if tree == self.said(own, &["rev-parse", &format!("{onto}^{{tree}}")]).await? {
             return Ok(Ok(onto.to_owned()));
         }
-        let message = format!("{}\n\nTask: {}\n", subject(&order.text), order.plan.task);
-        self.commit_tree(own, &tree, &[onto], (&order.head, &message)).await.map(Ok)
-    }
-
-    /// Joins the task's commits with the base by a merge commit. `Err`: the files that conflict.
-    async fn join(
-        &self,
-        own: &Mirror,
-        order: &Order,
-        onto: &str,
-    ) -> Result<Result<String, Vec<String>>, Detail> {
-        let tree = match self.merge_trees(own, onto, &order.head).await? {
-            Ok(tree) => tree,
-            Err(files) => return Ok(Err(files)),
+        let (task, subject) = (order.plan.task, subject(&order.text));
+        let (message, parents) = match joins {
+            true => (format!("Merge task {task}: {subject}\n"), vec![onto, order.head.as_str()]),
+            false => (format!("{subject}\n\nTask: {task}\n"), vec![onto]),
         };
-        let message = format!("Merge task {}: {}\n", order.plan.task, subject(&order.text));
-        self.commit_tree(own, &tree, &[onto, &order.head], (&order.head, &message)).await.map(Ok)
+        self.commit_tree(own, &tree, &parents, (&order.head, &message)).await.map(Ok)
     }
 
     /// Makes the task's commits anew on top of the base. `Err`: the files that conflict. A branch with merges of its own
@@ -320,7 +311,7 @@ impl Checkouts {
             return Ok(Ok(head.to_owned()));
         }
         if self.count(own, &["--merges", head, "--not", onto], &[]).await? > 0 {
-            return self.join(own, order, onto).await;
+            return self.commit_merged(own, order, onto, true).await;
         }
         let list = self.said(own, &["rev-list", "--reverse", "--topo-order", head, "--not", onto]).await?;
         let commits: Vec<&str> = list.lines().collect();

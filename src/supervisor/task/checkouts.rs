@@ -20,7 +20,7 @@ use crate::runtime::Launch;
 use crate::runtime::check::Run;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::git::merge::Order;
-use crate::runtime::merge::Landing;
+use crate::runtime::merge;
 use crate::runtime::process::Tree;
 use crate::supervisor::Shared;
 use crate::supervisor::session::Session;
@@ -87,12 +87,12 @@ impl Supervisor<'_> {
             && let Some(of @ (task, number)) = self.agent.merges_due().next()
         {
             let marker = self.marker_beside("merge", of);
-            let landing = self.merge_of(task, marker.clone());
+            let run = self.merge_of(task, marker.clone());
             let shared = Arc::clone(self.shared);
             self.merging = Some(self.run_beside(of, marker, |stop| async move {
-                let result = match landing {
+                let result = match run {
                     // The step of the base is not cut short.
-                    Some((launch, landing)) => Box::pin(shared.place.merge(launch, landing, stop)).await?,
+                    Some((launch, run)) => Box::pin(shared.place.merge(launch, run, stop)).await?,
                     None => Ok(Merged::Kept),
                 };
                 Some(Acted::Merged(number, result))
@@ -128,7 +128,7 @@ impl Supervisor<'_> {
     }
 
     /// Returns the merge of a task, as the settings have it now.
-    fn merge_of(&self, task: WorkId, marker: String) -> Option<(Launch, Landing)> {
+    fn merge_of(&self, task: WorkId, marker: String) -> Option<(Launch, merge::Run)> {
         let checkout = self.agent.checkouts.all.get(&task)?;
         let review = checkout.review.as_ref()?;
         let spec = AgentSpec::clone(self.agent.spec.as_ref()?);
@@ -143,7 +143,7 @@ impl Supervisor<'_> {
         let check = repository.check.as_deref().cloned();
         let evidence = checkout.evidence.clone();
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((launch, Landing { order, check, evidence }))
+        Some((launch, merge::Run { order, check, evidence }))
     }
 
     /// Returns the check of a task, as the settings have it now.
