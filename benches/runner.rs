@@ -179,6 +179,7 @@ fn session(n: usize, folder: &Path, journal: &str) -> Launch {
         limits: Enforcement::Try,
         look: false,
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
     }
 }

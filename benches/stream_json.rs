@@ -304,6 +304,7 @@ fn session(language: &Language) -> io::Result<Launch> {
     let long = Duration::from_secs(600);
     Ok(Launch {
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

@@ -412,7 +412,13 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
             };
             say(voice, "task-returned", task(*id), by, &voice.locale.detail(&back.why()))
         }
-        CheckoutEvent::InReview { task: id, .. } => say(voice, "task-in-review", task(*id), None, ""),
+        CheckoutEvent::InReview { task: id, asked, .. } => {
+            let asked = asked.as_ref().map(|asked| asked.as_str()).unwrap_or_default();
+            say(voice, "task-in-review", task(*id), None, asked)
+        }
+        CheckoutEvent::LeftToPerson { task: id, why } => {
+            say(voice, "task-left", task(*id), None, &voice.locale.detail(why))
+        }
         CheckoutEvent::Accepted { task: id, by } => say(voice, "task-accepted", task(*id), Some(by), ""),
         CheckoutEvent::Landed { task: id, landed } => {
             let said = format!("{} {}", landed.branch, short(&landed.commit));

@@ -201,6 +201,11 @@ git-behind = in `{ $branch }` fehlt der Commit, von dem die Aufgabe ausging; bri
 git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, in { $files }
 git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
 git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
+git-no-verdict = { $reviewer } hat nicht geurteilt
+git-rejected-often = { $reviewer } hat sie { $times ->
+    [one] einmal
+   *[other] { $times }-mal
+} zurückgewiesen
 git-stopped = { $name } hat alles angehalten
 # $line: für eine Shell.
 git-checked-out = `{ $branch }` ist ausgecheckt, wo etwas geändert oder im Gange ist; ist das erledigt, eingeben: `{ $line }`
@@ -418,7 +423,10 @@ notice-check-failed = ❌ Aufgabe { $task } von **{ $agent }**: `{ $command }` f
        *[no] {""}
     }
 # $uncommitted: Dateien. $checked: eine Prüfung ist bestanden. $paid: die Aufgabe hat etwas gekostet.
-notice-task-in-review = 👀 Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht: { $commits ->
+notice-task-in-review = 👀 Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht{ $asked ->
+    [yes] {" "}durch **{ $reviewer }**
+   *[no] {""}
+}: { $commits ->
     [one] ein Commit
    *[other] { $commits } Commits
 }, { $files ->
@@ -437,7 +445,11 @@ notice-task-in-review = 👀 Aufgabe { $task } von **{ $agent }** wartet auf Dur
 }. `!task diff { $task }` zeigt sie; `!accept { $task }`{ $merges ->
     [yes] {" "}(nach { $branch })
    *[no] {""}
-} oder `!reject { $task } Grund` antwortet.
+} oder `!reject { $task } Grund` antwortet{ $asked ->
+    [yes] {" "}an Stelle von { $reviewer }
+   *[no] {""}
+}.
+notice-review-left = 👀 Über Aufgabe { $task } von **{ $agent }** muss ein Mensch entscheiden: { $why } `!task diff { $task }` zeigt sie; `!accept { $task }` oder `!reject { $task } Grund` antwortet.
 # $merges: sie wird als Nächstes in die Basis gebracht.
 notice-task-accepted = ✅ { $by } nimmt Aufgabe { $task } von **{ $agent }** an{ $merges ->
     [yes] : sie wird zusammengeführt.
@@ -1113,7 +1125,10 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
 cmd-task-evidence = Geprüft: `{ $command }` auf { $commit }, { $took }: { $how }
 cmd-task-evidence-passed = bestanden
 # $since: eine Zeit.
-cmd-task-reviewed = Wartet seit { $since } auf Durchsicht: `!accept { $task }` oder `!reject { $task } Grund` antwortet, `!task diff { $task }` zeigt sie.
+cmd-task-reviewed = Wartet seit { $since } auf Durchsicht{ $is_asked ->
+    [yes] {" "}durch **{ $reviewer }**
+   *[no] {""}
+}: `!accept { $task }` oder `!reject { $task } Grund` antwortet, `!task diff { $task }` zeigt sie.
 cmd-task-accepted = Angenommen von { $name }
 cmd-task-landed = Zusammengeführt: { $branch } steht auf { $commit }
 cmd-task-cost = Kosten bisher: { $cost }, { $tokens } Tokens
@@ -1240,6 +1255,9 @@ cmd-event = { $what ->
     [board-awaited-over] { $subject } wartete auf
     [board-reopened] { $subject } soll neu versucht werden
     [board-cancelling] { $subject } mit ihren Teilen abgebrochen
+    [board-review-asked] { $subject } zur Durchsicht gegeben
+    [board-reviewed] Durchsicht { $subject } beendet
+    [board-review-closed] Durchsicht von { $subject } geschlossen
     [cleared] { $subject } aus der Schlange verworfen
     [reworded] { $subject } umformuliert
     [withdrawn] { $subject } zurückgenommen
@@ -1264,6 +1282,7 @@ cmd-event = { $what ->
     [checkout-checking] { $subject } wird geprüft
     [checkout-checked] { $subject } geprüft
     [task-in-review] { $subject } wartet auf Durchsicht
+    [task-left] { $subject } einem Menschen überlassen
     [task-accepted] { $subject } angenommen
     [task-returned] { $subject } zurück an den Agenten
     [task-landed] { $subject } zusammengeführt

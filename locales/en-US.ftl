@@ -219,6 +219,11 @@ git-behind = `{ $branch }` lacks the commit that the task began from; bring it u
 git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
 git-red = `{ $command }` fails together with what is on `{ $branch }` by now
 git-base-moved = `{ $branch }` moved during each merge
+git-no-verdict = { $reviewer } has given no verdict
+git-rejected-often = { $reviewer } has rejected it { $times ->
+    [one] once
+   *[other] { $times } times
+}
 git-stopped = { $name } has stopped everything
 # $line: for a shell.
 git-checked-out = `{ $branch }` is checked out where something is changed or under way; once that is settled, type: `{ $line }`
@@ -447,8 +452,11 @@ notice-check-failed = ❌ Task { $task } of **{ $agent }**: `{ $command }` faile
         [yes] {" "}It goes back to { $agent }.
        *[no] {""}
     }
-# $uncommitted: files. $checked: a check has passed. $paid: the task has cost something.
-notice-task-in-review = 👀 Task { $task } of **{ $agent }** is in review: { $commits ->
+# $uncommitted: files. $checked: a check has passed. $paid: the task has cost something. $asked: another agent reviews it.
+notice-task-in-review = 👀 Task { $task } of **{ $agent }** is in review{ $asked ->
+    [yes] {" "}by **{ $reviewer }**
+   *[no] {""}
+}: { $commits ->
     [one] one commit
    *[other] { $commits } commits
 }, { $files ->
@@ -467,7 +475,11 @@ notice-task-in-review = 👀 Task { $task } of **{ $agent }** is in review: { $c
 }. `!task diff { $task }` shows it; `!accept { $task }`{ $merges ->
     [yes] {" "}(into { $branch })
    *[no] {""}
-} or `!reject { $task } why` answers.
+} or `!reject { $task } why` answers{ $asked ->
+    [yes] {" "}instead of { $reviewer }
+   *[no] {""}
+}.
+notice-review-left = 👀 Task { $task } of **{ $agent }** needs a person's decision: { $why } `!task diff { $task }` shows it; `!accept { $task }` or `!reject { $task } why` answers.
 # $merges: it is merged into the base next.
 notice-task-accepted = ✅ { $by } accepts task { $task } of **{ $agent }**{ $merges ->
     [yes] : it is being merged.
@@ -1185,7 +1197,11 @@ cmd-task-folder = { $folder } ({ $size }): { $stage ->
 cmd-task-evidence = Checked: `{ $command }` on { $commit }, { $took }: { $how }
 cmd-task-evidence-passed = passed
 # $since: a time.
-cmd-task-reviewed = In review since { $since }: `!accept { $task }` or `!reject { $task } why` answers, `!task diff { $task }` shows it.
+# $is_asked: another agent reviews it.
+cmd-task-reviewed = In review{ $is_asked ->
+    [yes] {" "}by **{ $reviewer }**
+   *[no] {""}
+} since { $since }: `!accept { $task }` or `!reject { $task } why` answers, `!task diff { $task }` shows it.
 cmd-task-accepted = Accepted by { $name }
 cmd-task-landed = Merged: { $branch } is at { $commit }
 cmd-task-cost = Cost so far: { $cost }, { $tokens } tokens
@@ -1320,6 +1336,9 @@ cmd-event = { $what ->
     [board-awaited-over] { $subject } waited for
     [board-reopened] { $subject } to be tried anew
     [board-cancelling] { $subject } cancelled with its parts
+    [board-review-asked] { $subject } to be reviewed
+    [board-reviewed] review { $subject } ended
+    [board-review-closed] review of { $subject } closed
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded
     [withdrawn] { $subject } taken back
@@ -1344,6 +1363,7 @@ cmd-event = { $what ->
     [checkout-checking] { $subject } is checked
     [checkout-checked] { $subject } checked
     [task-in-review] { $subject } in review
+    [task-left] { $subject } left to a person
     [task-accepted] { $subject } accepted
     [task-returned] { $subject } back to its agent
     [task-landed] { $subject } merged

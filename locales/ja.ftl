@@ -180,6 +180,8 @@ git-behind = `{ $branch }` にタスクの開始コミットがありません�
 git-conflict = 現在の `{ $branch }` と競合します: { $files }
 git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
 git-base-moved = マージのたびに `{ $branch }` が動きました
+git-no-verdict = { $reviewer } は判定しませんでした
+git-rejected-often = { $reviewer } は { $times } 回差し戻しました
 git-stopped = { $name } がすべてを停止しました
 # $line: シェル用。
 git-checked-out = `{ $branch }` は変更や作業の途中でチェックアウトされています。片付いたら実行してください: `{ $line }`
@@ -377,7 +379,10 @@ notice-check-failed = ❌ **{ $agent }** のタスク { $task }: `{ $command }` 
        *[no] {""}
     }
 # $uncommitted: ファイル数。 $checked: 検査に合格。 $paid: 費用あり。
-notice-task-in-review = 👀 **{ $agent }** のタスク { $task } は確認待ちです: { $commits } コミット、{ $files } ファイル (+{ $added } −{ $removed }){ $uncommitted ->
+notice-task-in-review = 👀 **{ $agent }** のタスク { $task } は{ $asked ->
+    [yes] **{ $reviewer }** による
+   *[no] {""}
+}確認待ちです: { $commits } コミット、{ $files } ファイル (+{ $added } −{ $removed }){ $uncommitted ->
     [0] {""}
    *[other] 、未コミット { $uncommitted } ファイル
 }{ $checked ->
@@ -389,7 +394,11 @@ notice-task-in-review = 👀 **{ $agent }** のタスク { $task } は確認待�
 }。内容は `!task diff { $task }`、返事は `!accept { $task }`{ $merges ->
     [yes] （{ $branch } へ）
    *[no] {""}
-} か `!reject { $task } 理由`。
+} か `!reject { $task } 理由`{ $asked ->
+    [yes] （{ $reviewer } の代わりに）
+   *[no] {""}
+}。
+notice-review-left = 👀 **{ $agent }** のタスク { $task } は人の判断が必要です: { $why } 内容は `!task diff { $task }`、返事は `!accept { $task }` か `!reject { $task } 理由`。
 # $merges: 次にベースへマージする。
 notice-task-accepted = ✅ { $by } が **{ $agent }** のタスク { $task } を承認しました{ $merges ->
     [yes] 。マージしています。
@@ -985,7 +994,10 @@ cmd-task-folder = { $folder }（{ $size }）: { $stage ->
 cmd-task-evidence = 検査: `{ $command }`（{ $commit }、{ $took }）: { $how }
 cmd-task-evidence-passed = 成功
 # $since: 時刻。
-cmd-task-reviewed = { $since } から確認待ち。返事は `!accept { $task }` か `!reject { $task } 理由`、内容は `!task diff { $task }`。
+cmd-task-reviewed = { $since } から{ $is_asked ->
+    [yes] **{ $reviewer }** の
+   *[no] {""}
+}確認待ち。返事は `!accept { $task }` か `!reject { $task } 理由`、内容は `!task diff { $task }`。
 cmd-task-accepted = { $name } が承認
 cmd-task-landed = マージ済み: { $branch } は { $commit }
 cmd-task-cost = これまでの費用: { $cost }、{ $tokens } トークン
@@ -1082,6 +1094,9 @@ cmd-event = { $what ->
     [board-awaited-over] { $subject } が待っていたもの
     [board-reopened] { $subject } をやり直す
     [board-cancelling] { $subject } を部分ごと取り消し
+    [board-review-asked] { $subject } のレビューを依頼
+    [board-reviewed] レビュー { $subject } 終了
+    [board-review-closed] { $subject } のレビューを閉じた
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し
     [withdrawn] { $subject } を取り消し
@@ -1106,6 +1121,7 @@ cmd-event = { $what ->
     [checkout-checking] { $subject } を検査
     [checkout-checked] { $subject } の検査終了
     [task-in-review] { $subject } が確認待ち
+    [task-left] { $subject } は人の判断へ
     [task-accepted] { $subject } を承認
     [task-returned] { $subject } をエージェントに差し戻し
     [task-landed] { $subject } をマージ

@@ -32,6 +32,14 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
             let what = format!("{} {}", task(*awaited), voice.locale.task_end(*end));
             say(voice, "board-awaited-over", task(*id), None, &what)
         }
+        BoardEvent::ReviewAsked { work, to } => {
+            say(voice, "board-review-asked", task(work.id), None, to.as_str())
+        }
+        BoardEvent::Reviewed { work, agent, opinion, .. } => {
+            let words = opinion.as_ref().map(|opinion| opinion.words.as_str()).unwrap_or_default();
+            say(voice, "board-reviewed", format!("{} {agent}", task(*work)), None, words)
+        }
+        BoardEvent::ReviewClosed { task: id } => say(voice, "board-review-closed", task(*id), None, ""),
         BoardEvent::Reopened { task: id, to, by } => {
             say(voice, "board-reopened", task(*id), Some(by), &next(to))
         }

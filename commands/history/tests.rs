@@ -94,7 +94,7 @@ fn agent_events() -> Vec<Event> {
         Event::TaskReported {
             session,
             work,
-            report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: None },
+            report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: None, opinion: None },
         },
         Event::Discarded { work, by: by.clone() },
         Event::SessionStarted { session, work: whole, trial: false },

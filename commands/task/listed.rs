@@ -247,7 +247,13 @@ impl<'a> Listed<'a> {
         let proof = self.over().and_then(|over| over.proof.as_deref());
         lines.extend(branch(desk, views, work.id, proof));
         if let Place::Reviewed(review) = &self.place {
-            let since = [("since", review.since.into()), ("task", work.id.to_string().into())];
+            let asked = review.asked();
+            let since = [
+                ("since", review.since.into()),
+                ("task", work.id.to_string().into()),
+                ("is_asked", if asked.is_some() { "yes" } else { "no" }.into()),
+                ("reviewer", asked.map(|asked| asked.agent.to_string()).unwrap_or_default().into()),
+            ];
             lines.push(match review.accepted.as_ref().filter(|_| review.is_being_merged()) {
                 Some(accepted) => voice.text("cmd-task-accepted", &[("name", person(&accepted.by).into())]),
                 None => voice.text("cmd-task-reviewed", &since),

@@ -7,11 +7,8 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::core::card::{TAGS_MAX, is_tag};
-use crate::core::check::Check;
-use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
-use crate::core::review::{Landing, Method, OnAccept, Reviewer};
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 
 use crate::core::places;
@@ -19,10 +16,7 @@ use crate::core::words::is_command_word;
 use crate::runtime::isolation::{PUSH, is_credential};
 
 use super::section::Section;
-use super::{Discord, IrcNetwork, environment, machine, spending, validate};
-
-/// Maximum of `check_tries`: each failure that goes back is a session, and more of them lead nowhere.
-const CHECK_TRIES_MAX: u64 = 20;
+use super::{Discord, IrcNetwork, environment, machine, repository, spending, validate};
 
 /// Placeholder in a command line that the prompt replaces.
 const PROMPT: &str = "{prompt}";
@@ -59,6 +53,7 @@ pub(super) fn agents(
         .zip(names)
         .filter_map(|(section, name)| Some((agent(section, name)?, section)))
         .collect();
+    repository::compare_reviewers(&agents);
     for (agent, section) in &agents {
         clashes(agent, section, irc, discord);
     }
@@ -130,7 +125,7 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
 
 fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     let runtime = runtime(section);
-    let repository = repository(section);
+    let repository = repository::repository(section);
     let workspace = match &repository {
         Some(repository) => Some(repository.path.clone()),
         None => workspace(section),
@@ -224,104 +219,6 @@ fn runtime(section: &Section<'_>) -> Option<Runtime> {
         section.problem("runtime", text);
     }
     found.map(|(_, runtime)| *runtime)
-}
-
-/// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace.
-fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
-    let path = section.filled("repository");
-    let base = section.text("base").map_or_else(String::new, |base| base.value);
-    let copy = section.texts("copy").unwrap_or_default();
-    let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
-    let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
-    let check = check(section);
-    let landing = landing(section);
-    let Some(path) = path else {
-        for key in ["review", "on_accept", "merge_method"].into_iter().filter(|key| section.has(key)) {
-            section.problem(key, "it is for agents with a repository; write repository = \"/srv/repos/app\"");
-        }
-        for key in ["base", "copy", "git_name", "git_email", "check"] {
-            let given = match key {
-                "base" => !base.is_empty(),
-                "copy" => !copy.is_empty(),
-                "git_name" => !git_name.is_empty(),
-                "check" => check.is_some(),
-                _ => !git_email.is_empty(),
-            };
-            if given {
-                section.problem(
-                    key,
-                    "it is for agents with a repository; write repository = \"/srv/repos/app\"",
-                );
-            }
-        }
-        return None;
-    };
-    if section.filled("workspace").is_some() {
-        section.problem(
-            "repository",
-            "the agent has a workspace as well; take one of them out: with a repository each task has a folder of its own",
-        );
-    }
-    if !Path::new(&path.value).is_absolute() {
-        let why = format!("\"{}\" is relative; write the whole path, from /", path.value);
-        section.problem("repository", why);
-    }
-    if base.starts_with('-') || base.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        section.problem("base", format!("\"{base}\" is no name of a branch; write e.g. base = \"main\""));
-    }
-    for (key, text) in [("git_name", &git_name), ("git_email", &git_email)] {
-        if text.contains(|c: char| c.is_control() || matches!(c, '<' | '>')) {
-            section.problem(key, "git takes no line breaks and no < or > there; take them out");
-        }
-    }
-    for file in &copy {
-        let name = Path::new(&file.value);
-        let inside = name.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        if file.value.is_empty() || !inside {
-            let why = format!(
-                "\"{}\" is no file below the repository; write its path from there, e.g. copy = [\".env.local\"]",
-                file.value
-            );
-            section.problem_at(file.line, "copy", why);
-        }
-    }
-    section.folder("repository", PathBuf::from(&path.value));
-    let copy = copy.into_iter().map(|file| file.value).collect();
-    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check, landing }))
-}
-
-/// Parses the way of the agent's work into the base.
-fn landing(section: &Section<'_>) -> Landing {
-    let review = section.choice("review", &[("none", Reviewer::None), ("person", Reviewer::Person)]);
-    let method = section.choice("merge_method", &Method::WORDS);
-    let keeps = section.choice("on_accept", &[("keep", true), ("merge", false)]).unwrap_or(true);
-    if keeps && method.is_some() && section.has("repository") {
-        section.problem(
-            "merge_method",
-            "nothing is merged; write on_accept = \"merge\" as well, or take it out",
-        );
-    }
-    let on_accept = if keeps { OnAccept::Keep } else { OnAccept::Merge(method.unwrap_or_default()) };
-    Landing { review: review.unwrap_or_default(), on_accept }
-}
-
-/// Parses the check of the agent's work; `None` if there is none.
-fn check(section: &Section<'_>) -> Option<Box<Check>> {
-    let command = section.filled("check");
-    let timeout = section.duration("check_timeout", Duration::from_secs(1));
-    let tries = section.number("check_tries", 0..=CHECK_TRIES_MAX);
-    let Some(command) = command else {
-        for key in [timeout.map(|_| "check_timeout"), tries.map(|_| "check_tries")].into_iter().flatten() {
-            section.problem(key, "there is no check to which it applies; write e.g. check = \"make test\"");
-        }
-        return None;
-    };
-    if command.value.contains('\0') {
-        section.problem("check", "a command contains no NUL; take it out");
-    }
-    let tries = tries.and_then(|tries| u32::try_from(tries).ok()).unwrap_or(Check::TRIES);
-    let timeout = timeout.unwrap_or(Check::TIMEOUT);
-    Some(Box::new(Check { command: command.value, timeout, tries }))
 }
 
 fn workspace(section: &Section<'_>) -> Option<PathBuf> {

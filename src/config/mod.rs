@@ -18,6 +18,7 @@ mod machine;
 mod passwords;
 mod problems;
 mod quota;
+mod repository;
 mod runners;
 mod secrets;
 mod section;

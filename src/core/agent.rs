@@ -159,7 +159,7 @@ pub struct Unfinished {
     pub whispered: VecDeque<Whisper>,
     /// The agent's own report on the task, made with a tool. The last one takes effect when the session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<TaskReport>,
+    pub report: Option<Box<TaskReport>>,
     /// Reason why the last permission request of its session was denied; `None` if it was allowed or there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<Denial>,

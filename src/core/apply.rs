@@ -59,7 +59,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::TaskReported { work, report, .. } => {
             if let Some(unfinished) = agent.unfinished.as_mut().filter(|unfinished| unfinished.work == *work)
             {
-                unfinished.report = Some(report.clone());
+                unfinished.report = Some(Box::new(report.clone()));
             }
         }
         Event::Reworded { work, text, .. } => {
@@ -336,8 +336,11 @@ fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
 
 fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Timestamp) {
     let proof = agent.checkouts.all.get(&id).map(|checkout| Box::new(checkout.proof()));
+    let said = agent.unfinished.as_ref().filter(|said| said.work == id && end == TaskEnd::Done);
+    let opinion = said.and_then(|said| said.report.as_ref()?.opinion.clone());
     let Some(work) = take(agent, id) else { return };
     board::part_over(agent, &work, end);
+    board::review_over(agent, &work, opinion);
     agent.note_end(id, end);
     while agent.finished.len() >= FINISHED_MAX {
         agent.finished.pop_front();

@@ -18,6 +18,7 @@
 
 mod deal;
 mod posts;
+mod reviews;
 #[cfg(test)]
 mod tests;
 mod wish;
@@ -33,10 +34,12 @@ use super::dealings::Cut;
 use super::detail::{Detail, Own};
 use super::id::{AgentName, WorkId};
 use super::notice::Refusal;
+use super::review::Opinion;
 use super::time::Timestamp;
 use super::work::{Actor, FinishedTask, TaskEnd, Work};
 
 pub use deal::Door;
+pub use reviews::{Answer, Requested};
 pub use wish::Wish;
 
 /// Maximum number of tasks on the board. A person who types stays far below it; a bot that feeds itself is refused.
@@ -115,6 +118,9 @@ pub struct Board {
     pub heard: BTreeMap<AgentName, u64>,
     /// Number of the last hand-over to any agent.
     pub handed: u64,
+    /// Reviews that agents were asked for, by the reviewed task.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reviews: BTreeMap<WorkId, Requested>,
 }
 
 /// An event of the board. Events are facts: `apply` takes every one in any state.
@@ -212,6 +218,30 @@ pub enum BoardEvent {
         awaited: WorkId,
         /// Outcome of the task that ended.
         end: TaskEnd,
+    },
+    /// An agent was asked to review another agent's task.
+    ReviewAsked {
+        /// The review, as a task of its own.
+        work: Arc<Work>,
+        /// The agent that was asked.
+        to: AgentName,
+    },
+    /// A review ended at an agent.
+    Reviewed {
+        /// The agent that had the review.
+        agent: AgentName,
+        /// Number of the agent's message about it.
+        number: u64,
+        /// Number of the task that was the review.
+        work: WorkId,
+        /// The verdict; `None` if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opinion: Option<Opinion>,
+    },
+    /// A task waits for no agent's verdict any more.
+    ReviewClosed {
+        /// Number of the task.
+        task: WorkId,
     },
     /// A cancelled part was opened again.
     Reopened {
@@ -330,6 +360,14 @@ impl Board {
                     *cancelled = Some(by.clone());
                 }
             }
+            BoardEvent::ReviewAsked { work, to } => self.review_asked(work, to, at),
+            BoardEvent::Reviewed { agent, number, work, opinion } => {
+                self.hear(agent, *number);
+                self.review_over(*work, Some(agent), opinion.as_ref());
+            }
+            BoardEvent::ReviewClosed { task } => {
+                self.reviews.remove(task);
+            }
             BoardEvent::Ended { task, end, by } => self.ended(*task, *end, by.as_ref(), at),
         }
     }
@@ -379,6 +417,7 @@ impl Board {
         if let Some(parent) = boarded.work.card().parent {
             self.note_part(parent, task, Some(end));
         }
+        self.review_over(task, None, None);
         while self.finished.len() >= FINISHED_MAX {
             self.finished.pop_front();
         }

@@ -8,6 +8,7 @@ use super::checkout::Plan;
 use super::detail::Detail;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
+use super::review::ReviewOf;
 use super::spec::{AgentSpec, Permissions};
 use super::time::Timestamp;
 use super::work::TaskEnd;
@@ -232,6 +233,9 @@ pub struct Card {
     /// The task's clone, while the task is on its way from one agent to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Box<Plan>>,
+    /// The review that the task is, of another agent's task; `None` for any other task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<ReviewOf>>,
 }
 
 /// A thread of a chat channel.
@@ -262,6 +266,7 @@ impl Card {
         spent: Spent { tokens: 0, microdollars: 0 },
         of: None,
         checkout: None,
+        review: None,
     };
 
     /// Adds a failed session; the oldest one makes room.

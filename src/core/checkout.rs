@@ -15,7 +15,7 @@ use super::detail::{GitReason, Own};
 use super::event::Event;
 use super::id::WorkId;
 use super::outcome::Usage;
-use super::review::{Back, Landed, Landing, Review};
+use super::review::{Back, Landed, Landing, Review, ReviewOf};
 use super::work::{TaskEnd, Work, WorkKind};
 
 pub use event::{Act, Acted, Base, CheckoutEvent};
@@ -77,6 +77,13 @@ impl Plan {
         let (task, slug) = (work.task(), slug(&work.text));
         let repository = Repository { check: None, landing: Landing::default(), ..repository.clone() };
         Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false, onto: None }
+    }
+
+    /// Returns the plan for the clone in which another agent's task is reviewed: it begins from what is reviewed.
+    #[must_use]
+    pub fn review(of: &ReviewOf, work: &Work) -> Self {
+        let repository = Repository { path: of.path.clone(), base: of.head.clone(), ..Repository::default() };
+        Self::new(&repository, work)
     }
 }
 
@@ -188,6 +195,12 @@ pub struct Checkout {
     /// Number of merges that went back to the agent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conflicts: u32,
+    /// Number of reviews that have begun.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reviews: u32,
+    /// Number of rejections by a reviewing agent since a person's last one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejections: u32,
 }
 
 impl Checkout {
@@ -208,6 +221,8 @@ impl Checkout {
             done_at: String::new(),
             landed: None,
             conflicts: 0,
+            reviews: 0,
+            rejections: 0,
         }
     }
 
@@ -239,6 +254,9 @@ pub struct Checkouts {
     pub open: Option<WorkId>,
     /// The task whose conversation the agent has open.
     pub seated: Option<WorkId>,
+    /// The conversation in the agent's workspace, while the agent works in a clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aside: Option<Box<Conversation>>,
 }
 
 impl Checkouts {
@@ -323,6 +341,7 @@ impl Checkouts {
                 }
             }),
             CheckoutEvent::Accepted { task, by } => (*task, &|checkout| checkout.accept(by)),
+            CheckoutEvent::LeftToPerson { task, .. } => (*task, &Checkout::leave_to_person),
             CheckoutEvent::Landed { task, landed } => {
                 // Messages begin another task from now on.
                 self.open.take_if(|open| open == task);
@@ -369,7 +388,7 @@ impl Agent {
     /// Returns true if the next session waits for the clone of its task, or for the check of what was done there.
     #[must_use]
     pub fn waits_for_checkout(&self) -> bool {
-        let (next, all) = (self.queue.front().filter(|_| self.has_repository()), &self.checkouts);
+        let (next, all) = (self.queue.front(), &self.checkouts);
         next.is_some_and(|work| all.is_being_made(work.task()) || all.is_being_checked(work.task()))
     }
 
@@ -384,8 +403,9 @@ impl Agent {
     /// Returns true if a message belongs to the task that is being worked on, so that it may be written into the turn.
     #[must_use]
     pub fn is_of_current(&self, work: &Work) -> bool {
-        let current = self.current.as_ref().map(Work::task);
-        !self.has_repository() || current == Some(work.task())
+        let current = self.current.as_ref();
+        let reviews = current.is_some_and(|current| current.card().review.is_some());
+        !self.has_repository() && !reviews || current.map(Work::task) == Some(work.task())
     }
 
     /// Returns the task in whose clone the agent's last session worked.
@@ -427,7 +447,8 @@ impl Agent {
     pub fn is_checked(&self, work: &Work) -> bool {
         let repository = self.spec.as_ref().and_then(|spec| spec.repository.as_ref());
         let looked_at = |repository: &Repository| repository.check.is_some() || !repository.landing.is_none();
-        repository.is_some_and(|repository| looked_at(repository)) && self.checkouts.is_made(work.task())
+        let is_own = work.card().review.is_none() && self.checkouts.is_made(work.task());
+        is_own && repository.is_some_and(|repository| looked_at(repository))
     }
 
     /// Applies an event about a clone, and returns the message that is done with it; the end of a task is an event of

@@ -78,7 +78,7 @@ fn open(agent: &Agent, work: &Work, steered: &[&String]) -> String {
         About::Plan { text } => format!("- Nobody has approved yet: {}", line(text)),
         About::Permission { command, .. } => format!("- Nobody has allowed yet: {}", line(command)),
     });
-    let report = agent.unfinished.as_ref().and_then(|unfinished| unfinished.report.as_ref());
+    let report = agent.unfinished.as_ref().and_then(|unfinished| unfinished.report.as_deref());
     let said = report.map(|report| format!("- It said itself: {}", line(&report.note)));
     let messages = steered.iter().map(|text| format!("- A message came in meanwhile: {}", line(text)));
     asks.chain(said).chain(messages).collect::<Vec<_>>().join("\n")

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::id::{AgentName, WorkId};
+use super::review::Opinion;
 use super::spec::Permissions;
 use super::work::{Actor, TaskEnd, Work};
 
@@ -56,6 +57,13 @@ pub enum News {
         /// Outcome of the part.
         end: TaskEnd,
     },
+    /// The review of another agent's task ended.
+    Reviewed {
+        /// Number of the task that was the review.
+        work: WorkId,
+        /// The verdict; `None` if there is none.
+        opinion: Option<Opinion>,
+    },
 }
 
 /// A message to the board with its number.
@@ -101,7 +109,7 @@ impl Dealings {
     pub fn handed_back(&self) -> impl Iterator<Item = &Work> {
         self.news.iter().filter_map(|news| match &news.news {
             News::HandedBack { work, .. } => Some(&**work),
-            News::PartOver { .. } => None,
+            News::PartOver { .. } | News::Reviewed { .. } => None,
         })
     }
 

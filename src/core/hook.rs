@@ -104,6 +104,7 @@ impl HookEvent {
             | N::CheckPassed { .. }
             | N::CheckFailed { .. }
             | N::TaskInReview { .. }
+            | N::ReviewLeft { .. }
             | N::TaskAccepted { .. }
             | N::TaskRejected { .. }
             | N::TaskLanded { .. }

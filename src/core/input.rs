@@ -9,8 +9,9 @@ use super::checkout::Acted;
 use super::dealings::{Cut, Onward};
 use super::detail::Own;
 use super::handoff::Places;
-use super::id::{AccountName, AskId, SessionId, WorkId};
+use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
+use super::review::Opinion;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::turn::Turn;
@@ -158,6 +159,17 @@ pub enum Input {
         task: WorkId,
         /// The result.
         acted: Acted,
+    },
+    /// The review of a task by another agent ended.
+    Reviewed {
+        /// Number of the task.
+        task: WorkId,
+        /// Number of the review.
+        number: u32,
+        /// The agent that was to review it.
+        by: AgentName,
+        /// Its verdict; `None` if there is none.
+        opinion: Option<Opinion>,
     },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
     Panicked {

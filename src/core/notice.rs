@@ -144,7 +144,11 @@ pub enum Notice {
         cost_usd: f64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         onto: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reviewer: Option<AgentName>,
     },
+    /// 🧑‍⚖️ A person is to decide about a task instead of the reviewing agent.
+    ReviewLeft { agent: AgentName, task: WorkId, why: Detail },
     /// ✅ The work of a task is accepted; it is merged, or stays on its branch.
     TaskAccepted { agent: AgentName, task: WorkId, by: String, merges: bool },
     /// 👀 The work of a task goes back to its agent with a person's words.

@@ -7,6 +7,8 @@
 //!            └──── a conflict, or a failed check of the result ◄┘
 //! ```
 
+mod request;
+
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Phase};
@@ -14,9 +16,11 @@ use super::check::{Claim, Evidence, Progress};
 use super::checkout::{Checkout, Checkouts, Held, Stage};
 use super::cut;
 use super::detail::{Detail, GitReason};
-use super::id::WorkId;
+use super::id::{AgentName, WorkId};
 use super::time::Timestamp;
 use super::work::{Actor, Work};
+
+pub use request::{Opinion, ReviewOf};
 
 /// Maximum length of the words of a rejection, in bytes.
 pub const WHY_MAX: usize = 8 * 1024;
@@ -27,8 +31,11 @@ pub const FILES_MAX: usize = 20;
 /// Number of conflicts from which a person is called instead of the agent.
 pub const CONFLICTS_MAX: u32 = 2;
 
+/// Number of rejections by a reviewing agent after which a person is called, by default.
+pub const ROUNDS: u32 = 3;
+
 /// The person or agent who looks at a task's work before it counts as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reviewer {
     /// No review: a task is done once its check has passed.
@@ -36,6 +43,13 @@ pub enum Reviewer {
     None,
     /// A person.
     Person,
+    /// Another agent; a person can overrule it.
+    Agent {
+        /// Name of the agent.
+        name: AgentName,
+        /// Number of its rejections after which a person is called.
+        rounds: u32,
+    },
 }
 
 /// The form in which a task's commits get into the base.
@@ -69,7 +83,7 @@ pub enum OnAccept {
 }
 
 /// The settings by which a task's work gets into the base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Landing {
     /// The one who looks at it.
@@ -121,12 +135,30 @@ pub struct Review {
     pub head: String,
     /// Time at which the review began.
     pub since: Timestamp,
+    /// The agent that is asked for a verdict; `None` if the task waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Its acceptance; `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Acceptance>,
 }
 
+/// The agent that is asked for a verdict on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Name of the agent.
+    pub agent: AgentName,
+    /// Number of the review, counted for each clone: a verdict on an earlier one is ignored.
+    pub number: u32,
+}
+
 impl Review {
+    /// Returns the agent that is asked for a verdict, if nobody has given one yet.
+    #[must_use]
+    pub fn asked(&self) -> Option<&Asked> {
+        self.asked.as_ref().filter(|_| self.accepted.is_none())
+    }
+
     /// Returns true if the work is accepted, and its merge runs or is to be run.
     #[must_use]
     pub fn is_being_merged(&self) -> bool {
@@ -143,11 +175,11 @@ pub enum Back {
         /// Number of the files.
         files: u32,
     },
-    /// A person has rejected it.
+    /// A person or a reviewing agent has rejected it.
     Rejected {
-        /// The person.
+        /// The person or agent.
         by: Actor,
-        /// The person's words.
+        /// The words of the person or agent.
         why: String,
     },
     /// It conflicts with what is in the base by now.
@@ -333,10 +365,26 @@ impl Checkout {
     }
 
     /// Begins the review of a task that its agent calls done.
-    pub(super) fn begin_review(&mut self, work: Work, note: &Detail, at: Timestamp) {
+    pub(super) fn begin_review(
+        &mut self,
+        work: Work,
+        note: &Detail,
+        asked: Option<AgentName>,
+        at: Timestamp,
+    ) {
         let head = self.held.as_ref().map(|held| held.head.clone()).unwrap_or_default();
         self.landed = None;
-        self.review = Some(Box::new(Review { work, note: note.clone(), head, since: at, accepted: None }));
+        self.reviews = self.reviews.saturating_add(1);
+        let asked = asked.map(|agent| Asked { agent, number: self.reviews });
+        let note = note.clone();
+        self.review = Some(Box::new(Review { work, note, head, since: at, asked, accepted: None }));
+    }
+
+    /// Notes that the task waits for a person instead of an agent.
+    pub(super) fn leave_to_person(&mut self) {
+        if let Some(review) = &mut self.review {
+            review.asked = None;
+        }
     }
 
     /// Notes that a person, or herder, accepts the work.
@@ -361,6 +409,9 @@ impl Checkout {
         if let Back::Conflict { .. } | Back::Red { .. } = back {
             self.conflicts = self.conflicts.saturating_add(1);
         }
+        if let Back::Rejected { by, .. } = back {
+            self.rejections = if by.is_agent() { self.rejections.saturating_add(1) } else { 0 };
+        }
         self.back = Some(Box::new((work.id, back.clone())));
         Some(work)
     }
@@ -371,7 +422,7 @@ impl Agent {
     #[must_use]
     pub fn landing(&self) -> Landing {
         let repository = self.spec.as_ref().and_then(|spec| spec.repository.as_ref());
-        repository.map(|repository| repository.landing).unwrap_or_default()
+        repository.map(|repository| repository.landing.clone()).unwrap_or_default()
     }
 
     /// Returns true if accepted work is merged into the base.
@@ -400,7 +451,7 @@ impl Checkouts {
 
     /// Returns the reviews that wait for a person.
     pub fn waiting_reviews(&self) -> impl Iterator<Item = &Review> {
-        self.reviews().filter(|review| !review.is_being_merged())
+        self.reviews().filter(|review| !review.is_being_merged() && review.asked().is_none())
     }
 
     /// Returns true if a review waits for a person.

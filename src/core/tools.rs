@@ -46,10 +46,13 @@ pub enum Tool {
     Fail,
     Blocked,
     Notify,
+    ReviewDiff,
+    ReviewAccept,
+    ReviewReject,
 }
 
 /// All tools, in the order in which they are listed to a client.
-pub const ALL: [Tool; 12] = [
+pub const ALL: [Tool; 15] = [
     Tool::Send,
     Tool::Read,
     Tool::Ask,
@@ -62,6 +65,9 @@ pub const ALL: [Tool; 12] = [
     Tool::Fail,
     Tool::Blocked,
     Tool::Notify,
+    Tool::ReviewDiff,
+    Tool::ReviewAccept,
+    Tool::ReviewReject,
 ];
 
 /// The instructions that the MCP server gives to a client's model.
@@ -95,6 +101,9 @@ impl Tool {
             Self::Fail => "task_fail",
             Self::Blocked => "task_blocked",
             Self::Notify => "notify",
+            Self::ReviewDiff => "review_diff",
+            Self::ReviewAccept => "review_accept",
+            Self::ReviewReject => "review_reject",
         }
     }
 
@@ -139,6 +148,16 @@ impl Tool {
                 "Call for people's attention in the alerts channel of every network, in one sentence. Rarely: only for what \
                  should not wait until somebody reads your channel."
             }
+            Self::ReviewDiff => {
+                "Read what the work that you review has changed: the files with their counts, then the changes; long ones in \
+                 pages. With `file` only that file."
+            }
+            Self::ReviewAccept => {
+                "Accept the work that you review: it is right, and all of what its task asks for. Then end your turn."
+            }
+            Self::ReviewReject => {
+                "Send the work that you review back to its agent, with what is to be changed and why. Then end your turn."
+            }
         }
     }
 
@@ -146,7 +165,7 @@ impl Tool {
     #[must_use]
     pub const fn only_looks(self) -> bool {
         match self {
-            Self::Read | Self::Channels | Self::Who | Self::Topic => true,
+            Self::Read | Self::Channels | Self::Who | Self::Topic | Self::ReviewDiff => true,
             Self::Send
             | Self::Ask
             | Self::Join
@@ -154,8 +173,16 @@ impl Tool {
             | Self::Done
             | Self::Fail
             | Self::Blocked
-            | Self::Notify => false,
+            | Self::Notify
+            | Self::ReviewAccept
+            | Self::ReviewReject => false,
         }
+    }
+
+    /// Returns true if the tool is for an agent that reviews another agent's task.
+    #[must_use]
+    pub const fn is_for_reviews(self) -> bool {
+        matches!(self, Self::ReviewDiff | Self::ReviewAccept | Self::ReviewReject)
     }
 
     /// Returns the properties of the JSON schema for the tool's arguments.
@@ -206,6 +233,19 @@ impl Tool {
                 }),
                 vec!["reason"],
             ),
+            Self::ReviewDiff => (
+                json!({
+                    "file": text("The path of one changed file."),
+                    "page": { "type": "integer", "minimum": 1, "description": "The page, from 1." },
+                }),
+                vec![],
+            ),
+            Self::ReviewAccept => {
+                (json!({ "summary": text("What is good about it, in a sentence.") }), vec![])
+            }
+            Self::ReviewReject => {
+                (json!({ "reason": text("What is to be changed, and why.") }), vec!["reason"])
+            }
             Self::Notify => {
                 (json!({ "text": text("What people should know, in a sentence.") }), vec!["text"])
             }

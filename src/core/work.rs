@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::card::Card;
 use super::detail::Detail;
-use super::id::{NetworkName, WorkId};
-use super::review::Proof;
+use super::id::{AgentName, NetworkName, WorkId};
+use super::review::{Opinion, Proof};
 use super::time::Timestamp;
 
 /// The author of a command or message, for the record. The identity was proved and authorised before, and is never used
@@ -25,11 +25,26 @@ pub struct Actor {
 /// Name of the network, and the author, of herder's own actions.
 const HERDER: &str = "herder";
 
+/// Name of the network of agents as authors.
+const AGENT: &str = "agent";
+
 impl Actor {
     /// Returns the author of herder's own actions.
     #[must_use]
     pub fn herder() -> Self {
         Self { network: NetworkName::from(HERDER), name: HERDER.to_owned(), identity: None }
+    }
+
+    /// Returns an agent as the author of its verdicts.
+    #[must_use]
+    pub fn agent(name: &AgentName) -> Self {
+        Self { network: NetworkName::from(AGENT), name: name.to_string(), identity: None }
+    }
+
+    /// Returns true if the author is an agent.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        self.network.as_str() == AGENT
     }
 
     /// Returns true if the author is herder itself.
@@ -117,6 +132,9 @@ pub struct TaskReport {
     /// the report does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<bool>,
+    /// The agent's verdict, if the task is the review of another agent's task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
 }
 
 /// A task that has ended, kept for `task list` and `task show`.

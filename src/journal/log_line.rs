@@ -402,7 +402,19 @@ fn board_line(event: &BoardEvent) -> Option<LogLine> {
         BoardEvent::AwaitedOver { task, awaited, end } => {
             LogLine::new(format!("task {awaited}, which is waited for, is {}", word(end))).task(*task)
         }
+        BoardEvent::ReviewAsked { work, to } => {
+            LogLine::new(format!("{to} is asked to review another agent's task")).task(work.id)
+        }
+        BoardEvent::Reviewed { work, agent, opinion, .. } => {
+            let verdict = match opinion {
+                Some(opinion) if opinion.accepts => "accepts",
+                Some(_) => "rejects",
+                None => "has no verdict on",
+            };
+            LogLine::new(format!("{agent} {verdict} what it reviews")).task(*work)
+        }
         BoardEvent::Taken { .. }
+        | BoardEvent::ReviewClosed { .. }
         | BoardEvent::Reworded { .. }
         | BoardEvent::Accepted { .. }
         | BoardEvent::Returned { .. }

@@ -366,9 +366,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::CheckFailed { agent, task, command, took, why, again } => {
             clones::refused(locale, (agent, *task), command, *took, (why, *again))
         }
-        N::TaskInReview { agent, task, change, checked, cost_usd, onto } => {
-            clones::in_review((agent, *task), *change, (checked, onto), *cost_usd)
+        N::TaskInReview { agent, task, change, checked, cost_usd, onto, reviewer } => {
+            clones::in_review((agent, *task), *change, (checked, onto, reviewer), *cost_usd)
         }
+        N::ReviewLeft { agent, task, why } => clones::left(locale, (agent, *task), why),
         N::TaskAccepted { agent, task, by, merges } => clones::accepted((agent, *task), by, *merges),
         N::TaskRejected { agent, task, by } => clones::rejected((agent, *task), by),
         N::TaskLanded { agent, task, branch, commit } => clones::landed((agent, *task), branch, commit),

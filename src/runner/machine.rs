@@ -192,7 +192,7 @@ impl Machine {
     }
 
     fn pass(&self, launch: &Launch) -> Option<Pass> {
-        match self.tools.as_ref()?.issue(&launch.agent, launch.session) {
+        match self.tools.as_ref()?.issue(&launch.agent, launch.session, launch.reviews) {
             Ok(pass) => Some(pass),
             Err(reason) => {
                 warn!(agent = %launch.agent, %reason, "the session has to do without herder's tools");

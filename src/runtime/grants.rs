@@ -44,6 +44,9 @@ pub struct Key {
     pub session: SessionId,
     /// The secret token that proves the session's identity.
     pub token: String,
+    /// True if the session reviews another agent's task, and is offered the tools for that.
+    #[serde(default)]
+    pub reviews: bool,
 }
 
 impl fmt::Debug for Key {
@@ -188,7 +191,7 @@ impl Grants {
     ///
     /// # Errors
     /// The system has no randomness, or the file cannot be written.
-    pub fn issue(&self, agent: &AgentName, session: SessionId) -> io::Result<Pass> {
+    pub fn issue(&self, agent: &AgentName, session: SessionId, reviews: bool) -> io::Result<Pass> {
         let calls = Arc::<Calls>::default();
         let Some(keys) = &self.0.keys else {
             let open = Open { session, token: None, calls: Arc::clone(&calls) };
@@ -201,7 +204,7 @@ impl Grants {
         // One file for all sessions of an agent: to create and delete one each time would be the largest cost of a start.
         let file = keys.folder.join(format!("{agent}.json"));
         let socket = keys.folder.join(SOCKET);
-        let key = Key { socket, agent: agent.clone(), session, token: token.clone() };
+        let key = Key { socket, agent: agent.clone(), session, token: token.clone(), reviews };
         let mut open = self.open();
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
@@ -368,8 +371,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let grants = Grants::new(PathBuf::from("/bin/true"), folder.path()).expect("a folder for keys");
         let (spark, flint) = (agent("spark"), agent("flint"));
-        let pass = grants.issue(&spark, SessionId(1)).expect("a key");
-        let other = grants.issue(&flint, SessionId(1)).expect("a key");
+        let pass = grants.issue(&spark, SessionId(1), false).expect("a key");
+        let other = grants.issue(&flint, SessionId(1), false).expect("a key");
         let read = |pass: &Pass| -> Key {
             serde_json::from_slice(&fs::read(file(pass)).expect("it is there")).expect("it is a key")
         };
@@ -410,7 +413,7 @@ mod tests {
     #[test]
     fn where_a_runner_holds_the_keys_no_token_is_good() {
         let (grants, spark) = (Grants::of_runner(), agent("spark"));
-        let pass = grants.issue(&spark, SessionId(1)).expect("it takes nothing");
+        let pass = grants.issue(&spark, SessionId(1), false).expect("it takes nothing");
         assert_eq!((pass.access(), grants.socket()), (None, None));
         assert_eq!(grants.admit(&spark, SessionId(1), "").err(), Some(NotAdmitted::Token));
         assert!(grants.admit_of_runner(&spark, SessionId(1)).is_ok());

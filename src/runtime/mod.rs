@@ -108,6 +108,9 @@ pub struct Launch {
     /// Patterns of actions that are always asked about, even if the agent's permissions cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always_ask: Vec<AskPattern>,
+    /// True if the session reviews another agent's task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reviews: bool,
     /// Names of environment variables that no agent gets from now on, beside those that the machine withholds already.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withheld: BTreeSet<String>,

@@ -38,6 +38,8 @@ pub(super) struct Stand {
     told: u64,
     /// The last task that ended, which others may wait for.
     ended: Option<WorkId>,
+    /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now.
+    asked: Box<[(WorkId, u32, bool)]>,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
     /// The agent's permissions and tags as text, which a task can require.
@@ -53,7 +55,17 @@ impl Stand {
         });
         let (taken, told) = (agent.board.taken, agent.board.told);
         let ended = agent.finished.back().map(|finished| finished.work.id);
-        Self { free, taken, told, ended, account: account_of(agent), offers: offers.unwrap_or_default() }
+        let asked = agent.asked_reviews();
+        let asked = asked.map(|(task, asked)| (task, asked.number, agent.can_be_decided(task))).collect();
+        Self {
+            free,
+            taken,
+            told,
+            ended,
+            asked,
+            account: account_of(agent),
+            offers: offers.unwrap_or_default(),
+        }
     }
 }
 
@@ -241,8 +253,8 @@ impl Root {
     pub(super) async fn look(&mut self, name: &AgentName) -> Result<(), CommitError> {
         let Some(handle) = self.shared.handle(name) else { return Ok(()) };
         let agent = Arc::clone(&handle.view.borrow().agent);
-        let cancels = self.look_at(name, &agent).await?;
-        if cancels {
+        let concerns_others = self.look_at(name, &agent).await?;
+        if concerns_others {
             self.run_all_errands()
         } else {
             self.run_errands(name, &agent)
@@ -250,12 +262,18 @@ impl Root {
         self.deal().await
     }
 
-    /// Records an agent's messages to the board. Returns true if parts may have to be cancelled that other agents have.
+    /// Records an agent's messages to the board, and asks for the reviews that its tasks wait for. Returns true if the board
+    /// may have something for other agents.
     pub(super) async fn look_at(&mut self, name: &AgentName, agent: &Agent) -> Result<bool, CommitError> {
-        let events = self.fleet.board.look(name, agent, clock::now());
-        let cancels = events.iter().any(|event| matches!(event, BoardEvent::Taken { .. }));
-        self.record_board(events).await?;
-        Ok(cancels)
+        let now = clock::now();
+        let looked = self.fleet.board.look(name, agent, now);
+        let mut concerns = looked.iter().any(concerns_others);
+        self.record_board(looked).await?;
+        let fresh = || self.shared.journal.fresh_work_id();
+        let asked = self.fleet.board.look_for_reviews(name, agent, now, fresh);
+        concerns |= asked.iter().any(concerns_others);
+        self.record_board(asked).await?;
+        Ok(concerns)
     }
 
     /// Sends agents everything from the board again that may not have arrived before a start. A task offered to an
@@ -334,7 +352,11 @@ impl Root {
             _ => None,
         };
         let offered: BTreeSet<AgentName> = events.iter().filter_map(to).collect();
+        let ended = events.iter().any(concerns_others);
         self.record_board(events).await?;
+        if ended {
+            self.run_all_errands();
+        }
         for view in views.iter().filter(|view| offered.contains(&view.name)) {
             self.run_errands(&view.name, &view.agent);
         }
@@ -348,9 +370,6 @@ impl Root {
     }
 
     fn run_all_errands(&self) {
-        if self.fleet.board.tasks.is_empty() && self.fleet.board.heard.is_empty() {
-            return;
-        }
         let views = self.shared.published();
         let pairs = views.iter().map(|view| (&view.name, &*view.agent));
         for (name, agent) in self.fleet.board.concerned(pairs) {
@@ -377,4 +396,16 @@ impl Root {
         }
         posts
     }
+}
+
+/// Returns true if an event may be followed by an input for another agent: parts that are cancelled with their task, and
+/// reviews that end.
+fn concerns_others(event: &BoardEvent) -> bool {
+    matches!(
+        event,
+        BoardEvent::Taken { .. }
+            | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewClosed { .. }
+            | BoardEvent::Ended { .. }
+    )
 }

@@ -17,7 +17,7 @@ use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::policy::Policy;
-use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::core::work::Work;
 use crate::runner::wire::SessionKey;
 use crate::runtime::grants::Pass;
@@ -118,7 +118,7 @@ impl Session {
     /// Starts the driver of a session, or gives the session to a process that has stayed for it.
     pub(super) fn start(
         shared: &Arc<Shared>,
-        spec: AgentSpec,
+        mut spec: AgentSpec,
         id: SessionId,
         work: &Work,
         before: Before,
@@ -129,6 +129,11 @@ impl Session {
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
         let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
+        let reviews = work.card().review.is_some();
+        if reviews {
+            // Work that is reviewed is not changed.
+            spec.permissions = Permissions::ReadOnly;
+        }
         let launch = Launch {
             prompt: prompt(&spec, work, [head, recap], whispers),
             look,
@@ -137,6 +142,7 @@ impl Session {
             past,
             conversed,
             marker: marker.clone(),
+            reviews,
             ..Self::aside(shared, spec, id)
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
@@ -167,6 +173,7 @@ impl Session {
             past: None,
             conversed: Usage::default(),
             marker: String::new(),
+            reviews: false,
         }
     }
 

@@ -3,6 +3,7 @@
 //! All answers are sentences for a model. A refusal says what to do instead, because only the model reads it.
 
 mod asking;
+mod reviewing;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -130,6 +131,9 @@ impl Host {
             Tool::Fail => self.report(caller, arguments, TaskEnd::Failed, "reason").await,
             Tool::Blocked => self.report(caller, arguments, TaskEnd::Blocked, "reason").await,
             Tool::Notify => self.notify(caller, arguments).await,
+            Tool::ReviewDiff => reviewing::diff(self, caller, arguments).await,
+            Tool::ReviewAccept => reviewing::verdict(self, caller, arguments, true).await,
+            Tool::ReviewReject => reviewing::verdict(self, caller, arguments, false).await,
         }
     }
 
@@ -385,7 +389,15 @@ impl Host {
         act(&self.0.reports, caller.agent)?;
         let note = bounded(&self.without_secrets(note), NOTE_MAX).to_owned();
         let denied = if end == TaskEnd::Blocked { arguments.is("denied")? } else { None };
-        match self.fleet().report(caller.agent, caller.session, TaskReport { end, note, denied }).await {
+        if end == TaskEnd::Done && reviewing::review(self, caller).is_some() {
+            return Err("This is a review: end it with review_accept or review_reject.".to_owned());
+        }
+        self.reported(caller, TaskReport { end, note, denied, opinion: None }).await
+    }
+
+    /// Notes an agent's report on its task.
+    async fn reported(&self, caller: Caller<'_>, report: TaskReport) -> Told {
+        match self.fleet().report(caller.agent, caller.session, report).await {
             Ok(()) => {
                 Ok("Noted: it counts when your session is over. Now end your turn with a short closing word."
                     .to_owned())

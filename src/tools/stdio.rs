@@ -121,7 +121,10 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(ALL.map(listed).to_vec()))
+        // One whose key cannot be read says so when it is called.
+        let reviews = read(&self.key).is_ok_and(|key| key.reviews);
+        let tools = ALL.into_iter().filter(|tool| reviews || !tool.is_for_reviews());
+        Ok(ListToolsResult::with_all_items(tools.map(listed).collect()))
     }
 
     async fn call_tool(
@@ -256,7 +259,13 @@ mod tests {
         let socket = folder.path().join("socket");
         let _stands_still = tokio::net::UnixListener::bind(&socket).expect("bound");
         let agent = crate::core::id::AgentName::new("spark").expect("a name");
-        let key = Key { socket, agent, session: crate::core::id::SessionId(1), token: "token".to_owned() };
+        let key = Key {
+            socket,
+            agent,
+            session: crate::core::id::SessionId(1),
+            token: "token".to_owned(),
+            reviews: false,
+        };
         let file = folder.path().join("key.json");
         std::fs::write(&file, serde_json::to_vec(&key).expect("JSON")).expect("written");
         let said = pass_on(&file, "irc_send", Map::new()).await.map(|answer| answer.text);

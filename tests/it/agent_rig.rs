@@ -264,6 +264,7 @@ pub(crate) fn local() -> Local {
 pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
         agent: spec.name.clone(),
         session: SessionId(1),

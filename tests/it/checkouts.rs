@@ -1,5 +1,6 @@
 //! Tasks with a clone and a branch of their own: a whole herder, real repositories, and agents that commit in them.
 
+mod by_agent;
 mod checked;
 mod killed;
 mod repository;

@@ -42,7 +42,7 @@ macro_rules! variants {
 variants!(every_notice, Notice:
     Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased CheckPassed CheckFailed TaskInReview TaskAccepted TaskRejected TaskLanded TaskReturned CheckoutFailed TaskOpened TaskDropping TaskSplitting TaskNeedsMore PartFailed AwaitedNotDone TaskWaits NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked PlanAsked AskOpen
+    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased CheckPassed CheckFailed TaskInReview ReviewLeft TaskAccepted TaskRejected TaskLanded TaskReturned CheckoutFailed TaskOpened TaskDropping TaskSplitting TaskNeedsMore PartFailed AwaitedNotDone TaskWaits NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked PlanAsked AskOpen
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed

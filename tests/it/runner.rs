@@ -60,6 +60,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         limits: herder::core::machine::Enforcement::Require,
         look: false,
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
     }
 }

@@ -52,6 +52,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     Launch {
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

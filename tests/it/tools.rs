@@ -34,7 +34,7 @@ fn agent(name: &str, dir: &Path) -> AgentSpec {
 }
 
 /// The CLI's end of an agent's tool server.
-struct Client {
+pub(crate) struct Client {
     calls: File,
     answers: PathBuf,
     next: u64,
@@ -42,7 +42,7 @@ struct Client {
 
 impl Client {
     /// Waits for the agent's server, and introduces itself.
-    async fn meet(dir: &Path, agent: &str) -> Self {
+    pub(crate) async fn meet(dir: &Path, agent: &str) -> Self {
         let home = dir.join(agent);
         let calls = home.join("calls");
         appears(&calls).await;
@@ -61,7 +61,7 @@ impl Client {
         writeln!(self.calls, "{message}").expect("the server reads");
     }
 
-    async fn request(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) async fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id).await
     }
@@ -96,13 +96,13 @@ impl Client {
         told(&answer)
     }
 
-    async fn does(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) async fn does(&mut self, tool: &str, arguments: Value) -> String {
         let (done, text) = self.call(tool, arguments).await;
         assert!(done, "{tool}: {text}");
         text
     }
 
-    async fn is_refused(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) async fn is_refused(&mut self, tool: &str, arguments: Value) -> String {
         let (done, text) = self.call(tool, arguments).await;
         assert!(!done, "{tool}: {text}");
         text

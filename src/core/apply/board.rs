@@ -4,6 +4,7 @@ use super::take;
 use crate::agent::Agent;
 use crate::dealings::{News, Onward};
 use crate::id::WorkId;
+use crate::review::Opinion;
 use crate::time::Timestamp;
 use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
@@ -59,5 +60,12 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
 pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd) {
     if let Some(parent) = work.card().parent {
         agent.board.tell(News::PartOver { part: work.id, parent, end });
+    }
+}
+
+/// Adds a message to the board that a review has ended with this verdict, if the task was one.
+pub(super) fn review_over(agent: &mut Agent, work: &Work, opinion: Option<Opinion>) {
+    if work.card().review.is_some() {
+        agent.board.tell(News::Reviewed { work: work.id, opinion });
     }
 }

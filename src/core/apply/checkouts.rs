@@ -8,14 +8,14 @@ use crate::work::WorkKind;
 
 pub(super) fn apply(agent: &mut Agent, event: &CheckoutEvent, at: Timestamp) {
     match event {
-        CheckoutEvent::InReview { task, note } => {
+        CheckoutEvent::InReview { task, note, asked } => {
             let done = |agent: &mut Agent| {
                 let index = agent.finished.iter().position(|over| over.work.id == *task)?;
                 agent.finished.remove(index).map(|over| over.work)
             };
             let Some(work) = take(agent, *task).or_else(|| done(agent)) else { return };
             if let Some(checkout) = agent.checkouts.all.get_mut(task) {
-                checkout.begin_review(work, note, at);
+                checkout.begin_review(work, note, asked.clone(), at);
             }
         }
         CheckoutEvent::Accepted { task, .. } => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::wish::parts_of;
-use super::{Board, BoardEvent, Boarded, Draft, Place};
+use super::{Board, BoardEvent, Boarded, Draft, Place, reviews};
 use crate::agent::{Agent, Phase};
 use crate::card::Card;
 use crate::dealings::{News, Onward};
@@ -73,6 +73,7 @@ impl Board {
         if removed {
             undirect(&mut draft, |to| to == name);
         }
+        reviews::cancel_idle(&mut draft);
         tidy(&mut draft);
         draft.events
     }
@@ -102,6 +103,7 @@ impl Board {
             }
         }
         undirect(&mut draft, |to| !known(to));
+        reviews::close_lost(&mut draft, known);
         tidy(&mut draft);
         draft.events
     }
@@ -139,6 +141,14 @@ impl Board {
         for (boarded, to) in row {
             let work = &boarded.work;
             let named = to.and_then(|to| agents.iter().find(|(name, _)| *name == to));
+            if let Some(of) = work.card().review.as_deref()
+                && named.is_none_or(|(name, _)| **name == of.agent)
+            {
+                // Only the agent that was asked, or one that a person names, reviews; it is not there.
+                let (task, end, by) = (work.id, TaskEnd::Failed, None);
+                events.push(BoardEvent::Ended { task, end, by });
+                continue;
+            }
             let chosen = match (to, named) {
                 (Some(to), _) if busy.contains(to) => None,
                 (Some(_), Some(named)) => Some(named)
@@ -179,7 +189,13 @@ impl Board {
             .tasks
             .values()
             .any(|boarded| matches!(boarded.place, Place::Split { cancelled: Some(_), .. }));
-        agents.filter(move |(name, agent)| cancels || !agent.board.news.is_empty() || offered.contains(name))
+        let authors: BTreeSet<&AgentName> = self.reviews.values().map(|review| &review.agent).collect();
+        let reviews = move |name: &AgentName, agent: &Agent| {
+            authors.contains(name) || agent.all_works().any(|work| self.is_idle_review(work))
+        };
+        agents.filter(move |(name, agent)| {
+            reviews(name, agent) || cancels || !agent.board.news.is_empty() || offered.contains(name)
+        })
     }
 
     /// Returns the inputs that the board sends to an agent; they are repeated until the agent has recorded them.
@@ -195,6 +211,7 @@ impl Board {
         if agent.board.news.front().is_some_and(|news| news.number <= up_to) {
             errands.push(Input::BoardHeard { up_to });
         }
+        errands.extend(self.reviews_for(name, agent));
         for work in agent.all_works() {
             if let Some(by) = self.cancelled_with(work) {
                 let control = Control::CancelTask(work.id);
@@ -272,6 +289,10 @@ fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
             let (part, parent, end) = (*part, *parent, *end);
             draft.record(BoardEvent::PartOver { agent, number, part, parent, end });
             draft.settle(parent);
+        }
+        News::Reviewed { work, opinion } => {
+            let (work, opinion) = (*work, opinion.clone());
+            draft.record(BoardEvent::Reviewed { agent, number, work, opinion });
         }
     }
 }

@@ -11,7 +11,9 @@ impl Board {
     #[must_use]
     pub fn posts(&self, event: &BoardEvent) -> Vec<Owed> {
         match event {
-            BoardEvent::Added { work } | BoardEvent::Taken { work, .. } => {
+            BoardEvent::Added { work }
+            | BoardEvent::Taken { work, .. }
+            | BoardEvent::ReviewAsked { work, .. } => {
                 vec![line(format!("TASK {} queued", work.id))]
             }
             BoardEvent::Split { task, parts, .. } => {
@@ -41,6 +43,8 @@ impl Board {
                 ]
             }
             BoardEvent::PartOver { .. }
+            | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewClosed { .. }
             | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Directed { .. }
             | BoardEvent::Reworded { .. }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Held, Plan};
 use crate::check::Evidence;
 use crate::detail::Detail;
-use crate::id::WorkId;
+use crate::id::{AgentName, WorkId};
 use crate::review::{Back, Landed, Merged};
 use crate::work::Actor;
 
@@ -106,18 +106,28 @@ pub enum CheckoutEvent {
         /// The reason.
         back: Back,
     },
-    /// The task is in review: it waits for a person.
+    /// The task is in review: it waits for a person, or for another agent.
     InReview {
         /// Number of the task.
         task: WorkId,
         /// The agent's last words about it.
         note: Detail,
+        /// The agent that is asked for a verdict; `None`: a person is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<AgentName>,
+    },
+    /// A person is to decide about the task instead of the reviewing agent.
+    LeftToPerson {
+        /// Number of the task.
+        task: WorkId,
+        /// The reason.
+        why: Detail,
     },
     /// The work is accepted.
     Accepted {
         /// Number of the task.
         task: WorkId,
-        /// The person, or herder if nobody reviews it.
+        /// The person or agent, or herder if nobody reviews it.
         by: Actor,
     },
     /// The task goes back from its review, or from its merge, to the agent.

@@ -97,8 +97,9 @@ pub(super) fn remove(
 pub(super) fn is_ready(draft: &mut Draft<'_>, work: &Work) -> bool {
     let agent = draft.agent();
     let (task, known) = (work.task(), agent.checkouts.all.get(&work.task()));
-    let plan = match (known, agent.spec.as_ref().and_then(|spec| spec.repository.as_ref())) {
-        (Some(checkout), _) => match checkout.stage {
+    let repository = agent.spec.as_ref().and_then(|spec| spec.repository.as_ref());
+    let plan = match (known, &work.card().review, repository) {
+        (Some(checkout), ..) => match checkout.stage {
             Stage::Made => {
                 let Some(claim) = checkout.claim.clone().filter(|_| checkout.is_being_checked()) else {
                     return true;
@@ -113,8 +114,9 @@ pub(super) fn is_ready(draft: &mut Draft<'_>, work: &Work) -> bool {
             Stage::Planned | Stage::Removing => return false,
             Stage::NotMade => checkout.plan.clone(),
         },
-        (None, Some(repository)) => Plan::new(repository, work),
-        (None, None) => return true,
+        (None, Some(review), _) => Plan::review(review, work),
+        (None, None, Some(repository)) => Plan::new(repository, work),
+        (None, None, None) => return true,
     };
     debug_assert_eq!(plan.task, task, "a clone is that of its task");
     draft.record(Event::Checkout(CheckoutEvent::Planned { plan }));

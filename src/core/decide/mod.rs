@@ -162,6 +162,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             checkout::acted(&mut draft, *task, acted);
             Ok(draft.done())
         }
+        Input::Reviewed { task, number, by, opinion } => {
+            review::decided(&mut draft, *task, *number, by, opinion.as_ref());
+            Ok(draft.done())
+        }
         Input::Panicked { message } => {
             clock_behind(&mut draft);
             session::panicked(&mut draft, message);

@@ -201,7 +201,7 @@ impl Agent {
     pub fn says_denied(&self) -> Option<&TaskReport> {
         let work = self.current.as_ref().filter(|work| work.kind == WorkKind::Task)?;
         let unfinished = self.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
-        let report = unfinished.report.as_ref().filter(|report| report.end == TaskEnd::Blocked)?;
+        let report = unfinished.report.as_deref().filter(|report| report.end == TaskEnd::Blocked)?;
         let denied = match (unfinished.denied, report.denied) {
             // A person's denial must not be evaded through another agent.
             (Some(Denial::Kept), _) => false,

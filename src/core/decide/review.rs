@@ -1,12 +1,12 @@
 //! Review of tasks that are called done, and the merge of those that are accepted.
 
 use super::{Draft, checkout};
-use crate::checkout::{Act, Checkout, CheckoutEvent, Held};
+use crate::checkout::{Act, Checkout, CheckoutEvent, Held, Stage};
 use crate::detail::{Detail, GitReason};
 use crate::event::Event;
 use crate::id::{AgentName, WorkId};
 use crate::notice::{Notice, Refusal};
-use crate::review::{Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Review, Reviewer};
+use crate::review::{Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Opinion, Review, Reviewer};
 use crate::work::{Actor, TaskEnd};
 
 /// Ends a task whose check has passed, or has it reviewed or merged first.
@@ -28,8 +28,13 @@ pub(super) fn done(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
 
 /// Begins the review of a task; without a reviewer it is accepted at once.
 fn begin(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
-    draft.record(Event::Checkout(CheckoutEvent::InReview { task, note }));
-    if draft.agent().landing().review == Reviewer::None {
+    let review = draft.agent().landing().review;
+    let asked = match &review {
+        Reviewer::Agent { name, .. } => Some(name.clone()),
+        Reviewer::None | Reviewer::Person => None,
+    };
+    draft.record(Event::Checkout(CheckoutEvent::InReview { task, note, asked }));
+    if review == Reviewer::None {
         accepted(draft, task, &Actor::herder());
     }
     draft.begin();
@@ -60,11 +65,60 @@ pub(super) fn changed(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
     }
 }
 
-/// Removes the clone of a task once all that it holds is merged, and nothing is to be done there.
+/// Records the verdict of a reviewing agent, or that it has given none. One on an earlier review is ignored, and one that
+/// comes while the task is worked on is repeated afterwards.
+pub(super) fn decided(
+    draft: &mut Draft<'_>,
+    task: WorkId,
+    number: u32,
+    by: &AgentName,
+    opinion: Option<&Opinion>,
+) {
+    let agent = draft.agent();
+    let asked = agent.checkouts.review(task).and_then(Review::asked);
+    if asked.is_none_or(|asked| asked.number != number) || !agent.can_be_decided(task) {
+        return;
+    }
+    let rejections = agent.checkouts.all.get(&task).map_or(0, |checkout| checkout.rejections);
+    let own = agent.spec.as_ref().is_some_and(|spec| spec.name == *by);
+    let rounds = match agent.landing().review {
+        // Only a person accepts what an agent reviews of its own, or what no agent is to review any more.
+        Reviewer::Agent { rounds, .. } if !own => Some(rounds),
+        Reviewer::Agent { .. } | Reviewer::Person | Reviewer::None => None,
+    };
+    let reviewer = by.to_string();
+    match (opinion, rounds) {
+        (Some(Opinion { accepts: true, .. }), Some(_)) => accepted(draft, task, &Actor::agent(by)),
+        (Some(Opinion { words, .. }), Some(rounds)) if rejections + 1 < rounds => {
+            let back = Back::Rejected { by: Actor::agent(by), why: words.clone() }.bounded();
+            draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
+        }
+        (Some(Opinion { words, .. }), Some(_)) => {
+            let why = GitReason::RejectedOften { reviewer, times: rejections + 1 }.with(words.clone());
+            left_to_person(draft, task, why);
+        }
+        (None, _) | (_, None) => left_to_person(draft, task, GitReason::NoVerdict { reviewer }.into()),
+    }
+    draft.begin();
+}
+
+fn left_to_person(draft: &mut Draft<'_>, task: WorkId, why: Detail) {
+    let why = why.bounded(checkout::WHY_MAX);
+    draft.record(Event::Checkout(CheckoutEvent::LeftToPerson { task, why }));
+}
+
+/// Removes the clone of a task once all that it holds is merged, or was there before, and nothing is to be done there.
 pub(super) fn read(draft: &mut Draft<'_>, task: WorkId) {
     let state = draft.agent();
     let goes_on = state.all_works().any(|work| work.task() == task);
-    if !goes_on && state.checkouts.all.get(&task).is_some_and(Checkout::is_landed) {
+    let was_review = |checkout: &Checkout| {
+        let over = state.finished.iter().find(|over| over.work.id == task);
+        over.is_some_and(|over| over.work.card().review.is_some())
+            && checkout.stage == Stage::Made
+            && checkout.held.as_ref().is_some_and(Held::is_elsewhere)
+    };
+    let is_spare = |checkout: &Checkout| checkout.is_landed() || was_review(checkout);
+    if !goes_on && state.checkouts.all.get(&task).is_some_and(is_spare) {
         draft.record(Event::Checkout(CheckoutEvent::Removing { task, by: Actor::herder() }));
     }
 }
@@ -84,8 +138,7 @@ fn reviewed(draft: &Draft<'_>, agent: &AgentName, task: WorkId) -> Result<(), Re
             None => Refusal::NotInReview { task },
         });
     };
-    let is_read = state.checkouts.all.get(&task).is_some_and(|checkout| !checkout.unread);
-    if !is_read || state.current.iter().chain(&state.queue).any(|work| work.task() == task) {
+    if !state.is_at_rest(task) {
         return Err(Refusal::WorkedOn { agent: agent.clone(), task });
     }
     not_merging(review, task)

@@ -145,7 +145,11 @@ pub(super) fn reported(
     let note = bounded(&one_line(&report.note), DETAIL_MAX);
     let report = TaskReport { note, ..report.clone() };
     // A repeated report is not recorded, as the journal keeps every event.
-    if draft.agent().unfinished.as_ref().is_none_or(|unfinished| unfinished.report.as_ref() != Some(&report))
+    if draft
+        .agent()
+        .unfinished
+        .as_ref()
+        .is_none_or(|unfinished| unfinished.report.as_deref() != Some(&report))
     {
         draft.record(Event::TaskReported { session, work, report });
     }
@@ -355,7 +359,7 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settle
     // A sandbox denial is more specific than a blocked task, unless a person denied it.
     let kept = said.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept));
     let denied = category == Category::SandboxDenial && !kept;
-    let report = said.and_then(|unfinished| unfinished.report.clone());
+    let report = said.and_then(|unfinished| unfinished.report.as_deref().cloned());
     if let Some(TaskReport { end, note, .. }) =
         report.filter(|report| !denied || report.end != TaskEnd::Blocked)
     {

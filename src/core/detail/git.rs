@@ -44,6 +44,10 @@ pub enum GitReason {
     Conflict { branch: String, files: String },
     /// The check fails together with what is on the branch by now.
     Red { command: String, branch: String },
+    /// The reviewing agent has given no verdict.
+    NoVerdict { reviewer: String },
+    /// The reviewing agent has rejected the work this often.
+    RejectedOften { reviewer: String, times: u32 },
     /// A person has stopped everything.
     Stopped { name: String },
     /// The branch moved during each merge.
@@ -80,6 +84,8 @@ impl GitReason {
             Self::NoBranch { base: text }
             | Self::Behind { branch: text }
             | Self::BaseMoved { branch: text }
+            | Self::NoVerdict { reviewer: text }
+            | Self::RejectedOften { reviewer: text, .. }
             | Self::Stopped { name: text } => {
                 vec![text]
             }
@@ -140,6 +146,9 @@ impl fmt::Display for GitReason {
             Self::Red { command, branch } => {
                 write!(f, "`{command}` fails together with what is on `{branch}` by now")
             }
+            Self::NoVerdict { reviewer } => write!(f, "{reviewer} has given no verdict"),
+            Self::RejectedOften { reviewer, times: 1 } => write!(f, "{reviewer} has rejected it once"),
+            Self::RejectedOften { reviewer, times } => write!(f, "{reviewer} has rejected it {times} times"),
             Self::Stopped { name } => write!(f, "{name} has stopped everything"),
             Self::BaseMoved { branch } => write!(f, "`{branch}` moved during each merge"),
             Self::CheckedOut { branch, line } => write!(

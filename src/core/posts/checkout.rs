@@ -16,6 +16,9 @@ pub(super) fn posts(agent: &Agent, name: AgentName, event: &CheckoutEvent) -> Ve
         }
         CheckoutEvent::Checked { task, evidence: Some(evidence) } => checked(agent, name, *task, evidence),
         CheckoutEvent::InReview { task, .. } => in_review(agent, name, *task),
+        CheckoutEvent::LeftToPerson { task, why } => {
+            alerted(Notice::ReviewLeft { agent: name, task: *task, why: why.clone() })
+        }
         CheckoutEvent::Accepted { task, by } if !by.is_herder() => {
             let merges = agent.merges_accepted();
             said(Notice::TaskAccepted { agent: name, task: *task, by: by.name.clone(), merges })
@@ -70,6 +73,7 @@ fn in_review(agent: &Agent, name: AgentName, task: WorkId) -> Vec<Owed> {
     let checked = passed.map(|evidence| evidence.command.clone());
     let cost_usd = review.work.card().spent.dollars();
     let onto = checkout.plan.onto.clone().filter(|onto| agent.merges_accepted() && !onto.is_empty());
-    let notice = Notice::TaskInReview { agent: name, task, change, checked, cost_usd, onto };
+    let reviewer = review.asked().map(|asked| asked.agent.clone());
+    let notice = Notice::TaskInReview { agent: name, task, change, checked, cost_usd, onto, reviewer };
     [work_line(format!("REVIEW {task}"))].into_iter().chain(said(notice)).collect()
 }

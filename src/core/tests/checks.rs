@@ -150,7 +150,7 @@ fn a_check_that_fails_goes_back_to_the_agent_and_then_to_a_person() {
 
 #[test]
 fn what_the_agent_reports_as_done_is_checked_and_what_it_reports_as_failed_is_not() {
-    let report = |end| TaskReport { end, note: "it is".to_owned(), denied: None };
+    let report = |end| TaskReport { end, note: "it is".to_owned(), denied: None, opinion: None };
     let mut desk = at_work();
     let session = desk.session();
     desk.tell(&Input::Reported { session, report: report(TaskEnd::Done) });

@@ -12,6 +12,7 @@ mod outcomes;
 mod queueing;
 mod reassigning;
 mod recovery;
+mod reviewing;
 mod reviews;
 mod spending;
 mod state;

@@ -300,7 +300,7 @@ pub(super) fn asks(desk: &mut Desk, key: u64, command: &str) {
 
 fn says_blocked(desk: &mut Desk, denied: impl Into<Option<bool>>) {
     let (session, note) = (desk.session(), "it cannot be written to".to_owned());
-    let report = TaskReport { end: TaskEnd::Blocked, note, denied: denied.into() };
+    let report = TaskReport { end: TaskEnd::Blocked, note, denied: denied.into(), opinion: None };
     desk.tell(&Input::Reported { session, report });
 }
 
@@ -309,7 +309,7 @@ fn what_an_agent_says_again_of_its_task_is_noted_once() {
     let mut desk = may(Permissions::Full);
     let session = desk.session();
     let mut says = |note: &str| {
-        let report = TaskReport { end: TaskEnd::Done, note: note.to_owned(), denied: None };
+        let report = TaskReport { end: TaskEnd::Done, note: note.to_owned(), denied: None, opinion: None };
         desk.tell(&Input::Reported { session, report }).told()
     };
     let told: Vec<String> = ["green", "green", " green\n", "red", "green"].map(&mut says).into();
@@ -392,7 +392,10 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
 fn a_session_that_meets_a_limit_after_its_agent_has_reported_calls_nobody_and_the_next_work_follows() {
     let reports = |desk: &mut Desk, end| {
         let (session, note) = (desk.session(), "said so".to_owned());
-        desk.tell(&Input::Reported { session, report: TaskReport { end, note, denied: None } });
+        desk.tell(&Input::Reported {
+            session,
+            report: TaskReport { end, note, denied: None, opinion: None },
+        });
     };
     for category in [Category::TaskTimeout, Category::ContextOverflow, Category::SandboxDenial] {
         for end in [TaskEnd::Done, TaskEnd::Failed] {

@@ -78,7 +78,7 @@ fn a_task_in_review_is_done_once_a_person_accepts_it() {
     assert_eq!(step.told(), "Checkout(Checked, Checkout(InReview");
     let change = "Change { commits: 1, files: 2, added: 10, removed: 3, uncommitted: 0 }";
     let said = format!(
-        "#work REVIEW 1\nTaskInReview {{ task: WorkId(1), change: {change}, checked: None, cost_usd: 0.0, onto: None }}"
+        "#work REVIEW 1\nTaskInReview {{ task: WorkId(1), change: {change}, checked: None, cost_usd: 0.0, onto: None, reviewer: None }}"
     );
     assert_eq!(step.said(), said);
     // The agent goes on with something else meanwhile.
@@ -348,7 +348,7 @@ fn messages_that_wait_when_a_task_is_merged_begin_tasks() {
 #[test]
 fn what_follows_a_question_is_reviewed() {
     for review in [Reviewer::Person, Reviewer::None] {
-        let mut desk = at_work(review, MERGES);
+        let mut desk = at_work(review.clone(), MERGES);
         desk.succeeds();
         read(&mut desk, Held { head: "base".to_owned(), ..Held::default() });
         assert!(acted(&mut desk, Acted::Checked(1, Ok(None))).told().ends_with("TaskEnded(1 Done)"));
@@ -422,7 +422,7 @@ fn an_event_about_a_task_that_is_gone_changes_nothing() {
     let by = crate::work::Actor::herder();
     let before = desk.agent.clone();
     for event in [
-        CheckoutEvent::InReview { task, note },
+        CheckoutEvent::InReview { task, note, asked: None },
         CheckoutEvent::Returned { task, back: back.clone() },
         CheckoutEvent::SentBack { task, back },
         CheckoutEvent::Accepted { task, by },

@@ -65,7 +65,7 @@ pub(super) fn plain<'a>(id: &'static str, (agent, task): Of<'a>) -> Message<'a> 
 pub(super) fn in_review<'a>(
     (agent, task): Of<'a>,
     change: Change,
-    (checked, onto): (&Option<String>, &Option<String>),
+    (checked, onto, reviewer): (&Option<String>, &Option<String>, &Option<AgentName>),
     cost_usd: f64,
 ) -> Message<'a> {
     say(
@@ -84,6 +84,8 @@ pub(super) fn in_review<'a>(
             ("branch", one_line(onto.as_deref().unwrap_or_default(), WORK_MAX).into()),
             ("paid", if cost_usd > 0.0 { "yes" } else { "no" }.into()),
             ("cost", Value::Money(cost_usd)),
+            ("asked", if reviewer.is_some() { "yes" } else { "no" }.into()),
+            ("reviewer", reviewer.as_ref().map(AgentName::to_string).unwrap_or_default().into()),
         ],
     )
 }
@@ -115,4 +117,10 @@ pub(super) fn landed<'a>((agent, task): Of<'a>, branch: &str, commit: &'a str) -
 pub(super) fn returned<'a>(locale: &Locale, (agent, task): Of<'a>, why: &Detail) -> Message<'a> {
     let why = ("why", sentence(locale, &locale.detail(why)).into());
     say("notice-task-returned", [of(agent), ("task", task.to_string().into()), why])
+}
+
+/// Selects the message about a task that is left to a person by its reviewing agent.
+pub(super) fn left<'a>(locale: &Locale, (agent, task): Of<'a>, why: &Detail) -> Message<'a> {
+    let why = ("why", sentence(locale, &locale.detail(why)).into());
+    say("notice-review-left", [of(agent), ("task", task.to_string().into()), why])
 }

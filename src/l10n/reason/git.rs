@@ -23,6 +23,10 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::Behind { branch } => say("git-behind", [text("branch", branch)]),
         G::Conflict { branch, files } => say("git-conflict", [text("branch", branch), text("files", files)]),
         G::Red { command, branch } => say("git-red", [text("command", command), text("branch", branch)]),
+        G::NoVerdict { reviewer } => say("git-no-verdict", [text("reviewer", reviewer)]),
+        G::RejectedOften { reviewer, times } => {
+            say("git-rejected-often", [text("reviewer", reviewer), ("times", (*times).into())])
+        }
         G::Stopped { name } => say("git-stopped", [text("name", name)]),
         G::BaseMoved { branch } => say("git-base-moved", [text("branch", branch)]),
         G::CheckedOut { branch, line } => {

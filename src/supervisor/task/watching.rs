@@ -164,7 +164,12 @@ mod tests {
         let outcome = Box::new(Outcome::new(Category::Success, ""));
         let ended = Input::Driver { session, signal: Signal::Ended { outcome, survivors: Vec::new() } };
         assert!(!may_be_numbered(&ended, &agent));
-        let report = TaskReport { end: TaskEnd::Blocked, note: "no network".to_owned(), denied: Some(true) };
+        let report = TaskReport {
+            end: TaskEnd::Blocked,
+            note: "no network".to_owned(),
+            denied: Some(true),
+            opinion: None,
+        };
         apply(&mut agent, &Event::TaskReported { session, work: WorkId(1), report }, at);
         assert!(may_be_numbered(&ended, &agent), "however well it ends");
     }

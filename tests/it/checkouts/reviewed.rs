@@ -15,7 +15,7 @@ pub(super) fn reviewed(agents: &mut Vec<AgentSpec>, review: Reviewer, method: Op
         let repository = agent.repository.as_mut().expect("it has one");
         repository.base = "main".to_owned();
         let on_accept = method.map_or(OnAccept::Keep, OnAccept::Merge);
-        repository.landing = Landing { review, on_accept };
+        repository.landing = Landing { review: review.clone(), on_accept };
     }
 }
 

@@ -1,5 +1,6 @@
 //! The keys that say how work gets into the base.
 
+use herder::core::id::AgentName;
 use herder::core::review::{Landing, Method, OnAccept, Reviewer};
 
 use super::Folder;
@@ -27,7 +28,7 @@ fn the_way_into_the_base_is_read() {
         std::fs::create_dir(&repository).expect("a folder");
         let text = format!("{AGENT}repository = {repository:?}\n{keys}");
         let config = folder.load(&text).unwrap_or_else(|problems| panic!("{keys}: {problems}"));
-        let read = config.agents[0].repository.as_ref().map(|repository| repository.landing);
+        let read = config.agents[0].repository.as_ref().map(|repository| repository.landing.clone());
         assert_eq!(read, Some(expected), "{keys}");
     }
 }
@@ -37,14 +38,49 @@ fn keys_that_lead_nowhere_are_reported() {
     let folder = Folder::new();
     let sentences = folder.sentences(&format!(
         "{AGENT}workspace = \"/\"\nreview = \"person\"\nmerge_method = \"squash\"\n\
-         [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = \"/\"\nreview = \"spark\"\n\
+         [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = \"/\"\nreview = \"the boss\"\n\
          on_accept = \"push\"\nmerge_method = \"cherry-pick\"\n"
     ));
     insta::assert_snapshot!(sentences, @r##"
     bot.toml:6: [agent.a] review: it is for agents with a repository; write repository = "/srv/repos/app"
     bot.toml:7: [agent.a] merge_method: it is for agents with a repository; write repository = "/srv/repos/app"
-    bot.toml:13: [agent.b] review: "spark" is not one of none or person
+    bot.toml:13: [agent.b] review: "the boss" is not none, not person and no name of an agent
     bot.toml:14: [agent.b] on_accept: "push" is not one of keep or merge
     bot.toml:15: [agent.b] merge_method: "cherry-pick" is not one of squash, rebase or merge
+    "##);
+}
+
+#[test]
+fn another_agent_reviews() {
+    let folder = Folder::new();
+    let repository = folder.path("app");
+    std::fs::create_dir(&repository).expect("a folder");
+    let other =
+        "[[agent]]\nname = \"ember\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\n";
+    for (keys, rounds) in [("", 3), ("review_rounds = 1\n", 1)] {
+        let text = format!("{AGENT}repository = {repository:?}\nreview = \"ember\"\n{keys}{other}");
+        let config = folder.load(&text).unwrap_or_else(|problems| panic!("{keys}: {problems}"));
+        let read = config.agents[0].repository.as_ref().map(|repository| repository.landing.review.clone());
+        let name = AgentName::new("ember").expect("a name");
+        assert_eq!(read, Some(Reviewer::Agent { name, rounds }), "{keys}");
+    }
+    let text = format!("{AGENT}repository = {repository:?}\nreview = \"embr\"\n{other}");
+    let config = folder.load(&text).expect("people may add it in chat");
+    let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
+    let about: Vec<&String> = warnings.iter().filter(|warning| warning.contains("review")).collect();
+    let expected = "bot.toml:6: [agent.a] review: no agent here is called embr, so that a person is called for each review; did \
+                    you mean \"ember\"?";
+    assert_eq!(about, [expected]);
+    let sentences = folder.sentences(&format!(
+        "{AGENT}repository = {repository:?}\nreview = \"a\"\n\
+         [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = {repository:?}\n\
+         review = \"person\"\nreview_rounds = 2\n\
+         [[agent]]\nname = \"c\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = {repository:?}\n\
+         review = \"a\"\nreview_rounds = 0\n"
+    ));
+    insta::assert_snapshot!(sentences, @r##"
+    bot.toml:6: [agent.a] review: an agent does not review its own work; write the name of another one, or "person"
+    bot.toml:13: [agent.b] review_rounds: no agent reviews the work; write the name of one, e.g. review = "ember", or take it out
+    bot.toml:20: [agent.c] review_rounds: 0 is out of bounds; use a number from 1 to 20
     "##);
 }

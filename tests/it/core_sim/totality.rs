@@ -370,7 +370,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (session(), id(), text()).prop_map(|(session, work, note)| Event::TaskReported {
             session,
             work,
-            report: TaskReport { end: TaskEnd::Blocked, note, denied: None },
+            report: TaskReport { end: TaskEnd::Blocked, note, denied: None, opinion: None },
         }),
         1 => (id(), text(), prop::option::of(session())).prop_map(|(id, text, prompted)| Event::Whispered {
             whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted, tone: Tone::Person }),
@@ -494,7 +494,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => session().prop_map(|session| Input::DriverSilent { session, silent: Duration::MAX }),
         1 => (session(), text(), any::<Option<bool>>()).prop_map(|(session, note, denied)| Input::Reported {
             session,
-            report: TaskReport { end: TaskEnd::Blocked, note, denied },
+            report: TaskReport { end: TaskEnd::Blocked, note, denied, opinion: None },
         }),
         1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
             Input::WhispersTaken { session, whispers }

@@ -301,7 +301,7 @@ impl World {
     fn reports(&mut self, end: TaskEnd) {
         let before = self.agent.clone();
         let session = self.alive.unwrap_or_default();
-        let report = TaskReport { end, note: "so it is".to_owned(), denied: None };
+        let report = TaskReport { end, note: "so it is".to_owned(), denied: None, opinion: None };
         if self.decide(&Input::Reported { session, report }).is_err() {
             assert_eq!(self.agent, before, "a refusal changed the state");
         }

@@ -34,13 +34,14 @@ pub(super) fn notices() -> Vec<Notice> {
         why: Own::ExitCode { code: 2 }.with("2 failed | make: *** [test] Error 1"),
         again,
     };
-    let in_review = |commits, uncommitted, checked: Option<&str>, cost_usd| Notice::TaskInReview {
+    let in_review = |commits, uncommitted, checked: Option<&str>, cost_usd, reviewer| Notice::TaskInReview {
         agent: spark(),
         task,
         change: Change { commits, files: commits, added: 12, removed: 3, uncommitted },
         checked: checked.map(str::to_owned),
         cost_usd,
         onto: checked.map(|_| "main".to_owned()),
+        reviewer,
     };
     let accepted = |merges| Notice::TaskAccepted { agent: spark(), task, by: "alice".to_owned(), merges };
     vec![
@@ -48,7 +49,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::Boarded { task, fits: false },
         moved(Some(spark()), Some(flint.clone())),
         moved(Some(spark()), None),
-        moved(None, Some(flint)),
+        moved(None, Some(flint.clone())),
         moved(None, None),
         Notice::TaskSplit { task, parts: vec![WorkId(8), WorkId(9)] },
         Notice::BoardCancelled { task, parts: 0 },
@@ -65,8 +66,14 @@ pub(super) fn notices() -> Vec<Notice> {
         failed(Act::Remove),
         failed(Act::Check),
         failed(Act::Merge),
-        in_review(1, 0, None, 0.0),
-        in_review(2, 3, Some("make test"), 0.42),
+        in_review(1, 0, None, 0.0, None),
+        in_review(2, 3, Some("make test"), 0.42, None),
+        in_review(2, 0, Some("make test"), 0.0, Some(flint.clone())),
+        Notice::ReviewLeft {
+            agent: spark(),
+            task,
+            why: GitReason::RejectedOften { reviewer: "flint".to_owned(), times: 3 }.with("name the error"),
+        },
         accepted(true),
         accepted(false),
         Notice::TaskRejected { agent: spark(), task, by: "alice".to_owned() },

@@ -27,6 +27,7 @@ pub(super) fn launched(
     let second = Duration::from_secs(1);
     let mut launch = Launch {
         always_ask: Vec::new(),
+        reviews: false,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

@@ -61,7 +61,7 @@ impl Said {
 }
 
 fn report(end: TaskEnd, denied: bool) -> TaskReport {
-    TaskReport { end, note: "it says so".to_owned(), denied: denied.then_some(true) }
+    TaskReport { end, note: "it says so".to_owned(), denied: denied.then_some(true), opinion: None }
 }
 
 /// The course of a session.

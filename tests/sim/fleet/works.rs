@@ -135,6 +135,7 @@ impl Works {
                 tally.tasks += 1;
                 self.fresh(work.id)
             }
+            BoardEvent::ReviewAsked { work, .. } => self.fresh(work.id),
             BoardEvent::Split { parts, .. } => parts.iter().try_for_each(|part| self.fresh(part.id)),
             BoardEvent::Taken { agent, work, .. } => {
                 let known = self.all.get(&work.id);
@@ -178,6 +179,8 @@ impl Works {
             | BoardEvent::Reworded { .. }
             | BoardEvent::Returned { .. }
             | BoardEvent::PartOver { .. }
+            | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewClosed { .. }
             | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Cancelling { .. } => Ok(()),
         }

@@ -384,7 +384,7 @@ impl World {
         let name = self.name(agent);
         let Some(session) = self.agents[&name].session() else { return };
         if let Some(end) = report {
-            let report = TaskReport { end, note: "no luck".to_owned(), denied: None };
+            let report = TaskReport { end, note: "no luck".to_owned(), denied: None, opinion: None };
             self.tell(&name, &Input::Reported { session, report });
         }
         let outcome = Box::new(Outcome::new(category, "so it was"));

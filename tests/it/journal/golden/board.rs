@@ -13,11 +13,11 @@ use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
-use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Reviewer};
+use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Opinion, ReviewOf, Reviewer};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
 use herder::core::verdict::Lapse;
-use herder::core::work::{TaskEnd, Work, WorkKind};
+use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
 use herder::journal::FleetEvent;
 
 use super::super::{agent, ann};
@@ -46,6 +46,7 @@ fn carded() -> Work {
         spent: Spent::default(),
         of: None,
         checkout: None,
+        review: None,
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
@@ -110,6 +111,10 @@ fn checkouts() -> Vec<Event> {
     let reviewed = Repository { landing, ..repository };
     let onto = Some("main".to_owned());
     let reviewed = Plan { repository: reviewed, begun: true, onto, ..plan.clone() };
+    let review = Reviewer::Agent { name: agent("flint"), rounds: 3 };
+    let landing = Landing { review, on_accept: OnAccept::Keep };
+    let by_agent = Repository { landing, ..reviewed.repository.clone() };
+    let reviewed_by_agent = Plan { repository: by_agent, ..reviewed.clone() };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
@@ -143,7 +148,7 @@ fn checkouts() -> Vec<Event> {
             CheckoutEvent::Failed { task, act: Act::Check, why: Own::DriverGone.into() },
             CheckoutEvent::Planned { plan: reviewed },
             CheckoutEvent::Read { task, held: extent },
-            CheckoutEvent::InReview { task, note: "ported".into() },
+            CheckoutEvent::InReview { task, note: "ported".into(), asked: None },
             CheckoutEvent::Accepted { task, by: ann() },
             CheckoutEvent::Landed {
                 task,
@@ -161,6 +166,16 @@ fn checkouts() -> Vec<Event> {
         let sent = CheckoutEvent::SentBack { task, back: back.clone() };
         [sent, CheckoutEvent::Returned { task, back }].map(Event::Checkout)
     }));
+    let why = GitReason::NoVerdict { reviewer: "flint".to_owned() }.into();
+    events.extend(
+        [
+            CheckoutEvent::InReview { task, note: "ported".into(), asked: Some(agent("flint")) },
+            CheckoutEvent::Accepted { task, by: Actor::agent(&agent("flint")) },
+            CheckoutEvent::LeftToPerson { task, why },
+            CheckoutEvent::Planned { plan: reviewed_by_agent },
+        ]
+        .map(Event::Checkout),
+    );
     events
 }
 
@@ -198,6 +213,26 @@ pub(super) fn events() -> Vec<Event> {
     events
 }
 
+/// Returns a task that is the review of another one.
+fn review() -> Work {
+    let of = ReviewOf {
+        agent: agent("spark"),
+        task: WorkId(21),
+        number: 1,
+        path: "/srv/app".into(),
+        base: "0a".repeat(20),
+        head: "0b".repeat(20),
+    };
+    Work {
+        card: Some(Box::new(Card { review: Some(Box::new(of)), ..Card::default() })),
+        ..work(29, WorkKind::Task)
+    }
+}
+
+fn reviewed(opinion: Option<Opinion>) -> BoardEvent {
+    BoardEvent::Reviewed { agent: agent("flint"), number: 4, work: WorkId(29), opinion }
+}
+
 pub(super) fn fleet() -> Vec<FleetEvent> {
     let (task, number, work) = (WorkId(21), 2, Arc::new(carded()));
     let (spark, flint) = (agent("spark"), agent("flint"));
@@ -224,6 +259,10 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::Reworded { task, text: "other words".into(), by: ann() },
         BoardEvent::Added { work: Arc::new(waiting()) },
         BoardEvent::AwaitedOver { task: WorkId(28), awaited: task, end },
+        BoardEvent::ReviewAsked { work: Arc::new(review()), to: agent("flint") },
+        reviewed(Some(Opinion { accepts: false, words: "name the error".to_owned() })),
+        reviewed(None),
+        BoardEvent::ReviewClosed { task },
     ];
     events.into_iter().map(|event| FleetEvent::Board { event }).collect()
 }
@@ -262,6 +301,7 @@ pub(super) fn notices() -> Vec<Notice> {
             checked: Some("make test".to_owned()),
             cost_usd: 0.25,
             onto: Some("main".to_owned()),
+            reviewer: None,
         },
         Notice::TaskAccepted { agent: spark.clone(), task, by: "ann".to_owned(), merges: true },
         Notice::TaskRejected { agent: spark.clone(), task, by: "ann".to_owned() },
@@ -288,6 +328,20 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskWaits { task, after: vec![WorkId(7), WorkId(8)], to: Some(agent("spark")), fits: true },
         Notice::NobodySuffices { task, needs: "full,rust".into() },
         Notice::BoardReworded { task, work: "fix it well".into() },
+        Notice::ReviewLeft {
+            agent: agent("spark"),
+            task,
+            why: GitReason::RejectedOften { reviewer: "flint".to_owned(), times: 3 }.with("name the error"),
+        },
+        Notice::TaskInReview {
+            agent: agent("spark"),
+            task,
+            change: Change::default(),
+            checked: None,
+            cost_usd: 0.0,
+            onto: None,
+            reviewer: Some(agent("flint")),
+        },
     ]
 }
 

@@ -63,6 +63,7 @@ fn launches() -> Vec<Launch> {
         always_ask: Vec::new(),
         together: Together::All,
         limits: Enforcement::Require,
+        reviews: false,
         withheld: BTreeSet::new(),
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();

@@ -48,7 +48,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started ClockSet Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased CheckPassed CheckFailed TaskInReview TaskAccepted TaskRejected TaskLanded TaskReturned CheckoutFailed TaskOpened TaskDropping TaskSplitting TaskNeedsMore PartFailed AwaitedNotDone TaskWaits NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut OutOfMemory TaskFailed TaskBlocked TaskTaken TaskReleased CheckPassed CheckFailed TaskInReview ReviewLeft TaskAccepted TaskRejected TaskLanded TaskReturned CheckoutFailed TaskOpened TaskDropping TaskSplitting TaskNeedsMore PartFailed AwaitedNotDone TaskWaits NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PlanAsked AskOpen PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping
@@ -402,7 +402,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
-    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: None };
+    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: None, opinion: None };
     events.push(Event::TaskReported { session, work: WorkId(15), report });
     let whisper = Whisper {
         id: WorkId(16),
@@ -420,7 +420,12 @@ pub(super) fn events() -> Vec<Event> {
     let turn = Usage { input_tokens: 200, cost_usd: 0.125, ..Usage::default() };
     events.push(Event::UsageRecorded { session, usage, turn });
     events.extend([true, false].map(|denied| {
-        let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: Some(denied) };
+        let report = TaskReport {
+            end: TaskEnd::Blocked,
+            note: "no access".into(),
+            denied: Some(denied),
+            opinion: None,
+        };
         Event::TaskReported { session, work: WorkId(15), report }
     }));
     events

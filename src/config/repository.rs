@@ -1,0 +1,165 @@
+//! The repository of an agent: its clones, the check of its work, its review, and the way into the base.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::core::check::Check;
+use crate::core::checkout::Repository;
+use crate::core::id::AgentName;
+use crate::core::review::{Landing, Method, OnAccept, ROUNDS, Reviewer};
+use crate::core::spec::AgentSpec;
+
+use super::section::{Section, meant};
+
+/// Maximum of `check_tries`: each failure that goes back is a session, and more of them lead nowhere.
+const CHECK_TRIES_MAX: u64 = 20;
+
+/// Maximum of `review_rounds`, for the same reason.
+const REVIEW_ROUNDS_MAX: u64 = 20;
+
+/// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace.
+pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
+    let path = section.filled("repository");
+    let base = section.text("base").map_or_else(String::new, |base| base.value);
+    let copy = section.texts("copy").unwrap_or_default();
+    let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
+    let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
+    let check = check(section);
+    let landing = landing(section);
+    let Some(path) = path else {
+        for key in ["review", "on_accept", "merge_method"].into_iter().filter(|key| section.has(key)) {
+            section.problem(key, "it is for agents with a repository; write repository = \"/srv/repos/app\"");
+        }
+        for key in ["base", "copy", "git_name", "git_email", "check"] {
+            let given = match key {
+                "base" => !base.is_empty(),
+                "copy" => !copy.is_empty(),
+                "git_name" => !git_name.is_empty(),
+                "check" => check.is_some(),
+                _ => !git_email.is_empty(),
+            };
+            if given {
+                section.problem(
+                    key,
+                    "it is for agents with a repository; write repository = \"/srv/repos/app\"",
+                );
+            }
+        }
+        return None;
+    };
+    if section.filled("workspace").is_some() {
+        section.problem(
+            "repository",
+            "the agent has a workspace as well; take one of them out: with a repository each task has a folder of its own",
+        );
+    }
+    if !Path::new(&path.value).is_absolute() {
+        let why = format!("\"{}\" is relative; write the whole path, from /", path.value);
+        section.problem("repository", why);
+    }
+    if base.starts_with('-') || base.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        section.problem("base", format!("\"{base}\" is no name of a branch; write e.g. base = \"main\""));
+    }
+    for (key, text) in [("git_name", &git_name), ("git_email", &git_email)] {
+        if text.contains(|c: char| c.is_control() || matches!(c, '<' | '>')) {
+            section.problem(key, "git takes no line breaks and no < or > there; take them out");
+        }
+    }
+    for file in &copy {
+        let name = Path::new(&file.value);
+        let inside = name.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if file.value.is_empty() || !inside {
+            let why = format!(
+                "\"{}\" is no file below the repository; write its path from there, e.g. copy = [\".env.local\"]",
+                file.value
+            );
+            section.problem_at(file.line, "copy", why);
+        }
+    }
+    section.folder("repository", PathBuf::from(&path.value));
+    let copy = copy.into_iter().map(|file| file.value).collect();
+    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check, landing }))
+}
+
+/// Parses the way of the agent's work into the base.
+fn landing(section: &Section<'_>) -> Landing {
+    let review = reviewer(section);
+    let method = section.choice("merge_method", &Method::WORDS);
+    let keeps = section.choice("on_accept", &[("keep", true), ("merge", false)]).unwrap_or(true);
+    if keeps && method.is_some() && section.has("repository") {
+        section.problem(
+            "merge_method",
+            "nothing is merged; write on_accept = \"merge\" as well, or take it out",
+        );
+    }
+    let on_accept = if keeps { OnAccept::Keep } else { OnAccept::Merge(method.unwrap_or_default()) };
+    Landing { review, on_accept }
+}
+
+/// Parses the one who reviews the agent's work: nobody, a person or another agent. That the agent exists is looked at once
+/// all are read.
+fn reviewer(section: &Section<'_>) -> Reviewer {
+    let rounds = section.number("review_rounds", 1..=REVIEW_ROUNDS_MAX);
+    let text = section.filled("review");
+    let review = match text.as_ref().map(|text| text.value.as_str()) {
+        None | Some("none") => Reviewer::None,
+        Some("person") => Reviewer::Person,
+        Some(word) => match AgentName::new(word) {
+            Ok(name) => {
+                let rounds = rounds.and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(ROUNDS);
+                return Reviewer::Agent { name, rounds };
+            }
+            Err(_) => {
+                let why = format!("\"{word}\" is not none, not person and no name of an agent");
+                section.problem("review", why);
+                Reviewer::None
+            }
+        },
+    };
+    if rounds.is_some() && section.has("repository") {
+        section.problem(
+            "review_rounds",
+            "no agent reviews the work; write the name of one, e.g. review = \"ember\", or take it out",
+        );
+    }
+    review
+}
+
+/// Parses the check of the agent's work; `None` if there is none.
+fn check(section: &Section<'_>) -> Option<Box<Check>> {
+    let command = section.filled("check");
+    let timeout = section.duration("check_timeout", Duration::from_secs(1));
+    let tries = section.number("check_tries", 0..=CHECK_TRIES_MAX);
+    let Some(command) = command else {
+        for key in [timeout.map(|_| "check_timeout"), tries.map(|_| "check_tries")].into_iter().flatten() {
+            section.problem(key, "there is no check to which it applies; write e.g. check = \"make test\"");
+        }
+        return None;
+    };
+    if command.value.contains('\0') {
+        section.problem("check", "a command contains no NUL; take it out");
+    }
+    let tries = tries.and_then(|tries| u32::try_from(tries).ok()).unwrap_or(Check::TRIES);
+    let timeout = timeout.unwrap_or(Check::TIMEOUT);
+    Some(Box::new(Check { command: command.value, timeout, tries }))
+}
+
+/// Records a mistake for each agent that would review its own work, and warns of those whose reviewer the file does not
+/// name: people may add it in chat.
+pub(super) fn compare_reviewers(agents: &[(AgentSpec, &Section<'_>)]) {
+    let names: Vec<&str> = agents.iter().map(|(agent, _)| agent.name.as_str()).collect();
+    for (agent, section) in agents {
+        let landing = agent.repository.as_ref().map(|repository| &repository.landing);
+        let Some(Reviewer::Agent { name, .. }) = landing.map(|landing| &landing.review) else { continue };
+        if *name == agent.name {
+            let why = "an agent does not review its own work; write the name of another one, or \"person\"";
+            section.problem("review", why);
+        } else if !names.contains(&name.as_str()) {
+            let known: Vec<&str> = names.iter().copied().chain(["none", "person"]).collect();
+            let hint = meant(name.as_str(), &known);
+            let why =
+                format!("no agent here is called {name}, so that a person is called for each review{hint}");
+            section.warn("review", why);
+        }
+    }
+}
