@@ -1,5 +1,8 @@
 //! `usage`: shows the usage of agents and accounts in this hour and today, against their caps.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
 use super::desk::{Answer, Desk, Done};
@@ -8,11 +11,14 @@ use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::chart::spending::{By, Spending};
 use crate::core::agent::Agent;
-use crate::core::ledger::Shared;
+use crate::core::card::Spent;
+use crate::core::id::WorkId;
+use crate::core::ledger::{Shared, Used};
 use crate::core::outcome::Usage;
 use crate::core::role::Role;
-use crate::core::usage::{Standing, Unit, Window};
+use crate::core::usage::{Books, Standing, Unit, Window};
 use crate::core::watch::Counts;
+use crate::core::work::WorkKind;
 use crate::l10n::Value;
 use crate::supervisor::View;
 
@@ -27,6 +33,9 @@ pub(super) const COMMAND: Command = Command {
     strictness: Strictness::Sentence,
     about: "cmd-about-usage",
 };
+
+/// Number of an agent's tasks that are named with their costs in a chat.
+const TASKS_SHOWN: usize = 5;
 
 pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
@@ -45,14 +54,20 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
             ("total", voice.usage(agent.totals.usage).into()),
         ];
         lines.push(voice.text("cmd-spent-session", &sums));
+        lines.extend(of_tasks(voice, agent));
         return Ok(Answer::lines(lines).with(data_of_agent(desk, &view)));
     }
     let (views, together) = (desk.fleet.agents(), desk.fleet.usage());
     let mut lines: Vec<String> = together.iter().map(|shared| of_shared(voice, shared)).collect();
+    let repositories = repositories(&views, desk);
+    lines.extend(repositories.iter().map(|(path, used)| of_repository(voice, path, used)));
     lines.extend(desk.first(views.iter().map(|view| of_agent(voice, view))));
     let data = json!({
         "fleet": together.iter().find(|shared| shared.scope.is_none()).map(data_of_shared),
         "accounts": together.iter().filter(|shared| shared.scope.is_some()).map(data_of_shared).collect::<Vec<_>>(),
+        "repositories": repositories.iter().map(|(path, used)| {
+            json!({ "repository": path, "hour": used.hour, "today": used.today })
+        }).collect::<Vec<_>>(),
         "agents": views.iter().map(|view| data_of_agent(desk, view)).collect::<Vec<_>>(),
     });
     Ok(Answer::lines(lines).with(data))
@@ -120,6 +135,50 @@ fn of_shared(voice: Voice<'_>, shared: &Shared) -> String {
     line(voice, name, shared.hour, shared.today, &shared.caps)
 }
 
+/// Returns the usage of the agents of each repository.
+fn repositories(views: &[View], desk: &Desk<'_>) -> BTreeMap<PathBuf, Used> {
+    let mut agents: BTreeMap<PathBuf, Vec<&Books>> = BTreeMap::new();
+    for view in views {
+        let repository = view.agent.spec.as_ref().and_then(|spec| spec.repository.as_ref());
+        if let Some(repository) = repository {
+            agents.entry(repository.path.clone()).or_default().push(&view.agent.books);
+        }
+    }
+    let used = |books: Vec<&Books>| Used::of(books.into_iter(), &None, desk.now);
+    agents.into_iter().map(|(path, books)| (path, used(books))).collect()
+}
+
+fn of_repository(voice: Voice<'_>, path: &Path, used: &Used) -> String {
+    let path = voice.short(&path.display().to_string(), super::say::WORK_MAX);
+    let name = voice.text("cmd-spent-repository", &[("repository", path.into())]);
+    line(voice, name, used.hour, used.today, &[])
+}
+
+/// Returns an agent's tasks that have cost something, the dearest first.
+fn spent(agent: &Agent) -> Vec<(WorkId, Spent)> {
+    let over = agent.finished.iter().map(|finished| &finished.work);
+    let all = agent.all_works().chain(over).filter(|work| work.kind == WorkKind::Task);
+    let mut spent: Vec<_> = all.map(|work| (work.id, work.card().spent)).collect();
+    spent.retain(|(_, spent)| !spent.is_none());
+    spent.sort_by_key(|(task, spent)| std::cmp::Reverse((spent.microdollars, spent.tokens, *task)));
+    spent
+}
+
+/// Returns a line with the dearest tasks of an agent; `None` if none has cost anything.
+fn of_tasks(voice: Voice<'_>, agent: &Agent) -> Option<String> {
+    let amount = |spent: Spent| match spent.microdollars {
+        #[expect(clippy::cast_precision_loss, reason = "a number of tokens is far below where it matters")]
+        0 => voice.locale.amount(Unit::Tokens, spent.tokens as f64),
+        _ => voice.locale.amount(Unit::Usd, spent.dollars()),
+    };
+    let tasks: Vec<String> = spent(agent)
+        .into_iter()
+        .take(TASKS_SHOWN)
+        .map(|(task, spent)| format!("#{task} {}", amount(spent)))
+        .collect();
+    (!tasks.is_empty()).then(|| voice.text("cmd-spent-tasks", &[("tasks", tasks.join(DOT).into())]))
+}
+
 fn of_agent(voice: Voice<'_>, view: &View) -> String {
     let books = &view.agent.books;
     let caps: Vec<Standing> = view.agent.caps(voice.now).collect();
@@ -162,6 +221,9 @@ fn data_of_agent(desk: &Desk<'_>, view: &View) -> serde_json::Value {
         "account": agent.spec.as_ref().map(|spec| &spec.account),
         "last_turn": agent.turn,
         "session": agent.meter,
+        "tasks": spent(agent).into_iter().map(|(task, spent)| {
+            json!({ "task": task, "tokens": spent.tokens, "cost_usd": spent.dollars() })
+        }).collect::<Vec<_>>(),
         "hour": agent.books.this_hour(desk.now, None),
         "today": agent.books.today(desk.now, None),
         "total": agent.totals.usage,

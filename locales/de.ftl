@@ -201,6 +201,7 @@ git-behind = in `{ $branch }` fehlt der Commit, von dem die Aufgabe ausging; bri
 git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, in { $files }
 git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
 git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
+git-own-work = { $reviewer } hat selbst daran gearbeitet
 git-no-verdict = { $reviewer } hat nicht geurteilt
 git-rejected-often = { $reviewer } hat sie { $times ->
     [one] einmal
@@ -804,6 +805,7 @@ refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent 
 refusal-no-checkout = Aufgabe { $task } hat keinen eigenen Klon, der da ist: `task show { $task }` sagt mehr.
 refusal-in-review = Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht: erst `accept { $task }` oder `reject { $task } Grund`; `task cancel { $task }` gibt sie auf.
 refusal-not-in-review = Aufgabe { $task } wartet nicht auf Durchsicht: `task show { $task }` sagt mehr.
+refusal-is-review = Aufgabe { $task } ist die Durchsicht einer anderen Aufgabe und bleibt, wie sie ist: `!accept` oder `!reject` entscheidet über jene, `!task cancel { $task }` überlässt sie dir.
 refusal-worked-on = **{ $agent }** hat noch eine Nachricht zu Aufgabe { $task } zu bearbeiten, oder ihr Ordner wird gelesen. Danach noch einmal fragen; `clear { $agent }` verwirft wartende Nachrichten.
 refusal-not-as-reviewed = Aufgabe { $task } hat sich seit der Durchsicht geändert, und niemand hat das angesehen: `reject { $task } Grund` gibt sie zurück, und eine Nachricht darüber an **{ $agent }** lässt sie neu prüfen und durchsehen.
 refusal-being-merged = Aufgabe { $task } ist von { $by } angenommen und wird gerade zusammengeführt.
@@ -980,6 +982,8 @@ cmd-spent-unmetered = { $count ->
 cmd-spent-chart = { $name }: { $sum } in 24 h, höchstens { $most } in einer Stunde
 cmd-spent-fleet = Flotte
 cmd-spent-account = Konto { $account }
+cmd-spent-repository = Repository { $repository }
+cmd-spent-tasks = Aufgaben: { $tasks }
 cmd-spent-session = { $told ->
     [yes] letzter Schritt { $turn };{" "}
    *[no] {""}
@@ -1256,7 +1260,10 @@ cmd-event = { $what ->
     [board-reopened] { $subject } soll neu versucht werden
     [board-cancelling] { $subject } mit ihren Teilen abgebrochen
     [board-review-asked] { $subject } zur Durchsicht gegeben
-    [board-reviewed] Durchsicht { $subject } beendet
+    [board-review-accepted] Durchsicht { $subject } nimmt an
+    [board-review-rejected] Durchsicht { $subject } weist zurück
+    [board-review-ended] Durchsicht { $subject } endet ohne Urteil
+    [board-review-given-up] Durchsicht von { $subject } aufgegeben
     [board-review-closed] Durchsicht von { $subject } geschlossen
     [cleared] { $subject } aus der Schlange verworfen
     [reworded] { $subject } umformuliert

@@ -219,6 +219,7 @@ git-behind = `{ $branch }` lacks the commit that the task began from; bring it u
 git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
 git-red = `{ $command }` fails together with what is on `{ $branch }` by now
 git-base-moved = `{ $branch }` moved during each merge
+git-own-work = { $reviewer } has worked on it itself
 git-no-verdict = { $reviewer } has given no verdict
 git-rejected-often = { $reviewer } has rejected it { $times ->
     [one] once
@@ -854,6 +855,7 @@ refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } paus
 refusal-no-checkout = Task { $task } has no clone of its own that is there: `task show { $task }` says more.
 refusal-in-review = Task { $task } of **{ $agent }** is in review: `accept { $task }` or `reject { $task } why` first; `task cancel { $task }` gives it up.
 refusal-not-in-review = Task { $task } is not in review: `task show { $task }` says more.
+refusal-is-review = Task { $task } is the review of another task, and stays as it is: `!accept` or `!reject` decides about that one, `!task cancel { $task }` leaves it to you.
 refusal-worked-on = **{ $agent }** has a message about task { $task } to work on, or its folder is being read. Ask again when that is done; `clear { $agent }` drops messages that wait.
 refusal-not-as-reviewed = Task { $task } has changed since its review, and nothing has looked at that: `reject { $task } why` sends it back, and a message about it to **{ $agent }** has it checked and reviewed anew.
 refusal-being-merged = Task { $task } is accepted by { $by }, and is being merged.
@@ -1042,6 +1044,9 @@ cmd-spent-unmetered = { $count ->
 cmd-spent-chart = { $name }: { $sum } in 24 h, at most { $most } in an hour
 cmd-spent-fleet = fleet
 cmd-spent-account = account { $account }
+cmd-spent-repository = repository { $repository }
+# $tasks: numbers with amounts, the dearest first.
+cmd-spent-tasks = tasks: { $tasks }
 # $told: `yes` if it is known what the last turn used.
 cmd-spent-session = { $told ->
     [yes] last turn { $turn };{" "}
@@ -1337,7 +1342,10 @@ cmd-event = { $what ->
     [board-reopened] { $subject } to be tried anew
     [board-cancelling] { $subject } cancelled with its parts
     [board-review-asked] { $subject } to be reviewed
-    [board-reviewed] review { $subject } ended
+    [board-review-accepted] review { $subject } accepts
+    [board-review-rejected] review { $subject } rejects
+    [board-review-ended] review { $subject } ended without a verdict
+    [board-review-given-up] review of { $subject } given up
     [board-review-closed] review of { $subject } closed
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded

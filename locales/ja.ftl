@@ -180,6 +180,7 @@ git-behind = `{ $branch }` にタスクの開始コミットがありません�
 git-conflict = 現在の `{ $branch }` と競合します: { $files }
 git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
 git-base-moved = マージのたびに `{ $branch }` が動きました
+git-own-work = { $reviewer } 自身が作業しました
 git-no-verdict = { $reviewer } は判定しませんでした
 git-rejected-often = { $reviewer } は { $times } 回差し戻しました
 git-stopped = { $name } がすべてを停止しました
@@ -697,6 +698,7 @@ refusal-task-running = **{ $agent }** はタスク { $task } を実行中です�
 refusal-no-checkout = タスク { $task } 専用のクローンはありません。詳しくは `task show { $task }` をどうぞ。
 refusal-in-review = **{ $agent }** のタスク { $task } は確認待ちです。先に `accept { $task }` か `reject { $task } 理由` をどうぞ。断念するなら `task cancel { $task }`。
 refusal-not-in-review = タスク { $task } は確認待ちではありません。詳しくは `task show { $task }` をどうぞ。
+refusal-is-review = タスク { $task } は別のタスクのレビューなので変えられません。`!accept` か `!reject` でそのタスクを決めるか、`!task cancel { $task }` で人の判断に回します。
 refusal-worked-on = **{ $agent }** にはタスク { $task } のメッセージが残っているか、フォルダーを読み取り中です。終わってからもう一度どうぞ。`clear { $agent }` で待機中のメッセージを捨てられます。
 refusal-not-as-reviewed = タスク { $task } は確認後に変わっていて、まだ検査されていません。`reject { $task } 理由` で差し戻すか、**{ $agent }** にメッセージを送ると検査と確認をやり直します。
 refusal-being-merged = タスク { $task } は { $by } が承認済みで、マージ中です。
@@ -867,6 +869,8 @@ cmd-spent-unmetered = 費用の分からない評価 { $count } 件
 cmd-spent-chart = { $name }: 24 時間で { $sum }、1 時間あたり最大 { $most }
 cmd-spent-fleet = 全体
 cmd-spent-account = アカウント { $account }
+cmd-spent-repository = リポジトリ { $repository }
+cmd-spent-tasks = タスク: { $tasks }
 cmd-spent-session = { $told ->
     [yes] 直近のターン { $turn }、
    *[no] {""}
@@ -1095,7 +1099,10 @@ cmd-event = { $what ->
     [board-reopened] { $subject } をやり直す
     [board-cancelling] { $subject } を部分ごと取り消し
     [board-review-asked] { $subject } のレビューを依頼
-    [board-reviewed] レビュー { $subject } 終了
+    [board-review-accepted] レビュー { $subject } 承認
+    [board-review-rejected] レビュー { $subject } 差し戻し
+    [board-review-ended] レビュー { $subject } 判定なしで終了
+    [board-review-given-up] { $subject } のレビューを断念
     [board-review-closed] { $subject } のレビューを閉じた
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し

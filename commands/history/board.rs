@@ -4,6 +4,7 @@ use super::{say, task};
 use crate::commands::say::Voice;
 use crate::core::board::BoardEvent;
 use crate::core::id::AgentName;
+use crate::core::review::Opinion;
 
 /// Formats one event of the task board as a line of `history`.
 pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
@@ -36,9 +37,14 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
             say(voice, "board-review-asked", task(work.id), None, to.as_str())
         }
         BoardEvent::Reviewed { work, agent, opinion, .. } => {
-            let words = opinion.as_ref().map(|opinion| opinion.words.as_str()).unwrap_or_default();
-            say(voice, "board-reviewed", format!("{} {agent}", task(*work)), None, words)
+            let (what, words) = match opinion {
+                Some(Opinion { accepts: true, words }) => ("board-review-accepted", words.as_str()),
+                Some(Opinion { words, .. }) => ("board-review-rejected", words.as_str()),
+                None => ("board-review-ended", ""),
+            };
+            say(voice, what, format!("{} {agent}", task(*work)), None, words)
         }
+        BoardEvent::ReviewGivenUp { task: id } => say(voice, "board-review-given-up", task(*id), None, ""),
         BoardEvent::ReviewClosed { task: id } => say(voice, "board-review-closed", task(*id), None, ""),
         BoardEvent::Reopened { task: id, to, by } => {
             say(voice, "board-reopened", task(*id), Some(by), &next(to))

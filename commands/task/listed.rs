@@ -258,6 +258,9 @@ impl<'a> Listed<'a> {
                 Some(accepted) => voice.text("cmd-task-accepted", &[("name", person(&accepted.by).into())]),
                 None => voice.text("cmd-task-reviewed", &since),
             });
+            lines.extend(
+                review.left.as_ref().map(|why| voice.short(&voice.locale.detail(why), desk.text_max())),
+            );
         }
         lines.extend(proof.into_iter().flat_map(|proof| proved(voice, proof)));
         if !work.card().spent.is_none() {

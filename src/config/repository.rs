@@ -147,6 +147,8 @@ fn check(section: &Section<'_>) -> Option<Box<Check>> {
 /// Records a mistake for each agent that would review its own work, and warns of those whose reviewer the file does not
 /// name: people may add it in chat.
 pub(super) fn compare_reviewers(agents: &[(AgentSpec, &Section<'_>)]) {
+    let has_clones =
+        |name: &AgentName| agents.iter().any(|(agent, _)| agent.name == *name && agent.repository.is_some());
     let names: Vec<&str> = agents.iter().map(|(agent, _)| agent.name.as_str()).collect();
     for (agent, section) in agents {
         let landing = agent.repository.as_ref().map(|repository| &repository.landing);
@@ -160,6 +162,9 @@ pub(super) fn compare_reviewers(agents: &[(AgentSpec, &Section<'_>)]) {
             let why =
                 format!("no agent here is called {name}, so that a person is called for each review{hint}");
             section.warn("review", why);
+        } else if !has_clones(name) {
+            let why = format!("{name} reviews in clones; give it the repository in place of its workspace");
+            section.problem("review", why);
         }
     }
 }

@@ -238,6 +238,11 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opinion: Option<Opinion>,
     },
+    /// An agent does not go on with a review: it is halted or paused, or has lost it.
+    ReviewGivenUp {
+        /// Number of the reviewed task.
+        task: WorkId,
+    },
     /// A task waits for no agent's verdict any more.
     ReviewClosed {
         /// Number of the task.
@@ -363,7 +368,12 @@ impl Board {
             BoardEvent::ReviewAsked { work, to } => self.review_asked(work, to, at),
             BoardEvent::Reviewed { agent, number, work, opinion } => {
                 self.hear(agent, *number);
-                self.review_over(*work, Some(agent), opinion.as_ref());
+                self.review_over(*work, opinion.as_ref());
+            }
+            BoardEvent::ReviewGivenUp { task } => {
+                if let Some(known) = self.reviews.get(task) {
+                    self.review_over(known.work, None);
+                }
             }
             BoardEvent::ReviewClosed { task } => {
                 self.reviews.remove(task);
@@ -417,7 +427,7 @@ impl Board {
         if let Some(parent) = boarded.work.card().parent {
             self.note_part(parent, task, Some(end));
         }
-        self.review_over(task, None, None);
+        self.review_over(task, None);
         while self.finished.len() >= FINISHED_MAX {
             self.finished.pop_front();
         }

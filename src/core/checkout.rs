@@ -13,7 +13,7 @@ use super::agent::Phase;
 use super::check::{Check, Claim, Evidence, Progress};
 use super::detail::{GitReason, Own};
 use super::event::Event;
-use super::id::WorkId;
+use super::id::{AgentName, WorkId};
 use super::outcome::Usage;
 use super::review::{Back, Landed, Landing, Review, ReviewOf};
 use super::work::{TaskEnd, Work, WorkKind};
@@ -68,6 +68,9 @@ pub struct Plan {
     /// commit, `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
+    /// The agents that have had a session there: none of them reviews the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worked: Vec<AgentName>,
 }
 
 impl Plan {
@@ -76,7 +79,14 @@ impl Plan {
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
         let repository = Repository { check: None, landing: Landing::default(), ..repository.clone() };
-        Self { task, repository, branch: format!("herder/{task}-{slug}"), begun: false, onto: None }
+        Self {
+            task,
+            repository,
+            branch: format!("herder/{task}-{slug}"),
+            begun: false,
+            onto: None,
+            worked: Vec::new(),
+        }
     }
 
     /// Returns the plan for the clone in which another agent's task is reviewed: it begins from what is reviewed.
@@ -254,9 +264,6 @@ pub struct Checkouts {
     pub open: Option<WorkId>,
     /// The task whose conversation the agent has open.
     pub seated: Option<WorkId>,
-    /// The conversation in the agent's workspace, while the agent works in a clone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aside: Option<Box<Conversation>>,
 }
 
 impl Checkouts {
@@ -341,7 +348,7 @@ impl Checkouts {
                 }
             }),
             CheckoutEvent::Accepted { task, by } => (*task, &|checkout| checkout.accept(by)),
-            CheckoutEvent::LeftToPerson { task, .. } => (*task, &Checkout::leave_to_person),
+            CheckoutEvent::LeftToPerson { task, why } => (*task, &|checkout| checkout.leave_to_person(why)),
             CheckoutEvent::Landed { task, landed } => {
                 // Messages begin another task from now on.
                 self.open.take_if(|open| open == task);
@@ -388,7 +395,7 @@ impl Agent {
     /// Returns true if the next session waits for the clone of its task, or for the check of what was done there.
     #[must_use]
     pub fn waits_for_checkout(&self) -> bool {
-        let (next, all) = (self.queue.front(), &self.checkouts);
+        let (next, all) = (self.queue.front().filter(|_| self.has_repository()), &self.checkouts);
         next.is_some_and(|work| all.is_being_made(work.task()) || all.is_being_checked(work.task()))
     }
 
@@ -403,9 +410,8 @@ impl Agent {
     /// Returns true if a message belongs to the task that is being worked on, so that it may be written into the turn.
     #[must_use]
     pub fn is_of_current(&self, work: &Work) -> bool {
-        let current = self.current.as_ref();
-        let reviews = current.is_some_and(|current| current.card().review.is_some());
-        !self.has_repository() && !reviews || current.map(Work::task) == Some(work.task())
+        let current = self.current.as_ref().map(Work::task);
+        !self.has_repository() || current == Some(work.task())
     }
 
     /// Returns the task in whose clone the agent's last session worked.

@@ -138,6 +138,9 @@ pub struct Review {
     /// The agent that is asked for a verdict; `None` if the task waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// The reason why a person is to decide instead of an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Detail>,
     /// Its acceptance; `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Acceptance>,
@@ -377,13 +380,15 @@ impl Checkout {
         self.reviews = self.reviews.saturating_add(1);
         let asked = asked.map(|agent| Asked { agent, number: self.reviews });
         let note = note.clone();
-        self.review = Some(Box::new(Review { work, note, head, since: at, asked, accepted: None }));
+        self.review =
+            Some(Box::new(Review { work, note, head, since: at, asked, left: None, accepted: None }));
     }
 
     /// Notes that the task waits for a person instead of an agent.
-    pub(super) fn leave_to_person(&mut self) {
+    pub(super) fn leave_to_person(&mut self, why: &Detail) {
+        self.rejections = 0;
         if let Some(review) = &mut self.review {
-            review.asked = None;
+            (review.asked, review.left) = (None, Some(why.clone()));
         }
     }
 

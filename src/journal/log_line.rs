@@ -413,6 +413,9 @@ fn board_line(event: &BoardEvent) -> Option<LogLine> {
             };
             LogLine::new(format!("{agent} {verdict} what it reviews")).task(*work)
         }
+        BoardEvent::ReviewGivenUp { task } => {
+            LogLine::new("the review does not go on, a person is called").task(*task)
+        }
         BoardEvent::Taken { .. }
         | BoardEvent::ReviewClosed { .. }
         | BoardEvent::Reworded { .. }

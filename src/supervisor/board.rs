@@ -405,6 +405,7 @@ fn concerns_others(event: &BoardEvent) -> bool {
         event,
         BoardEvent::Taken { .. }
             | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
             | BoardEvent::Ended { .. }
     )

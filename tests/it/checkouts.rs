@@ -2,6 +2,7 @@
 
 mod by_agent;
 mod checked;
+mod costs;
 mod killed;
 mod repository;
 mod reviewed;

@@ -52,7 +52,8 @@ impl Board {
         });
         let unheard = agent.board.news.back().is_some_and(|news| news.number > self.heard_of(name));
         let awaited = self.ends_awaited_of(agent);
-        if !concerned && !unheard && awaited.is_empty() {
+        let given_up = self.reviews_given_up(name, agent);
+        if !concerned && !unheard && awaited.is_empty() && given_up.is_empty() {
             return Vec::new();
         }
         let mut draft = Draft::new(self, now);
@@ -69,6 +70,9 @@ impl Board {
         }
         for (task, end) in awaited {
             draft.over(task, end);
+        }
+        for task in given_up {
+            draft.record(BoardEvent::ReviewGivenUp { task });
         }
         if removed {
             undirect(&mut draft, |to| to == name);
@@ -141,10 +145,12 @@ impl Board {
         for (boarded, to) in row {
             let work = &boarded.work;
             let named = to.and_then(|to| agents.iter().find(|(name, _)| *name == to));
-            if let Some(of) = work.card().review.as_deref()
-                && named.is_none_or(|(name, _)| **name == of.agent)
+            if work.card().review.is_some()
+                && named.is_none_or(|(name, agent)| {
+                    !reviews::can_review(agent) || door(name, agent) == Door::Deserted
+                })
             {
-                // Only the agent that was asked, or one that a person names, reviews; it is not there.
+                // Only the agent that was asked reviews, and it cannot.
                 let (task, end, by) = (work.id, TaskEnd::Failed, None);
                 events.push(BoardEvent::Ended { task, end, by });
                 continue;

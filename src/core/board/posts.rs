@@ -44,6 +44,7 @@ impl Board {
             }
             BoardEvent::PartOver { .. }
             | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
             | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Directed { .. }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Board, BoardEvent, Draft, Place};
 use crate::agent::Agent;
+use crate::dealings::{News, Numbered};
 use crate::id::{AgentName, WorkId};
 use crate::input::{Control, Input};
 use crate::review::{Asked, Opinion};
@@ -39,9 +40,7 @@ pub struct Requested {
 /// The end of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The agent that had the review when it ended.
-    pub by: AgentName,
-    /// Its verdict; `None` if it has given none.
+    /// The agent's verdict; `None` if it has given none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opinion: Option<Opinion>,
 }
@@ -94,7 +93,8 @@ impl Board {
     ) -> impl Iterator<Item = Input> + 'a {
         let answered = self.reviews.iter().filter(move |(_, known)| known.agent == *name);
         let answers = answered.filter_map(|(task, known)| {
-            let Answer { by, opinion } = known.answer.clone()?;
+            let Answer { opinion } = known.answer.clone()?;
+            let by = known.reviewer.clone();
             Some(Input::Reviewed { task: *task, number: known.number, by, opinion })
         });
         let idle = agent.all_works().filter(|work| self.is_idle_review(work));
@@ -103,6 +103,25 @@ impl Board {
             Input::Control { by: Actor::herder(), control }
         });
         answers.chain(cancelled)
+    }
+
+    /// Returns the reviewed tasks whose review an agent has and does not go on with: it is halted or paused, or has lost it.
+    pub(super) fn reviews_given_up(&self, name: &AgentName, agent: &Agent) -> Vec<WorkId> {
+        let is_told = |work: WorkId| {
+            let told =
+                |news: &Numbered| matches!(&news.news, News::Reviewed { work: over, .. } if *over == work);
+            agent.board.news.iter().any(told)
+        };
+        let is_at_work = |work: WorkId| can_review(agent) && agent.all_works().any(|held| held.id == work);
+        let given_up = |known: &Requested| {
+            known.reviewer == *name
+                && known.answer.is_none()
+                && !self.tasks.contains_key(&known.work)
+                && !is_told(known.work)
+                && !is_at_work(known.work)
+        };
+        let all = self.reviews.iter().filter(|(_, known)| given_up(known));
+        all.map(|(task, _)| *task).collect()
     }
 
     /// Returns true if a task is a review that nothing waits for any more.
@@ -122,13 +141,15 @@ impl Board {
     }
 
     /// Notes the end of a review; the first one counts.
-    pub(super) fn review_over(&mut self, work: WorkId, by: Option<&AgentName>, opinion: Option<&Opinion>) {
+    pub(super) fn review_over(&mut self, work: WorkId, opinion: Option<&Opinion>) {
         let Some(known) = self.reviews.values_mut().find(|known| known.work == work) else { return };
-        if known.answer.is_none() {
-            let by = by.unwrap_or(&known.reviewer).clone();
-            known.answer = Some(Answer { by, opinion: opinion.cloned() });
-        }
+        known.answer.get_or_insert_with(|| Answer { opinion: opinion.cloned() });
     }
+}
+
+/// Returns true if an agent takes reviews and goes on with them.
+pub(super) fn can_review(agent: &Agent) -> bool {
+    agent.has_repository() && !agent.leaves() && !agent.stands_still()
 }
 
 /// Closes the reviews of agents that do not exist any more.

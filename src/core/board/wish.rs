@@ -95,14 +95,14 @@ impl Board {
                     room(self, 1)?;
                     draft.record(BoardEvent::Reopened { task, to: to.clone(), by });
                 } else {
-                    self.waiting(task)?;
+                    not_review(&self.waiting(task)?.0.work)?;
                     draft.record(BoardEvent::Directed { task, to: to.clone(), by });
                 }
                 Notice::TaskMoved { task, from: None, to }
             }
             Wish::Reword { task, text } => {
                 let task = *task;
-                self.waiting(task)?;
+                not_review(&self.waiting(task)?.0.work)?;
                 fitting(text)?;
                 draft.record(BoardEvent::Reworded { task, text: text.clone(), by: by.clone() });
                 Notice::BoardReworded { task, work: excerpt(text) }
@@ -115,6 +115,7 @@ impl Board {
                 for cut in cuts {
                     fitting(&cut.text)?;
                 }
+                not_review(&boarded.work)?;
                 let parts = parts_of(&boarded.work, cuts, by, now);
                 draft.record(BoardEvent::Split { task: *task, parts, to: to.cloned(), by: by.clone() });
                 Notice::TaskSplit { task: *task, parts: cuts.iter().map(|cut| cut.id).collect() }
@@ -155,6 +156,11 @@ fn room(board: &Board, tasks: usize) -> Result<(), Refusal> {
         return Err(Refusal::BoardFull { max: BOARD_MAX as u32 });
     }
     Ok(())
+}
+
+/// Checks that a task is no review, which is as it was asked for.
+fn not_review(work: &Work) -> Result<(), Refusal> {
+    if work.card().review.is_some() { Err(Refusal::IsReview { task: work.id }) } else { Ok(()) }
 }
 
 fn fitting(text: &str) -> Result<(), Refusal> {

@@ -32,8 +32,6 @@ impl Agent {
             // Its agent has a workspace; a conversation about a clone is of no use there.
             if let Some(before) = self.checkouts.seated.take() {
                 self.leave_seat(before);
-                let aside = self.checkouts.aside.take();
-                self.continue_with(aside.map(|aside| *aside).unwrap_or_default());
             }
             return;
         }
@@ -41,49 +39,44 @@ impl Agent {
         if work.card().review.is_none() {
             self.checkouts.open = Some(task);
         }
+        let name = self.spec.as_ref().map(|spec| spec.name.clone());
+        let plan = self.checkouts.all.get_mut(&task).map(|checkout| &mut checkout.plan);
+        if let (Some(plan), Some(name)) = (plan, name)
+            && !plan.worked.contains(&name)
+        {
+            plan.worked.push(name);
+        }
         let before = self.checkouts.seated.replace(task);
         if before == Some(task) {
             return;
         }
         if let Some(before) = before {
             self.leave_seat(before);
-        } else if self.has_repository() {
-            self.checkouts.aside = None;
         } else {
-            self.checkouts.aside = Some(Box::new(self.put_aside()));
+            (self.conversation, self.conversed) = (None, Usage::default());
+            self.exchanges.clear();
         }
-        let known = self.checkouts.all.get_mut(&task);
-        let known = known.map(|checkout| std::mem::take(&mut checkout.conversation)).unwrap_or_default();
-        self.continue_with(known);
+        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
+            let Conversation { id, used, exchanges } = std::mem::take(&mut checkout.conversation);
+            (self.conversation, self.conversed, self.exchanges) = (id, used, exchanges);
+        }
     }
 
     fn leave_seat(&mut self, task: WorkId) {
-        let kept = self.put_aside();
-        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
-            checkout.conversation = kept;
-        }
-    }
-
-    fn put_aside(&mut self) -> Conversation {
-        Conversation {
+        let kept = Conversation {
             id: self.conversation.take(),
             used: std::mem::take(&mut self.conversed),
             exchanges: std::mem::take(&mut self.exchanges),
+        };
+        if let Some(checkout) = self.checkouts.all.get_mut(&task) {
+            checkout.conversation = kept;
         }
-    }
-
-    fn continue_with(&mut self, conversation: Conversation) {
-        let Conversation { id, used, exchanges } = conversation;
-        (self.conversation, self.conversed, self.exchanges) = (id, used, exchanges);
     }
 
     /// Forgets the conversations about all tasks: the agent's settings have changed so that none can be resumed.
     pub(crate) fn forget_conversations(&mut self) {
         for checkout in self.checkouts.all.values_mut() {
             checkout.conversation.id = None;
-        }
-        if let Some(aside) = &mut self.checkouts.aside {
-            aside.id = None;
         }
     }
 }

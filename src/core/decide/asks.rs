@@ -126,11 +126,17 @@ fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
     let About::Permission { tool, command, cut, vague, danger, .. } = about else { return None };
     let agent = draft.agent();
     let exact = about.is_exact();
-    let rule = agent.rules.iter().find(|rule| exact && rule.tool == *tool && rule.command == *command);
+    // Work that is reviewed is not changed, whatever the reviewer may do otherwise.
+    let reviews = agent.current.as_ref().is_some_and(|work| work.card().review.is_some());
+    let is_it = |rule: &&Rule| exact && rule.tool == *tool && rule.command == *command;
+    let rule = agent.rules.iter().find(is_it).filter(|_| !reviews);
     if let Some(rule) = rule {
         return Some((true, DecidedBy::Rule { rule: rule.id }));
     }
-    let autonomy = agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy);
+    let autonomy = match agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy) {
+        _ if reviews => Autonomy::Strict,
+        autonomy => autonomy,
+    };
     // A command that no person has seen whole may contain anything, and so may an action that is known by name alone.
     let always = danger.is_some() || *cut || *vague;
     match autonomy {

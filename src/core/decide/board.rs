@@ -58,6 +58,9 @@ pub(super) fn hand_back(
         (None, None) if draft.agent().board.hands_back(task) => return Err(Refusal::TaskMoving { task }),
         (None, None) => return Err(Refusal::NoSuchTask { task }),
     };
+    if work.card().review.is_some() {
+        return Err(Refusal::IsReview { task });
+    }
     match onward {
         Onward::To(Some(to)) if *to == agent && queued.is_some() => {
             return Err(Refusal::TaskKept { agent, task });
@@ -105,8 +108,12 @@ fn can_be_tried_anew(finished: &FinishedTask) -> bool {
 pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
     let agent = draft.agent();
     let refused = agent.refused();
-    let back =
-        |work: &&Work| work.kind == WorkKind::Task && work.card().came.is_some() && Some(work.id) != refused;
+    let back = |work: &&Work| {
+        work.kind == WorkKind::Task
+            && work.card().came.is_some()
+            && work.card().review.is_none()
+            && Some(work.id) != refused
+    };
     let works = agent.all_works().filter(back);
     let tasks: Vec<WorkId> = works.map(|work| work.id).collect();
     for work in tasks {
@@ -147,7 +154,9 @@ impl Agent {
         let kept = self.held().filter(|_| keeps).map(|work| work.id).or(self.refused());
         let since = since.filter(|_| !policy.reassign_after.is_zero());
         // A task that is called done waits for its check here.
-        let is_open = |work: &&Work| work.kind == WorkKind::Task && !self.is_claimed(work.id);
+        let is_open = |work: &&Work| {
+            work.kind == WorkKind::Task && work.card().review.is_none() && !self.is_claimed(work.id)
+        };
         let tasks = self.queue.iter().filter(is_open).filter(move |work| Some(work.id) != kept);
         tasks.filter_map(move |work| {
             let came = work.card().came.unwrap_or(work.at);

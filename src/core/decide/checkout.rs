@@ -64,6 +64,10 @@ pub(super) fn open(
         agent.has_repository()
             && agent.queue.iter().any(|work| work.id == task && work.kind == WorkKind::Task)
     };
+    let is_review = |work: &Work| work.id == task && work.card().review.is_some();
+    if draft.agent().all_works().any(is_review) {
+        return Err(Refusal::IsReview { task });
+    }
     if removing(draft.agent()) && !waits(draft.agent()) {
         return Err(Refusal::NoCheckout { task });
     }
@@ -229,8 +233,11 @@ pub(super) fn acted(draft: &mut Draft<'_>, task: WorkId, acted: &Acted) {
         Acted::Made(_) | Acted::Read(..) | Acted::Removed => return,
     };
     draft.record(Event::Checkout(event));
-    if matches!(acted, Acted::Read(..)) {
-        review::read(draft, task);
+    match acted {
+        Acted::Read(..) => review::read(draft, task),
+        // It may have ended meanwhile.
+        Acted::Made(_) => review::spare(draft, task),
+        Acted::Removed | Acted::Checked(..) | Acted::Merged(..) | Acted::Failed(..) => {}
     }
     draft.begin();
 }

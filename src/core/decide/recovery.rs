@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::control::skip_back_off;
 use super::session::back_off;
-use super::{Draft, spending, watch};
+use super::{Draft, review, spending, watch};
 use crate::agent::{Agent, Phase};
 use crate::ask::Denial;
 use crate::board::splittable;
@@ -40,6 +40,11 @@ const WHOLE_MAX: usize = 120;
 /// Handles a full context window. Work that is no task cannot be split, and is tried again in a new conversation.
 pub(super) fn overflowed(draft: &mut Draft<'_>) {
     match held_task(draft.agent()).cloned() {
+        Some(work) if work.card().review.is_some() => {
+            let why =
+                draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default();
+            review::given_up(draft, work.id, why);
+        }
         Some(work) => split(draft, &work),
         None => back_off(draft, Category::ContextOverflow),
     }
@@ -49,8 +54,12 @@ pub(super) fn overflowed(draft: &mut Draft<'_>) {
 /// permissions.
 pub(super) fn denied(draft: &mut Draft<'_>) {
     let category = Category::SandboxDenial;
-    let Some(work) = held_task(draft.agent()).map(|work| work.id) else { return back_off(draft, category) };
+    let Some(held) = held_task(draft.agent()) else { return back_off(draft, category) };
+    let (work, is_review) = (held.id, held.card().review.is_some());
     let why = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default();
+    if is_review {
+        return review::given_up(draft, work, why);
+    }
     let unfinished = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work);
     if unfinished.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept)) {
         // A person's denial must not be evaded through another agent.

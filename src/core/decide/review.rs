@@ -1,12 +1,15 @@
 //! Review of tasks that are called done, and the merge of those that are accepted.
 
 use super::{Draft, checkout};
+use crate::agent::Agent;
 use crate::checkout::{Act, Checkout, CheckoutEvent, Held, Stage};
 use crate::detail::{Detail, GitReason};
 use crate::event::Event;
 use crate::id::{AgentName, WorkId};
 use crate::notice::{Notice, Refusal};
-use crate::review::{Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Opinion, Review, Reviewer};
+use crate::review::{
+    Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Opinion, ROUNDS, Review, Reviewer, WHY_MAX,
+};
 use crate::work::{Actor, TaskEnd};
 
 /// Ends a task whose check has passed, or has it reviewed or merged first.
@@ -29,13 +32,18 @@ pub(super) fn done(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
 /// Begins the review of a task; without a reviewer it is accepted at once.
 fn begin(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
     let review = draft.agent().landing().review;
-    let asked = match &review {
+    let named = match &review {
         Reviewer::Agent { name, .. } => Some(name.clone()),
         Reviewer::None | Reviewer::Person => None,
     };
+    let asked = named.clone().filter(|named| !has_worked(draft.agent(), task, named));
+    let own = named.filter(|_| asked.is_none());
     draft.record(Event::Checkout(CheckoutEvent::InReview { task, note, asked }));
     if review == Reviewer::None {
         accepted(draft, task, &Actor::herder());
+    }
+    if let Some(named) = own {
+        left_to_person(draft, task, GitReason::OwnWork { reviewer: named.to_string() }.into());
     }
     draft.begin();
 }
@@ -80,30 +88,35 @@ pub(super) fn decided(
         return;
     }
     let rejections = agent.checkouts.all.get(&task).map_or(0, |checkout| checkout.rejections);
-    let own = agent.spec.as_ref().is_some_and(|spec| spec.name == *by);
+    // The settings may have changed since it was asked.
     let rounds = match agent.landing().review {
-        // Only a person accepts what an agent reviews of its own, or what no agent is to review any more.
-        Reviewer::Agent { rounds, .. } if !own => Some(rounds),
-        Reviewer::Agent { .. } | Reviewer::Person | Reviewer::None => None,
+        Reviewer::Agent { rounds, .. } => rounds,
+        Reviewer::Person | Reviewer::None => ROUNDS,
     };
-    let reviewer = by.to_string();
-    match (opinion, rounds) {
-        (Some(Opinion { accepts: true, .. }), Some(_)) => accepted(draft, task, &Actor::agent(by)),
-        (Some(Opinion { words, .. }), Some(rounds)) if rejections + 1 < rounds => {
+    let (own, reviewer) = (has_worked(agent, task, by), by.to_string());
+    match opinion {
+        _ if own => left_to_person(draft, task, GitReason::OwnWork { reviewer }.into()),
+        Some(Opinion { accepts: true, .. }) => accepted(draft, task, &Actor::agent(by)),
+        Some(Opinion { words, .. }) if rejections + 1 < rounds => {
             let back = Back::Rejected { by: Actor::agent(by), why: words.clone() }.bounded();
             draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
         }
-        (Some(Opinion { words, .. }), Some(_)) => {
+        Some(Opinion { words, .. }) => {
             let why = GitReason::RejectedOften { reviewer, times: rejections + 1 }.with(words.clone());
             left_to_person(draft, task, why);
         }
-        (None, _) | (_, None) => left_to_person(draft, task, GitReason::NoVerdict { reviewer }.into()),
+        None => left_to_person(draft, task, GitReason::NoVerdict { reviewer }.into()),
     }
     draft.begin();
 }
 
+/// Returns true if an agent has had a session in the clone of a task.
+fn has_worked(agent: &Agent, task: WorkId, name: &AgentName) -> bool {
+    agent.checkouts.all.get(&task).is_some_and(|checkout| checkout.plan.worked.contains(name))
+}
+
 fn left_to_person(draft: &mut Draft<'_>, task: WorkId, why: Detail) {
-    let why = why.bounded(checkout::WHY_MAX);
+    let why = why.bounded(WHY_MAX);
     draft.record(Event::Checkout(CheckoutEvent::LeftToPerson { task, why }));
 }
 
@@ -120,6 +133,22 @@ pub(super) fn read(draft: &mut Draft<'_>, task: WorkId) {
     let is_spare = |checkout: &Checkout| checkout.is_landed() || was_review(checkout);
     if !goes_on && state.checkouts.all.get(&task).is_some_and(is_spare) {
         draft.record(Event::Checkout(CheckoutEvent::Removing { task, by: Actor::herder() }));
+    }
+}
+
+/// Ends a review that its agent cannot go on with; a person is called for the reviewed task.
+pub(super) fn given_up(draft: &mut Draft<'_>, work: WorkId, why: Detail) {
+    draft.record(Event::TaskEnded { work, end: TaskEnd::Failed, note: why.bounded(checkout::WHY_MAX) });
+    spare(draft, work);
+    draft.proceed();
+}
+
+/// Has the clone of a review that has ended looked at, so that it is removed.
+pub(super) fn spare(draft: &mut Draft<'_>, work: WorkId) {
+    let over =
+        draft.agent().finished.iter().any(|over| over.work.id == work && over.work.card().review.is_some());
+    if over && draft.agent().checkouts.is_made(work) && draft.agent().session().is_none() {
+        draft.record(Event::Checkout(CheckoutEvent::Reading { task: work }));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, asks, checkout, recovery, spending, watch, whisper};
+use super::{Draft, asks, checkout, recovery, review, spending, watch, whisper};
 use crate::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::apply::counters::{PAST_RESETS_BELIEVED, STALLS_BELIEVED};
 use crate::ask::Denial;
@@ -142,15 +142,10 @@ pub(super) fn reported(
     }
     let current = draft.agent().current.as_ref().filter(|work| work.kind == WorkKind::Task);
     let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
-    let note = bounded(&one_line(&report.note), DETAIL_MAX);
-    let report = TaskReport { note, ..report.clone() };
+    let report = TaskReport { note: bounded(&one_line(&report.note), DETAIL_MAX), ..report.clone() };
     // A repeated report is not recorded, as the journal keeps every event.
-    if draft
-        .agent()
-        .unfinished
-        .as_ref()
-        .is_none_or(|unfinished| unfinished.report.as_deref() != Some(&report))
-    {
+    let known = draft.agent().unfinished.as_ref();
+    if known.and_then(|known| known.report.as_deref()) != Some(&report) {
         draft.record(Event::TaskReported { session, work, report });
     }
     Ok(())
@@ -421,6 +416,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
     let at_hand = draft.agent().has_at_hand(work);
     let note = Detail::from(Own::By { name: by.name.clone() }).bounded(DETAIL_MAX);
     draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note });
+    review::spare(draft, work);
     if at_hand {
         watch::left(draft, work, Answer::Abort, by);
     }

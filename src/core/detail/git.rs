@@ -44,6 +44,8 @@ pub enum GitReason {
     Conflict { branch: String, files: String },
     /// The check fails together with what is on the branch by now.
     Red { command: String, branch: String },
+    /// The reviewing agent has worked on it itself.
+    OwnWork { reviewer: String },
     /// The reviewing agent has given no verdict.
     NoVerdict { reviewer: String },
     /// The reviewing agent has rejected the work this often.
@@ -84,6 +86,7 @@ impl GitReason {
             Self::NoBranch { base: text }
             | Self::Behind { branch: text }
             | Self::BaseMoved { branch: text }
+            | Self::OwnWork { reviewer: text }
             | Self::NoVerdict { reviewer: text }
             | Self::RejectedOften { reviewer: text, .. }
             | Self::Stopped { name: text } => {
@@ -146,6 +149,7 @@ impl fmt::Display for GitReason {
             Self::Red { command, branch } => {
                 write!(f, "`{command}` fails together with what is on `{branch}` by now")
             }
+            Self::OwnWork { reviewer } => write!(f, "{reviewer} has worked on it itself"),
             Self::NoVerdict { reviewer } => write!(f, "{reviewer} has given no verdict"),
             Self::RejectedOften { reviewer, times: 1 } => write!(f, "{reviewer} has rejected it once"),
             Self::RejectedOften { reviewer, times } => write!(f, "{reviewer} has rejected it {times} times"),

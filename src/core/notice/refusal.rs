@@ -44,6 +44,8 @@ pub enum Refusal {
     InReview { agent: AgentName, task: WorkId },
     /// The task is not in review.
     NotInReview { task: WorkId },
+    /// The task is the review of another one, which is neither moved nor changed.
+    IsReview { task: WorkId },
     /// The agent works on the reviewed task again, because of a message.
     WorkedOn { agent: AgentName, task: WorkId },
     /// The clone of the task in review has changed since, and nothing has checked it.

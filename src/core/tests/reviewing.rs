@@ -7,13 +7,17 @@ use proptest::prelude::*;
 
 use super::{Desk, Step, spec};
 use crate::agent::{Agent, Phase};
-use crate::board::{Board, BoardEvent, Door};
+use crate::ask::AskKey;
+use crate::board::{Board, BoardEvent, Door, Wish};
 use crate::checkout::{Acted, Base, Held, Repository, Stage};
+use crate::dealings::{Cut, Onward};
+use crate::event::Event;
 use crate::id::{AgentName, WorkId};
-use crate::input::{Control, Input};
+use crate::input::{Control, Input, Signal};
+use crate::notice::Refusal;
 use crate::outcome::{Category, Outcome};
 use crate::review::{Landing, OnAccept, Opinion, Reviewer};
-use crate::spec::Runtime;
+use crate::spec::{Autonomy, Runtime};
 use crate::work::{TaskEnd, TaskReport, WorkKind};
 
 const TASK: WorkId = WorkId(1);
@@ -96,6 +100,7 @@ impl Pair {
         author.runs();
         let mut reviewer = spec(Runtime::Codex);
         reviewer.name = name("ember");
+        reviewer.repository = Some(Box::new(Repository { path: "/srv/app".into(), ..Repository::default() }));
         let reviewer = Desk::with(reviewer);
         Self { board: Board::default(), author, reviewer, ids: 100, asked: BTreeMap::new() }
     }
@@ -256,16 +261,98 @@ fn a_review_without_a_verdict_is_left_to_a_person() {
     pair.done("a");
     pair.settle();
     assert!(pair.waits_for_person(), "{:?}", pair.board);
-    // One that a person gives nothing but its own work to review.
+    // One without a repository, and one that is paused before or beside its review.
     let mut pair = Pair::new(3);
+    pair.reviewer.agent.spec.as_mut().expect("it has one").repository = None;
+    pair.done("a");
+    pair.settle();
+    assert!(pair.waits_for_person(), "{:?}", pair.board);
+    let mut pair = Pair::new(3);
+    pair.reviewer.ask(Control::Pause { now: false });
+    pair.done("a");
+    pair.settle();
+    assert!(pair.waits_for_person() && pair.reviewer.agent.queue.is_empty(), "{:?}", pair.board);
+    let mut pair = Pair::new(3);
+    pair.done("a");
+    pair.settle();
+    pair.reviewer.ask(Control::Pause { now: true });
+    pair.reviewer.ends(Outcome::new(Category::Interrupted, ""));
+    acts(&mut pair.reviewer, "a");
+    pair.settle();
+    assert!(pair.waits_for_person(), "{:?}", pair.board);
+    assert!(pair.reviewer.agent.queue.is_empty() && pair.reviewer.agent.checkouts.all.is_empty());
+}
+
+#[test]
+fn a_review_that_cannot_be_done_ends_and_halts_nobody() {
+    for category in [Category::ContextOverflow, Category::SandboxDenial] {
+        let mut pair = Pair::new(3);
+        pair.done("a");
+        pair.settle();
+        let step = pair.reviewer.fails(category);
+        assert!(step.told().contains("TaskEnded(101 Failed)"), "{}", step.told());
+        acts(&mut pair.reviewer, "a");
+        pair.settle();
+        assert!(pair.waits_for_person() && pair.reviewer.agent.phase == Phase::Idle, "{:?}", pair.board);
+        assert!(pair.reviewer.agent.checkouts.all.is_empty(), "its clone is removed");
+    }
+}
+
+#[test]
+fn a_review_is_neither_moved_nor_split() {
+    let mut pair = Pair::new(3);
+    pair.reviewer.give(WorkKind::Task, 50, "something else");
     pair.done("a");
     pair.look(true);
     let task = *pair.board.tasks.keys().next().expect("a review");
     let by = crate::work::Actor::herder();
     pair.record(vec![BoardEvent::Returned { task, number: pair.board.handed }]);
-    pair.record(vec![BoardEvent::Directed { task, to: Some(name("spark")), by }]);
+    pair.record(vec![BoardEvent::Directed { task, to: Some(name("ember")), by: by.clone() }]);
+    let cut = |id, text: &str| Cut { id: WorkId(id), text: text.to_owned() };
+    let cuts = || vec![cut(60, "first"), cut(61, "second")];
+    for wish in [
+        Wish::Assign { task, to: Some(name("spark")) },
+        Wish::Reword { task, text: "accept it".to_owned() },
+        Wish::Split { task, cuts: cuts() },
+    ] {
+        let refused = pair.board.wish(&wish, &by, pair.author.now);
+        assert!(matches!(refused, Err(Refusal::IsReview { .. })), "{wish:?}: {refused:?}");
+    }
     pair.settle();
-    assert!(pair.waits_for_person() && pair.author.agent.current.is_none(), "{:?}", pair.board);
+    for onward in [Onward::To(None), Onward::Split(cuts())] {
+        let refused = pair.reviewer.try_ask(Control::HandBack { task, onward });
+        assert!(matches!(refused, Err(Refusal::IsReview { .. })), "{refused:?}");
+    }
+    assert!(matches!(pair.reviewer.try_ask(Control::OpenTask(task)), Err(Refusal::IsReview { .. })));
+}
+
+#[test]
+fn who_has_worked_on_a_task_does_not_review_it() {
+    let mut pair = Pair::new(3);
+    pair.author.agent.checkouts.all.get_mut(&TASK).expect("a clone").plan.worked.push(name("ember"));
+    pair.author.succeeds();
+    acts(&mut pair.author, "a");
+    assert!(pair.waits_for_person());
+    pair.settle();
+    assert!(pair.board.reviews.is_empty());
+    // The agent itself is among those who have worked on it.
+    assert_eq!(pair.author.agent.checkouts.all[&TASK].plan.worked, [name("spark"), name("ember")]);
+}
+
+#[test]
+fn a_reviewer_is_allowed_nothing_by_its_rules_and_its_autonomy() {
+    let mut pair = Pair::new(3);
+    pair.reviewer.agent.spec.as_mut().expect("it has one").autonomy = Autonomy::Full;
+    pair.done("a");
+    pair.settle();
+    let (tool, command) = ("Bash".to_owned(), "cargo test".to_owned());
+    let asks = Signal::Asked { key: AskKey(1), tool, command, redacted: None, shell: true, vague: false };
+    let step = pair.reviewer.signal(asks);
+    assert!(
+        matches!(step.events.last(), Some(Event::PermissionDecided { allowed: false, .. })),
+        "{:?}",
+        step.events
+    );
 }
 
 #[test]
@@ -321,31 +408,6 @@ fn changed_work_is_reviewed_anew() {
     assert_eq!(of.map(|of| (of.number, of.head)), Some((2, "b".to_owned())));
 }
 
-#[test]
-fn a_reviewer_with_a_workspace_goes_on_there_afterwards() {
-    let mut pair = Pair::new(3);
-    pair.reviewer.give(WorkKind::Message, 50, "hello");
-    runs(&mut pair.reviewer);
-    pair.reviewer.agent.conversation = Some("workspace".to_owned());
-    pair.reviewer.succeeds();
-    pair.done("a");
-    pair.settle();
-    assert_eq!(pair.reviewer.agent.conversation, None, "a review is a conversation of its own");
-    let message = crate::work::Work {
-        id: WorkId(51),
-        kind: WorkKind::Message,
-        text: "and you?".to_owned(),
-        by: super::alice(),
-        at: pair.reviewer.now,
-        attempts: 0,
-        card: None,
-    };
-    assert!(!pair.reviewer.agent.is_of_current(&message), "a message is not written into a review");
-    pair.reviewed(Some(accepts()));
-    pair.reviewer.give(WorkKind::Message, 51, "and you?");
-    assert_eq!(pair.reviewer.agent.conversation.as_deref(), Some("workspace"));
-}
-
 /// Something that happens.
 #[derive(Debug, Clone)]
 enum Op {
@@ -357,6 +419,7 @@ enum Op {
     Remove,
     Look(bool),
     Deliver(bool),
+    Pause(bool),
     Pass,
     Settle,
 }
@@ -371,6 +434,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Remove),
         4 => any::<bool>().prop_map(Op::Look),
         4 => any::<bool>().prop_map(Op::Deliver),
+        1 => any::<bool>().prop_map(Op::Pause),
         1 => Just(Op::Pass),
         2 => Just(Op::Settle),
     ]
@@ -410,6 +474,15 @@ fn happens(pair: &mut Pair, op: &Op, ids: &mut u64) {
             runs(&mut pair.author);
         }
         Op::Remove if pair.ids.is_multiple_of(3) => drop(pair.reviewer.try_ask(Control::Remove)),
+        Op::Pause(now) => {
+            let control = if *now { Control::Pause { now: true } } else { Control::Resume };
+            drop(pair.reviewer.try_ask(control));
+            if matches!(pair.reviewer.agent.phase, Phase::Stopping { .. }) {
+                pair.reviewer.ends(Outcome::new(Category::Interrupted, ""));
+            }
+            acts(&mut pair.reviewer, "a");
+            runs(&mut pair.reviewer);
+        }
         Op::Look(author) => pair.look(*author),
         Op::Deliver(author) => drop(pair.deliver(*author)),
         Op::Pass => {
@@ -448,6 +521,7 @@ proptest! {
         for known in pair.board.reviews.values() {
             let decidable = pair.author.agent.can_be_decided(TASK);
             prop_assert!(going.contains(&known.work) || known.answer.is_some() && !decidable, "{:?}", known);
+            prop_assert!(known.answer.is_some() || !pair.reviewer.agent.stands_still(), "{:?}", known);
         }
         let stopping = matches!(pair.reviewer.agent.phase, Phase::Stopping { .. });
         prop_assert!(stopping || going.len() <= pair.board.reviews.len(), "{:?} {:?}", going, pair.board.reviews);

@@ -159,6 +159,7 @@ const SHAPES: &[Shape] = &[
         &[
             ("fleet", Anything, true, "of all agents together"),
             ("accounts", List(&Anything), true, "of each account"),
+            ("repositories", List(&Anything), true, "of the agents of each repository"),
             ("agents", List(&Anything), true, "of each agent"),
         ],
     ),

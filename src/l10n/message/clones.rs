@@ -121,6 +121,6 @@ pub(super) fn returned<'a>(locale: &Locale, (agent, task): Of<'a>, why: &Detail)
 
 /// Selects the message about a task that is left to a person by its reviewing agent.
 pub(super) fn left<'a>(locale: &Locale, (agent, task): Of<'a>, why: &Detail) -> Message<'a> {
-    let why = ("why", sentence(locale, &locale.detail(why)).into());
+    let why = ("why", sentence(locale, &one_line(&locale.detail(why), WORK_MAX)).into());
     say("notice-review-left", [of(agent), ("task", task.to_string().into()), why])
 }

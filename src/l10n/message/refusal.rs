@@ -45,6 +45,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::InReview { agent, task } => {
             say("refusal-in-review", [of(agent), ("task", task.to_string().into())])
         }
+        R::IsReview { task } => say("refusal-is-review", [("task", task.to_string().into())]),
         R::NotInReview { task } => say("refusal-not-in-review", [("task", task.to_string().into())]),
         R::WorkedOn { agent, task } => {
             say("refusal-worked-on", [of(agent), ("task", task.to_string().into())])

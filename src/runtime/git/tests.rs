@@ -59,7 +59,14 @@ impl Scene {
 
     pub(super) fn plan(&self) -> Plan {
         let repository = Repository { path: self.repository(), ..Repository::default() };
-        Plan { task: WorkId(7), repository, branch: "herder/7-x".to_owned(), begun: true, onto: None }
+        Plan {
+            task: WorkId(7),
+            repository,
+            branch: "herder/7-x".to_owned(),
+            begun: true,
+            onto: None,
+            worked: Vec::new(),
+        }
     }
 
     pub(super) fn clone(&self) -> PathBuf {
@@ -280,8 +287,8 @@ async fn a_repository_says_what_tasks_begin_from() {
     git_as_a_person(scene.dir.path(), &["clone", "--quiet", "app", "copy"]);
     git_as_a_person(&copy, &["checkout", "--quiet", "-b", "own", "HEAD~1"]);
     let repository = Repository { path: copy.clone(), ..Repository::default() };
-    let plan =
-        Plan { task: WorkId(5), repository, branch: "herder/5-x".to_owned(), begun: false, onto: None };
+    let (task, branch) = (WorkId(5), "herder/5-x".to_owned());
+    let plan = Plan { task, repository, branch, begun: false, ..scene.plan() };
     let made = scene.checkouts.make(&plan).await.expect("a clone");
     assert_eq!(made.commit, git_as_a_person(&copy, &["rev-parse", "origin/HEAD"]));
     // A bare repository does as well, an empty one and a folder without one do not.
@@ -303,13 +310,8 @@ async fn a_repository_says_what_tasks_begin_from() {
         ),
     ] {
         let repository = Repository { path: scene.dir.path().join(name), ..Repository::default() };
-        let plan = Plan {
-            task: WorkId(task),
-            repository,
-            branch: format!("herder/{task}-x"),
-            begun: false,
-            onto: None,
-        };
+        let branch = format!("herder/{task}-x");
+        let plan = Plan { task: WorkId(task), repository, branch, begun: false, ..scene.plan() };
         assert_eq!(reason(scene.checkouts.make(&plan).await), expected, "{name}");
     }
 }

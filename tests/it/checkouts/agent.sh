@@ -26,5 +26,5 @@ case $work in
 esac
 case $line in *stray*) git checkout --quiet --detach HEAD~1 ;; esac
 echo '{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"'$said'"}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"'$said'","session_id":"'$conversation'","terminal_reason":"completed"}'
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"'$said'","session_id":"'$conversation'"'${COST:+,\"total_cost_usd\":$COST}',"terminal_reason":"completed"}'
 while read -r line; do :; done

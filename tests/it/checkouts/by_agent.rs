@@ -22,7 +22,7 @@ fn by(name: &str, rounds: u32) -> Reviewer {
     Reviewer::Agent { name: AgentName::new(name).expect("a good name"), rounds }
 }
 
-/// Returns an agent with a workspace, whose tools the test calls there, wherever the agent works.
+/// Returns an agent whose tools the test calls in a folder of their own, wherever the agent works.
 fn reviewer(dir: &Path) -> AgentSpec {
     let home = dir.join("nova");
     std::fs::create_dir_all(&home).expect("a folder is made");
@@ -31,7 +31,10 @@ fn reviewer(dir: &Path) -> AgentSpec {
         home.display(),
         env!("CARGO_BIN_EXE_herder")
     );
-    shell("nova", &home, &script)
+    let mut spec = shell("nova", &home, &script);
+    let like = agent("nova", dir);
+    (spec.repository, spec.workspace) = (like.repository, like.workspace);
+    spec
 }
 
 /// Opens a story in which `nova` reviews what `spark` does at most twice. The test calls nova's tools.
@@ -80,10 +83,8 @@ async fn another_agent_rejects_and_accepts_what_an_agent_has_done(on: On) {
     let clone = story.clone_of(view.agent.current.as_ref().expect("a review").id);
     let prompt = std::fs::read_to_string(story.dir.path().join("nova/prompt")).expect("it was given one");
     assert!(prompt.contains("Review the work of spark on task #1:"), "{prompt}");
-    assert!(
-        prompt.contains("<task>\nplease commit alpha\n</task>\n\n<words>\ndid commit alpha\n</words>"),
-        "{prompt}"
-    );
+    let parts = "<task>\nplease commit alpha\n</task>\n\n<said>\n- please commit alpha\n</said>\n\n<words>\ndid commit alpha\n</words>";
+    assert!(prompt.contains(parts), "{prompt}");
     assert_eq!(std::fs::read_to_string(clone.join("alpha")).expect("the work"), "alpha\n");
     let listed = nova.request("tools/list", &json!({})).await;
     let names: Vec<&str> =
@@ -197,6 +198,8 @@ async fn vendors(worker: Maker, reviewer: Maker) {
         std::fs::create_dir_all(&folder).expect("a folder is made");
         let mut reviewer = reviewer(&reviews, &folder);
         reviewer.name = AgentName::new("nova").expect("a good name");
+        let like = agent("nova", dir);
+        (reviewer.repository, reviewer.workspace) = (like.repository, like.workspace);
         vec![author(worker(&works, dir), dir), reviewer]
     })
     .await;

@@ -55,8 +55,9 @@ fn another_agent_reviews() {
     let folder = Folder::new();
     let repository = folder.path("app");
     std::fs::create_dir(&repository).expect("a folder");
-    let other =
-        "[[agent]]\nname = \"ember\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\n";
+    let other = format!(
+        "[[agent]]\nname = \"ember\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = {repository:?}\n"
+    );
     for (keys, rounds) in [("", 3), ("review_rounds = 1\n", 1)] {
         let text = format!("{AGENT}repository = {repository:?}\nreview = \"ember\"\n{keys}{other}");
         let config = folder.load(&text).unwrap_or_else(|problems| panic!("{keys}: {problems}"));
@@ -76,11 +77,13 @@ fn another_agent_reviews() {
          [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = {repository:?}\n\
          review = \"person\"\nreview_rounds = 2\n\
          [[agent]]\nname = \"c\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = {repository:?}\n\
-         review = \"a\"\nreview_rounds = 0\n"
+         review = \"d\"\nreview_rounds = 0\n\
+         [[agent]]\nname = \"d\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = {repository:?}\n"
     ));
     insta::assert_snapshot!(sentences, @r##"
     bot.toml:6: [agent.a] review: an agent does not review its own work; write the name of another one, or "person"
     bot.toml:13: [agent.b] review_rounds: no agent reviews the work; write the name of one, e.g. review = "ember", or take it out
+    bot.toml:19: [agent.c] review: d reviews in clones; give it the repository in place of its workspace
     bot.toml:20: [agent.c] review_rounds: 0 is out of bounds; use a number from 1 to 20
     "##);
 }

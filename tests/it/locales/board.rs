@@ -68,7 +68,7 @@ pub(super) fn notices() -> Vec<Notice> {
         failed(Act::Merge),
         in_review(1, 0, None, 0.0, None),
         in_review(2, 3, Some("make test"), 0.42, None),
-        in_review(2, 0, Some("make test"), 0.0, Some(flint.clone())),
+        in_review(2, 0, Some("make test"), 0.0, Some(flint)),
         Notice::ReviewLeft {
             agent: spark(),
             task,
@@ -110,6 +110,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::NoCheckout { task },
         Refusal::InReview { agent: spark(), task },
         Refusal::NotInReview { task },
+        Refusal::IsReview { task },
         Refusal::WorkedOn { agent: spark(), task },
         Refusal::NotAsReviewed { agent: spark(), task },
         Refusal::BeingMerged { task, by: "alice".to_owned() },

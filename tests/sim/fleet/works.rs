@@ -180,6 +180,7 @@ impl Works {
             | BoardEvent::Returned { .. }
             | BoardEvent::PartOver { .. }
             | BoardEvent::Reviewed { .. }
+            | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
             | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Cancelling { .. } => Ok(()),

@@ -103,6 +103,7 @@ fn checkouts() -> Vec<Event> {
         branch: "herder/21-port".to_owned(),
         begun: false,
         onto: None,
+        worked: Vec::new(),
     };
     let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
     let checked = Repository { check: Some(Box::new(check)), ..repository.clone() };
@@ -114,7 +115,8 @@ fn checkouts() -> Vec<Event> {
     let review = Reviewer::Agent { name: agent("flint"), rounds: 3 };
     let landing = Landing { review, on_accept: OnAccept::Keep };
     let by_agent = Repository { landing, ..reviewed.repository.clone() };
-    let reviewed_by_agent = Plan { repository: by_agent, ..reviewed.clone() };
+    let worked = vec![agent("spark")];
+    let reviewed_by_agent = Plan { repository: by_agent, worked, ..reviewed.clone() };
     let held =
         Held { base: base.clone(), head: "0b".repeat(20), commits: 2, uncommitted: 1, ..Held::default() };
     let measured = Held { nowhere: 3, size: 12_000_000, larger: true, ..held.clone() };
@@ -217,6 +219,7 @@ pub(super) fn events() -> Vec<Event> {
 fn review() -> Work {
     let of = ReviewOf {
         agent: agent("spark"),
+        authors: vec![agent("spark"), agent("nova")],
         task: WorkId(21),
         number: 1,
         path: "/srv/app".into(),
@@ -262,6 +265,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::ReviewAsked { work: Arc::new(review()), to: agent("flint") },
         reviewed(Some(Opinion { accepts: false, words: "name the error".to_owned() })),
         reviewed(None),
+        BoardEvent::ReviewGivenUp { task },
         BoardEvent::ReviewClosed { task },
     ];
     events.into_iter().map(|event| FleetEvent::Board { event }).collect()
@@ -362,5 +366,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::SplitParts { task, parts: 1, max: 5 },
         Refusal::SplitTooDeep { task, max: 2 },
         Refusal::BoardFull { max: 1_000 },
+        Refusal::IsReview { task },
     ]
 }
