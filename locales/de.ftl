@@ -1636,6 +1636,15 @@ page-mood-failed = wegen eines Fehlers angehalten
 page-mood-works = bei der Arbeit
 page-mood-waits = wartet
 page-mood-rests = ruht
+page-row-called = hat einen Menschen gerufen
+page-row-asks = { $count ->
+    [one] wartet auf eine Antwort
+   *[other] wartet auf { $count } Antworten
+}
+page-row-review = { $count ->
+    [one] hat eine Aufgabe zur Durchsicht
+   *[other] hat { $count } Aufgaben zur Durchsicht
+}
 page-count-all = alle { $count }
 page-count-needs = braucht einen Menschen { $count }
 page-count-failed = angehalten { $count }

@@ -1726,6 +1726,16 @@ page-mood-failed = stopped for a failure
 page-mood-works = at work
 page-mood-waits = waits
 page-mood-rests = rests
+# Read after an agent's name in the fleet's table.
+page-row-called = has called a person
+page-row-asks = { $count ->
+    [one] waits for an answer
+   *[other] waits for { $count } answers
+}
+page-row-review = { $count ->
+    [one] has a task in review
+   *[other] has { $count } tasks in review
+}
 page-count-all = all { $count }
 page-count-needs = needs a person { $count }
 page-count-failed = stopped { $count }

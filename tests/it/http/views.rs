@@ -99,6 +99,7 @@ async fn a_question_comes_with_the_last_words_of_its_agent() {
         let card = card.unwrap_or_else(|| panic!("no card: {page}"));
         assert!(card.contains("git push origin main"), "{card}");
         assert_eq!(card.contains("was told yes"), round == 1, "{card}");
+        assert!(page.contains("<span class=\"asked\">waits for an answer</span>"), "in words: {page}");
         for path in ["/", "/agents/nova", "/board", "/money", "/history", "/history?kind=audit"] {
             assert_eq!(attribute_twice(&house.see(&browser, path).await.1), None, "{path}");
         }
