@@ -1710,6 +1710,9 @@ page-parts = Teile
 page-tries = Versuche
 page-why = warum
 page-came-to = Was daraus wurde
+page-evidence = Wie weit sie ist
+# Read before how long ago: "4 min".
+page-in-review = Zur Durchsicht seit
 page-cap-line = Grenze { $limit }
 page-money-days = Nach Tagen, 35 Tage (UTC)
 page-money-hours = Nach Stunden, 24 Stunden (UTC)

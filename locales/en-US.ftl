@@ -1801,6 +1801,9 @@ page-parts = Parts
 page-tries = Tries
 page-why = why
 page-came-to = What it came to
+page-evidence = How far it is
+# Read before how long ago: "4 min".
+page-in-review = In review for
 page-cap-line = cap { $limit }
 page-money-days = By day, 35 days (UTC)
 page-money-hours = By hour, 24 hours (UTC)

@@ -7,9 +7,10 @@ use maud::{Markup, html};
 
 use super::board::{moves, priority_id};
 use super::layout::Page;
-use super::needs::ago;
+use super::needs::{ago, change};
 use super::{At, View};
 use crate::commands::listed::{Listed, all_of};
+use crate::commands::record::Record;
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
 use crate::core::clean::visible;
@@ -57,10 +58,15 @@ pub(super) fn piece(view: &View<'_>, agents: &[Seen], id: WorkId) -> Option<Mark
     let tasks = view.app.setup.fleet.board();
     let all = all_of(agents, Some(&tasks));
     let listed = all.iter().find(|one| one.work().id == id)?;
-    Some(html! { div #task hx-swap-oob="true" { (body(view, listed, &all, &tasks)) } })
+    Some(html! { div #task hx-swap-oob="true" { (body(view, (listed, agents), &all, &tasks)) } })
 }
 
-fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board) -> Markup {
+fn body<'a>(
+    view: &View<'_>,
+    (listed, agents): (&Listed<'a>, &'a [Seen]),
+    all: &[Listed<'_>],
+    board: &Board,
+) -> Markup {
     let (voice, work) = (view.voice, listed.work());
     let card = work.card();
     let text = view.app.setup.redactor.redact(&visible(&work.text)).into_owned();
@@ -80,6 +86,7 @@ fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board)
             div { dt { (view.text("page-tokens")) } dd { (count(card.spent.tokens)) } }
             div { dt { (view.text("page-spent")) } dd { (voice.locale.money(card.spent.dollars())) } }
         }
+        (evidence(view, &Record::of(listed, agents)))
         (moves(view, listed, &format!("/tasks/{}", work.id)))
         @if !part_of.is_empty() {
             h2 { (view.text("page-parts")) }
@@ -120,6 +127,24 @@ fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board)
         @if let Some(over) = listed.over() {
             h2 { (view.text("page-came-to")) }
             pre.log.whole tabindex="0" { (voice.short(&voice.locale.detail(&over.note), 16_000)) }
+        }
+    }
+}
+
+/// The branch of a task, the extent of its work, its check, its review and its merge.
+fn evidence(view: &View<'_>, record: &Record<'_>) -> Markup {
+    let voice = view.voice;
+    let branch = record.branch().map(|branch| voice.text("cmd-task-branch", &[("branch", branch.into())]));
+    let change = record.held().map(|held| change(view, held));
+    let lines = record.lines(voice);
+    let review = record.review();
+    html! {
+        @if branch.is_some() || !lines.is_empty() {
+            h2 { (view.text("page-evidence")) }
+            ul.events {
+                @for line in branch.iter().chain(&change).chain(&lines) { li { (line) } }
+                @if let Some(review) = review { li { (view.text("page-in-review")) " " (ago(view, review.since)) } }
+            }
         }
     }
 }
