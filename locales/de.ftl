@@ -1687,6 +1687,7 @@ page-add-task = Hinzufügen
 page-any-agent = irgendein Agent
 page-column-queued = Wartet
 page-column-working = In Arbeit
+page-column-checking = Wird geprüft
 page-column-review = Zur Durchsicht
 page-column-blocked = Blockiert
 page-column-over = Heute beendet

@@ -1778,6 +1778,7 @@ page-add-task = Add
 page-any-agent = any agent
 page-column-queued = Queued
 page-column-working = At work
+page-column-checking = Checking
 page-column-review = In review
 page-column-blocked = Blocked
 page-column-over = Over today

@@ -1517,6 +1517,7 @@ page-add-task = 追加
 page-any-agent = どのエージェントでも
 page-column-queued = 待ち
 page-column-working = 作業中
+page-column-checking = 検査中
 page-column-review = 確認待ち
 page-column-blocked = ブロック中
 page-column-over = 今日終了
