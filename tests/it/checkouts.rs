@@ -1,9 +1,9 @@
 //! Tasks with a clone and a branch of their own: a whole herder, real repositories, and agents that commit in them.
 
-mod checked;
+pub(crate) mod checked;
 mod killed;
-mod repository;
-mod reviewed;
+pub(crate) mod repository;
+pub(crate) mod reviewed;
 
 use std::path::{Path, PathBuf};
 
