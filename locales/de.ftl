@@ -1629,6 +1629,9 @@ page-title-money = Kosten
 page-title-history = Verlauf
 page-skip = Zum Inhalt
 page-views = Ansichten
+page-language = Sprache
+# The name of this language in itself.
+page-language-name = Deutsch
 page-transcript = Mitschrift
 page-transcript-of = { $agent }, Sitzung { $session }
 page-mood-needs = braucht einen Menschen

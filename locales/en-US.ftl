@@ -1719,6 +1719,9 @@ page-title-money = Money
 page-title-history = History
 page-skip = Skip to the content
 page-views = Views
+page-language = Language
+# The name of this language in itself.
+page-language-name = English
 page-transcript = Transcript
 page-transcript-of = { $agent }, session { $session }
 page-mood-needs = needs a person

@@ -1465,6 +1465,9 @@ page-title-money = 費用
 page-title-history = 履歴
 page-skip = 本文へ移動
 page-views = 表示
+page-language = 言語
+# The name of this language in itself.
+page-language-name = 日本語
 page-transcript = 記録
 page-transcript-of = { $agent } セッション { $session }
 page-mood-needs = 対応が必要

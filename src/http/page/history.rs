@@ -16,7 +16,6 @@ use crate::core::id::AgentName;
 use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 use crate::http::{App, Shared};
 use crate::journal::{Entry, Piece, Reach, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
@@ -96,12 +95,7 @@ pub(in super::super) async fn history(
     };
     let title = view.text("page-title-history");
     let body = html! { h1 { (title) } (body) };
-    Page { title: &title, at: Some("/history"), live: None }.show(
-        &view,
-        (&caller, cookie(&parts)),
-        &shown,
-        &body,
-    )
+    Page { title: &title, at: Some("/history"), live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<Piece<Entries>, ReadError> {

@@ -17,7 +17,6 @@ use crate::core::id::AgentName;
 use crate::core::usage::{Books, Standing, Unit, Window};
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 
 /// Tasks that are listed: those that cost most.
 const TASKS_MAX: usize = 20;
@@ -59,12 +58,7 @@ pub(in super::super) async fn money(
     let view = app.view(caller.role, locale);
     let body = body(&view, &wanted);
     let title = view.text("page-title-money");
-    Page { title: &title, at: Some("/money"), live: None }.show(
-        &view,
-        (&caller, cookie(&parts)),
-        &shown,
-        &body,
-    )
+    Page { title: &title, at: Some("/money"), live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 /// The books as a file for a spreadsheet.

@@ -17,7 +17,6 @@ use crate::core::clean::visible;
 use crate::core::id::WorkId;
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 use crate::supervisor::View as Seen;
 
 pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, parts: Parts) -> Response {
@@ -50,7 +49,7 @@ pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, p
         p.back { a href="/board" { "← " (view.text("page-title-board")) } }
     };
     let page = Page { title: &title, at: None, live: live.as_deref() };
-    page.show(&view, (&caller, cookie(&parts)), &shown, &body)
+    page.show(&view, (&caller, &parts), &shown, &body)
 }
 
 /// The task as it stands; `None` if neither the board nor an agent keeps it.
