@@ -435,11 +435,12 @@ notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the 
 notice-task-splitting = ❌ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
-notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
-        [make] made
-        [read] read
-        [check] checked
-       *[remove] removed
+notice-checkout-failed = ❌ { $act ->
+        [make] The clone of task { $task } could not be made
+        [read] The clone of task { $task } could not be read
+        [check] The check of task { $task } could not be run
+        [merge] Task { $task } could not be merged
+       *[remove] The clone of task { $task } could not be removed
     } for **{ $agent }**: { $why }
 # $why: an exit code and the end of the output. $again: it goes back to the agent.
 notice-check-passed = ✅ Task { $task } of **{ $agent }**: `{ $command }` passed after { $took }, on { $commit }.
@@ -1335,19 +1336,23 @@ cmd-event = { $what ->
     [discarded] { $subject } discarded
     [session-started] session { $subject } started
     [workspace] workspace looked at: { $subject }
-    [checkout-planned] clone of { $subject } planned
-    [checkout-made] clone of { $subject } made
-    [checkout-reading] clone of { $subject } is read
-    [checkout-read] clone of { $subject } read
-    [checkout-removing] clone of { $subject } is removed
-    [checkout-removed] clone of { $subject } removed
-    [checkout-checking] { $subject } is checked
+    [checkout-planned] the clone of { $subject } is being made
+    [checkout-made] the clone of { $subject } is ready
+    [checkout-reading] the work of { $subject } is being saved in the repository
+    [checkout-read] the work of { $subject } is saved in the repository
+    [checkout-removing] the clone of { $subject } is being removed
+    [checkout-removed] the clone of { $subject } is removed
+    [checkout-checking] { $subject } is being checked
     [checkout-checked] { $subject } checked
     [task-in-review] { $subject } in review
     [task-accepted] { $subject } accepted
     [task-returned] { $subject } back to its agent
     [task-landed] { $subject } merged
-    [checkout-failed] clone of { $subject } failed
+    [failed-make] the clone of { $subject } could not be made
+    [failed-read] the clone of { $subject } could not be read
+    [failed-remove] the clone of { $subject } could not be removed
+    [failed-check] { $subject } could not be checked
+    [failed-merge] { $subject } could not be merged
     [task-opened] { $subject } opened
     [process-started] process { $subject } started
     [process-warm] process { $subject } stays for the next session
@@ -1800,6 +1805,19 @@ page-reject = Send back
 page-reject-why = What is to be changed
 page-given-by = given by
 page-needs = needs
+page-role = { $role ->
+    [admin] admin
+    [operator] operator
+    [viewer] viewer
+   *[anybody] anybody
+}
+# $permissions: the least that a task needs of its agent.
+page-permissions = { $permissions ->
+    [read-only] reading alone
+    [plan] plans that are approved
+    [workspace-write] writing to the workspace
+   *[full] full permissions
+}
 page-part-of = part of
 page-parts = Parts
 page-tries = Tries

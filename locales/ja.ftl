@@ -365,11 +365,12 @@ notice-task-released = **{ $agent }** は続けられないため、タスク { 
 notice-task-splitting = ❌ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
-notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクローンを{ $act ->
-        [make] 作成
-        [read] 読み取り
-        [check] 検査
-       *[remove] 削除
+notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } { $act ->
+        [make] のクローンを作成
+        [read] のクローンを読み取り
+        [check] を検査
+        [merge] をマージ
+       *[remove] のクローンを削除
     }できませんでした: { $why }
 notice-check-passed = ✅ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で成功しました（{ $commit }）。
 notice-check-failed = ❌ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で失敗しました: { $why }{ $again ->
@@ -1097,10 +1098,10 @@ cmd-event = { $what ->
     [discarded] { $subject } を破棄
     [session-started] セッション { $subject } 開始
     [workspace] 作業フォルダーを確認: { $subject }
-    [checkout-planned] { $subject } のクローンを計画
-    [checkout-made] { $subject } のクローンを作成
-    [checkout-reading] { $subject } のクローンを読み取り中
-    [checkout-read] { $subject } のクローンを読み取り
+    [checkout-planned] { $subject } のクローンを作成中
+    [checkout-made] { $subject } のクローンの準備完了
+    [checkout-reading] { $subject } の作業をリポジトリに保存中
+    [checkout-read] { $subject } の作業をリポジトリに保存
     [checkout-removing] { $subject } のクローンを削除中
     [checkout-removed] { $subject } のクローンを削除
     [checkout-checking] { $subject } を検査
@@ -1109,7 +1110,11 @@ cmd-event = { $what ->
     [task-accepted] { $subject } を承認
     [task-returned] { $subject } をエージェントに差し戻し
     [task-landed] { $subject } をマージ
-    [checkout-failed] { $subject } のクローンで失敗
+    [failed-make] { $subject } のクローンを作成できませんでした
+    [failed-read] { $subject } のクローンを読み取れませんでした
+    [failed-remove] { $subject } のクローンを削除できませんでした
+    [failed-check] { $subject } を検査できませんでした
+    [failed-merge] { $subject } をマージできませんでした
     [task-opened] { $subject } を開いた
     [process-started] プロセス { $subject } 起動
     [process-warm] プロセス { $subject } は次のセッションまで残ります
@@ -1533,6 +1538,18 @@ page-reject = 差し戻す
 page-reject-why = 直してほしい点
 page-given-by = 依頼者
 page-needs = 必要なもの
+page-role = { $role ->
+    [admin] 管理者
+    [operator] オペレーター
+    [viewer] 閲覧者
+   *[anybody] 誰でも
+}
+page-permissions = { $permissions ->
+    [read-only] 読み取りのみ
+    [plan] 承認された計画
+    [workspace-write] ワークスペースへの書き込み
+   *[full] すべての権限
+}
 page-part-of = 親タスク
 page-parts = 部分
 page-tries = 試行

@@ -61,6 +61,11 @@ impl View<'_> {
         self.voice.text(id, &[])
     }
 
+    /// The word for a role.
+    fn role(&self, role: Role) -> String {
+        self.voice.text("page-role", &[("role", role.as_str().into())])
+    }
+
     /// Whether buttons are shown.
     pub(super) fn may_steer(&self) -> bool {
         api::may_steer(self.role)

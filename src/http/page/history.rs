@@ -90,7 +90,7 @@ pub(in super::super) async fn history(
         body(&view, &wanted, found.as_ref().ok())
     } else {
         let role = command(verb).role;
-        let needs = view.voice.text("page-needs-role", &[("role", role.to_string().into())]);
+        let needs = view.voice.text("page-needs-role", &[("role", view.role(role).into())]);
         html! { (finder(&view, &wanted)) p.quiet { (needs) } }
     };
     let title = view.text("page-title-history");

@@ -85,7 +85,7 @@ impl Page<'_> {
                         (languages(view, parts))
                         form.leave method="post" action="/logout" {
                             input type="hidden" name="form" value=(view.app.form_mark);
-                            span.who { (caller.author.nick) " (" (caller.role) ")" }
+                            span.who { (caller.author.nick) " (" (view.role(caller.role)) ")" }
                             button { (view.text("page-logout")) }
                         }
                         nav aria-label=(view.text("page-views")) {

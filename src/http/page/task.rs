@@ -13,6 +13,7 @@ use crate::commands::listed::{Listed, all_of};
 use crate::commands::record::Record;
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
+use crate::core::card::Needs;
 use crate::core::clean::visible;
 use crate::core::id::WorkId;
 use crate::http::Shared;
@@ -80,7 +81,7 @@ fn body<'a>(
         dl.facts {
             div { dt { (view.text("page-given-by")) } dd { (voice.short(&work.by.name, 32)) " " (ago(view, work.at)) } }
             div { dt { (view.text("page-priority")) } dd { (view.text(priority_id(card.priority))) } }
-            @if !card.needs.is_none() { div { dt { (view.text("page-needs")) } dd { (card.needs.words()) } } }
+            @if !card.needs.is_none() { div { dt { (view.text("page-needs")) } dd { (needs(view, &card.needs)) } } }
             @if let Some(parent) = card.parent { div { dt { (view.text("page-part-of")) } dd { a href={ "/tasks/" (parent) } { (number(parent)) } } } }
             div { dt { (view.text("page-tokens")) } dd { (count(card.spent.tokens)) } }
             div { dt { (view.text("page-spent")) } dd { (voice.locale.money(card.spent.dollars())) } }
@@ -146,4 +147,12 @@ fn evidence(view: &View<'_>, record: &Record<'_>) -> Markup {
             }
         }
     }
+}
+
+/// The needs of a task in words: the least permissions, then the tags.
+fn needs(view: &View<'_>, needs: &Needs) -> String {
+    let permissions = needs
+        .permissions
+        .map(|least| view.voice.text("page-permissions", &[("permissions", least.word().into())]));
+    permissions.into_iter().chain(needs.tags.iter().cloned()).collect::<Vec<_>>().join(", ")
 }
