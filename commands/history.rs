@@ -11,7 +11,7 @@ use super::say::{Voice, person, task};
 use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::core::ask::AskAnswer;
-use crate::core::checkout::CheckoutEvent;
+use crate::core::checkout::{Act, CheckoutEvent};
 use crate::core::detail::Own;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
@@ -402,8 +402,15 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
                 .map_or_else(String::new, |evidence| super::task::listed::how(voice, evidence));
             say(voice, "checkout-checked", task(*id), None, &evidence)
         }
-        CheckoutEvent::Failed { task: id, why, .. } => {
-            say(voice, "checkout-failed", task(*id), None, &voice.locale.detail(why))
+        CheckoutEvent::Failed { task: id, act, why } => {
+            let what = match act {
+                Act::Make => "failed-make",
+                Act::Read => "failed-read",
+                Act::Remove => "failed-remove",
+                Act::Check => "failed-check",
+                Act::Merge => "failed-merge",
+            };
+            say(voice, what, task(*id), None, &voice.locale.detail(why))
         }
         CheckoutEvent::SentBack { task: id, back } | CheckoutEvent::Returned { task: id, back } => {
             let by = match back {

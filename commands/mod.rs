@@ -80,7 +80,7 @@ pub(crate) use audit::line as audit_line;
 pub use dispatch::Dispatcher;
 pub(crate) use history::{hide_whisper, is_told, line as history_line};
 pub(crate) use log::line as log_line;
-pub(crate) use task::listed;
+pub(crate) use task::{listed, record};
 
 use crate::core::card::Priority;
 use crate::core::role::Role;

@@ -4,6 +4,7 @@
 mod clones;
 pub(super) mod diff;
 pub(crate) mod listed;
+pub(crate) mod record;
 
 use std::sync::Arc;
 
@@ -348,7 +349,7 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
         lines.push(voice.text("cmd-task-none", &[]));
     }
     lines.extend(clones::list(desk, &views));
-    let data: Vec<_> = all.iter().map(Listed::data).collect();
+    let data: Vec<_> = all.iter().map(|listed| listed.data(&views)).collect();
     Ok(Answer::lines(lines).with(json!(data)))
 }
 

@@ -76,13 +76,26 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
 /// Returns the reply of `usage chart`: the last 24 hours by hour, in dollars, or in tokens if no dollars are known.
 fn chart(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
-    let (name, books) = match &call.agent {
-        Some(agent) => (agent.to_string(), vec![(agent.clone(), desk.view(call)?.agent.books.clone())]),
-        None => (voice.text("cmd-spent-fleet", &[]), desk.fleet.books()),
+    let (name, books, caps): (_, _, Vec<Standing>) = match &call.agent {
+        Some(agent) => {
+            let held = desk.view(call)?.agent;
+            let caps = held.caps(desk.now).collect();
+            (agent.to_string(), vec![(agent.clone(), held.books.clone())], caps)
+        }
+        None => {
+            let fleet = desk.fleet.usage().into_iter().find(|shared| shared.scope.is_none());
+            let caps = fleet.map(|fleet| fleet.caps).unwrap_or_default();
+            (voice.text("cmd-spent-fleet", &[]), desk.fleet.books(), caps)
+        }
     };
+    let limit = |cap: &Standing| voice.locale.amount(cap.cap.unit, cap.limit);
+    let caps: Vec<(Standing, String)> = caps
+        .into_iter()
+        .map(|cap| (cap, voice.text("page-cap-line", &[("limit", limit(&cap).into())])))
+        .collect();
     let others = voice.text("page-others", &[]);
     let spending = |unit| Spending { window: Window::Hour, unit, by: By::Agent };
-    let drawn = |unit| spending(unit).chart(&books, (name.clone(), &others), &[], desk.now);
+    let drawn = |unit| spending(unit).chart(&books, (name.clone(), &others), &caps, desk.now);
     let dollars = drawn(Unit::Usd);
     let (unit, chart) =
         if dollars.is_empty() { (Unit::Tokens, drawn(Unit::Tokens)) } else { (Unit::Usd, dollars) };
@@ -90,14 +103,18 @@ fn chart(desk: &Desk<'_>, call: &Call) -> Done {
     let amount = |amount: f64| voice.locale.amount(unit, amount).into();
     let most = sums.iter().copied().fold(0.0, f64::max);
     let said = [("name", name.into()), ("sum", amount(sums.iter().sum())), ("most", amount(most))];
-    let lines = vec![format!("{} {}", chart.blocks(), voice.text("cmd-spent-chart", &said))];
+    let mut line = format!("{} {}", chart.blocks(), voice.text("cmd-spent-chart", &said));
+    for limit in &chart.limits {
+        line.push_str(DOT);
+        line.push_str(&limit.label);
+    }
     let hours: Vec<_> = chart
         .bars
         .iter()
         .zip(&sums)
         .map(|(bar, sum)| json!({ "begins": bar.label, "amount": sum }))
         .collect();
-    Ok(Answer::lines(lines).with(json!({ "unit": unit, "hours": hours })).drawn(chart, unit))
+    Ok(Answer::lines(vec![line]).with(json!({ "unit": unit, "hours": hours })).drawn(chart, unit))
 }
 
 fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Standing]) -> String {

@@ -163,16 +163,16 @@ own-check-failed = `{ $command }` ist { $times ->
 own-by = von { $name }
 own-out-of-memory = { $used } von { $limit }
 own-out-of-memory-by = { $used } von { $limit }, `{ $program }`
-own-turn-limit = die Höchstzahl der Runden ({ $turns }) ist erreicht
-own-agents-turn-limit = die eigene Höchstzahl der Runden des Agenten ist erreicht
-own-turn-interrupted = die Runde wurde unterbrochen
-own-turn-cancelled = die Runde wurde abgebrochen
+own-turn-limit = die Höchstzahl der Schritte ({ $turns }) ist erreicht
+own-agents-turn-limit = die eigene Höchstzahl der Schritte des Agenten ist erreicht
+own-turn-interrupted = der Schritt wurde unterbrochen
+own-turn-cancelled = der Schritt wurde abgebrochen
 own-answer-too-long = die Antwort war länger, als das Modell antworten darf
 own-answer-broken-off = die Antwort des Modells brach ab
 own-nothing-said = der Agent hat nichts gesagt und nichts getan; sein Aufruf des Modells ist wohl gescheitert
 own-model-refused = das Modell hat abgelehnt
 # $status: ein Wort aus dem Protokoll des Agenten.
-own-turn-ended-as = die Runde endete als „{ $status }“
+own-turn-ended-as = der Schritt endete als „{ $status }“
 # Of a conversation that is given up.
 own-conversation-gone = es lässt sich nicht mehr öffnen
 own-history-refused = das Modell lehnt seinen Verlauf ab
@@ -281,7 +281,7 @@ category-success = Erfolg
 category-transient = vorübergehender Fehler
 category-rate-limit = Rate-Limit
 category-permanent = dauerhafter Fehler
-category-max-turns = Rundenlimit erreicht
+category-max-turns = Schrittlimit erreicht
 category-billing = Abrechnungsfehler
 category-auth = Anmeldung fehlgeschlagen
 category-budget = Budgetgrenze erreicht
@@ -312,8 +312,8 @@ finding-same-words = { $count ->
    *[other] Hat { $count }-mal dasselbe gesagt, ohne etwas Neues zu tun.
 }
 finding-no-change = { $count ->
-    [one] Hat in { $count } Runde keine Datei geändert und sich nur wiederholt oder ist gescheitert.
-   *[other] Hat in { $count } Runden keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
+    [one] Hat in { $count } Schritt keine Datei geändert und sich nur wiederholt oder ist gescheitert.
+   *[other] Hat in { $count } Schritten keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
 }
 finding-long-gaps = { $count ->
     [one] Hat { $count }-mal mitten in der Arbeit geschwiegen, { $longest } lang.
@@ -345,8 +345,8 @@ workspace = { $on ->
 }
 notice-completed = ✅ **{ $agent }** ist fertig nach { $duration }{ $turns ->
     [0] {""}
-    [one] {" "}· { $turns } Runde
-   *[other] {" "}· { $turns } Runden
+    [one] {" "}· { $turns } Schritt
+   *[other] {" "}· { $turns } Schritte
 }{ $priced ->
     [yes] {" "}· { $cost }
    *[no] {""}
@@ -412,11 +412,12 @@ notice-task-released = **{ $agent }** kommt nicht weiter; Aufgabe { $task } lieg
 notice-task-splitting = ❌ **{ $agent }**: das Kontextfenster war voll. Aufgabe { $task } wird in kleinere geteilt…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
-notice-checkout-failed = ❌ Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht { $act ->
-        [make] anlegen
-        [read] lesen
-        [check] prüfen
-       *[remove] löschen
+notice-checkout-failed = ❌ { $act ->
+        [make] Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht anlegen
+        [read] Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht lesen
+        [check] Die Prüfung der Aufgabe { $task } von **{ $agent }** ließ sich nicht starten
+        [merge] Aufgabe { $task } von **{ $agent }** ließ sich nicht zusammenführen
+       *[remove] Der Klon der Aufgabe { $task } von **{ $agent }** ließ sich nicht löschen
     }: { $why }
 notice-check-passed = ✅ Aufgabe { $task } von **{ $agent }**: `{ $command }` bestanden nach { $took }, auf { $commit }.
 notice-check-failed = ❌ Aufgabe { $task } von **{ $agent }**: `{ $command }` fehlgeschlagen nach { $took }: { $why }{ $again ->
@@ -801,7 +802,7 @@ refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine S
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
 refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
-refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Schlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
+refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Warteschlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
 refusal-no-checkout = Aufgabe { $task } hat keinen eigenen Klon, der da ist: `task show { $task }` sagt mehr.
 refusal-in-review = Aufgabe { $task } von **{ $agent }** wartet auf Durchsicht: erst `accept { $task }` oder `reject { $task } Grund`; `task cancel { $task }` gibt sie auf.
 refusal-not-in-review = Aufgabe { $task } wartet nicht auf Durchsicht: `task show { $task }` sagt mehr.
@@ -1265,7 +1266,7 @@ cmd-event = { $what ->
     [board-review-ended] Durchsicht { $subject } endet ohne Urteil
     [board-review-given-up] Durchsicht von { $subject } aufgegeben
     [board-review-closed] Durchsicht von { $subject } geschlossen
-    [cleared] { $subject } aus der Schlange verworfen
+    [cleared] { $subject } aus der Warteschlange verworfen
     [reworded] { $subject } umformuliert
     [withdrawn] { $subject } zurückgenommen
     [steered] { $subject } in den laufenden Schritt gegeben
@@ -1280,10 +1281,10 @@ cmd-event = { $what ->
     [discarded] { $subject } verworfen
     [session-started] Sitzung { $subject } begonnen
     [workspace] Arbeitsordner angesehen: { $subject }
-    [checkout-planned] Klon von { $subject } geplant
-    [checkout-made] Klon von { $subject } angelegt
-    [checkout-reading] Klon von { $subject } wird gelesen
-    [checkout-read] Klon von { $subject } gelesen
+    [checkout-planned] Klon von { $subject } wird angelegt
+    [checkout-made] Klon von { $subject } ist bereit
+    [checkout-reading] Arbeit an { $subject } wird im Repository gesichert
+    [checkout-read] Arbeit an { $subject } im Repository gesichert
     [checkout-removing] Klon von { $subject } wird gelöscht
     [checkout-removed] Klon von { $subject } gelöscht
     [checkout-checking] { $subject } wird geprüft
@@ -1293,7 +1294,11 @@ cmd-event = { $what ->
     [task-accepted] { $subject } angenommen
     [task-returned] { $subject } zurück an den Agenten
     [task-landed] { $subject } zusammengeführt
-    [checkout-failed] Klon von { $subject } fehlgeschlagen
+    [failed-make] Klon von { $subject } ließ sich nicht anlegen
+    [failed-read] Klon von { $subject } ließ sich nicht lesen
+    [failed-remove] Klon von { $subject } ließ sich nicht löschen
+    [failed-check] { $subject } ließ sich nicht prüfen
+    [failed-merge] { $subject } ließ sich nicht zusammenführen
     [task-opened] { $subject } geöffnet
     [process-started] Prozess { $subject } gestartet
     [process-warm] Prozess { $subject } bleibt für die nächste Sitzung
@@ -1313,7 +1318,7 @@ cmd-event = { $what ->
     [rule-added] Regel { $subject } gemacht
     [rule-removed] Regel { $subject } entfernt
     [permission-denied] Erlaubnis verweigert
-    [turn-observed] Zug gesehen
+    [turn-observed] Schritt gesehen
     [evaluation-begun] Beurteilung { $subject } begonnen
     [judged-ok] Beurteilung { $subject }: alles in Ordnung
     [judged] Beurteilung { $subject }
@@ -1337,7 +1342,7 @@ cmd-event = { $what ->
     [clock] Uhr abgelaufen: { $subject }
     [stop] wird gestoppt ({ $subject })
     [session-ended] Sitzung { $subject }
-    [requeued] { $subject } zurück an der Spitze der Schlange
+    [requeued] { $subject } zurück an der Spitze der Warteschlange
     [waiting] wartet { $subject }
     [wait-over] Warten vorbei
     [pause-pending] Pause nach der Sitzung verlangt
@@ -1611,11 +1616,11 @@ page-agent = Agent
 page-phase = Phase
 page-work = Arbeit
 page-tool = Werkzeug · still
-page-turns = Runden
+page-turns = Schritte
 page-memory = Speicher
 page-tokens = Tokens
 page-cost = Kosten heute
-page-queue = Schlange
+page-queue = Warteschlange
 page-filter = Filter
 page-pause = Pause
 page-pause-now = Sofort pausieren
@@ -1655,6 +1660,9 @@ page-title-money = Kosten
 page-title-history = Verlauf
 page-skip = Zum Inhalt
 page-views = Ansichten
+page-language = Sprache
+# The name of this language in itself.
+page-language-name = Deutsch
 page-transcript = Mitschrift
 page-transcript-of = { $agent }, Sitzung { $session }
 page-mood-needs = braucht einen Menschen
@@ -1662,6 +1670,15 @@ page-mood-failed = wegen eines Fehlers angehalten
 page-mood-works = bei der Arbeit
 page-mood-waits = wartet
 page-mood-rests = ruht
+page-row-called = hat einen Menschen gerufen
+page-row-asks = { $count ->
+    [one] wartet auf eine Antwort
+   *[other] wartet auf { $count } Antworten
+}
+page-row-review = { $count ->
+    [one] hat eine Aufgabe zur Durchsicht
+   *[other] hat { $count } Aufgaben zur Durchsicht
+}
 page-count-all = alle { $count }
 page-count-needs = braucht einen Menschen { $count }
 page-count-failed = angehalten { $count }
@@ -1704,12 +1721,13 @@ page-add-task = Hinzufügen
 page-any-agent = irgendein Agent
 page-column-queued = Wartet
 page-column-working = In Arbeit
+page-column-checking = Wird geprüft
 page-column-review = Zur Durchsicht
 page-column-blocked = Blockiert
 page-column-over = Heute beendet
 page-column-empty = Nichts hier.
 page-assign = Zuweisen
-page-cancel-task = Stornieren
+page-cancel-task = Zurückziehen
 page-review-change = { $commits ->
     [one] ein Commit
    *[other] { $commits } Commits
@@ -1722,12 +1740,28 @@ page-reject = Zurückgeben
 page-reject-why = Was zu ändern ist
 page-given-by = gegeben von
 page-needs = braucht
+page-role = { $role ->
+    [admin] Administrator
+    [operator] Operator
+    [viewer] Betrachter
+   *[anybody] jeder
+}
+page-permissions = { $permissions ->
+    [read-only] nur lesen
+    [plan] genehmigte Pläne
+    [workspace-write] im Arbeitsverzeichnis schreiben
+   *[full] alle Rechte
+}
 page-part-of = Teil von
 page-parts = Teile
 page-tries = Versuche
 page-why = warum
 page-came-to = Was daraus wurde
+page-evidence = Wie weit sie ist
+# Read before how long ago: "4 min".
+page-in-review = Zur Durchsicht seit
 page-cap-line = Grenze { $limit }
+page-cap-of = { $account }: Grenze { $limit }
 page-money-days = Nach Tagen, 35 Tage (UTC)
 page-money-hours = Nach Stunden, 24 Stunden (UTC)
 page-others = übrige

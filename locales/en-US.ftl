@@ -441,11 +441,12 @@ notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the 
 notice-task-splitting = ❌ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
-notice-checkout-failed = ❌ The clone of task { $task } could not be { $act ->
-        [make] made
-        [read] read
-        [check] checked
-       *[remove] removed
+notice-checkout-failed = ❌ { $act ->
+        [make] The clone of task { $task } could not be made
+        [read] The clone of task { $task } could not be read
+        [check] The check of task { $task } could not be run
+        [merge] Task { $task } could not be merged
+       *[remove] The clone of task { $task } could not be removed
     } for **{ $agent }**: { $why }
 # $why: an exit code and the end of the output. $again: it goes back to the agent.
 notice-check-passed = ✅ Task { $task } of **{ $agent }**: `{ $command }` passed after { $took }, on { $commit }.
@@ -1362,20 +1363,24 @@ cmd-event = { $what ->
     [discarded] { $subject } discarded
     [session-started] session { $subject } started
     [workspace] workspace looked at: { $subject }
-    [checkout-planned] clone of { $subject } planned
-    [checkout-made] clone of { $subject } made
-    [checkout-reading] clone of { $subject } is read
-    [checkout-read] clone of { $subject } read
-    [checkout-removing] clone of { $subject } is removed
-    [checkout-removed] clone of { $subject } removed
-    [checkout-checking] { $subject } is checked
+    [checkout-planned] the clone of { $subject } is being made
+    [checkout-made] the clone of { $subject } is ready
+    [checkout-reading] the work of { $subject } is being saved in the repository
+    [checkout-read] the work of { $subject } is saved in the repository
+    [checkout-removing] the clone of { $subject } is being removed
+    [checkout-removed] the clone of { $subject } is removed
+    [checkout-checking] { $subject } is being checked
     [checkout-checked] { $subject } checked
     [task-in-review] { $subject } in review
     [task-left] { $subject } left to a person
     [task-accepted] { $subject } accepted
     [task-returned] { $subject } back to its agent
     [task-landed] { $subject } merged
-    [checkout-failed] clone of { $subject } failed
+    [failed-make] the clone of { $subject } could not be made
+    [failed-read] the clone of { $subject } could not be read
+    [failed-remove] the clone of { $subject } could not be removed
+    [failed-check] { $subject } could not be checked
+    [failed-merge] { $subject } could not be merged
     [task-opened] { $subject } opened
     [process-started] process { $subject } started
     [process-warm] process { $subject } stays for the next session
@@ -1747,6 +1752,9 @@ page-title-money = Money
 page-title-history = History
 page-skip = Skip to the content
 page-views = Views
+page-language = Language
+# The name of this language in itself.
+page-language-name = English
 page-transcript = Transcript
 page-transcript-of = { $agent }, session { $session }
 page-mood-needs = needs a person
@@ -1754,6 +1762,16 @@ page-mood-failed = stopped for a failure
 page-mood-works = at work
 page-mood-waits = waits
 page-mood-rests = rests
+# Read after an agent's name in the fleet's table.
+page-row-called = has called a person
+page-row-asks = { $count ->
+    [one] waits for an answer
+   *[other] waits for { $count } answers
+}
+page-row-review = { $count ->
+    [one] has a task in review
+   *[other] has { $count } tasks in review
+}
 page-count-all = all { $count }
 page-count-needs = needs a person { $count }
 page-count-failed = stopped { $count }
@@ -1796,6 +1814,7 @@ page-add-task = Add
 page-any-agent = any agent
 page-column-queued = Queued
 page-column-working = At work
+page-column-checking = Checking
 page-column-review = In review
 page-column-blocked = Blocked
 page-column-over = Over today
@@ -1814,12 +1833,29 @@ page-reject = Send back
 page-reject-why = What is to be changed
 page-given-by = given by
 page-needs = needs
+page-role = { $role ->
+    [admin] admin
+    [operator] operator
+    [viewer] viewer
+   *[anybody] anybody
+}
+# $permissions: the least that a task needs of its agent.
+page-permissions = { $permissions ->
+    [read-only] reading alone
+    [plan] plans that are approved
+    [workspace-write] writing to the workspace
+   *[full] full permissions
+}
 page-part-of = part of
 page-parts = Parts
 page-tries = Tries
 page-why = why
 page-came-to = What it came to
+page-evidence = How far it is
+# Read before how long ago: "4 min".
+page-in-review = In review for
 page-cap-line = cap { $limit }
+page-cap-of = { $account }: cap { $limit }
 page-money-days = By day, 35 days (UTC)
 page-money-hours = By hour, 24 hours (UTC)
 page-others = others

@@ -368,11 +368,12 @@ notice-task-released = **{ $agent }** は続けられないため、タスク { 
 notice-task-splitting = ❌ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
-notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } のクローンを{ $act ->
-        [make] 作成
-        [read] 読み取り
-        [check] 検査
-       *[remove] 削除
+notice-checkout-failed = ❌ **{ $agent }** のタスク { $task } { $act ->
+        [make] のクローンを作成
+        [read] のクローンを読み取り
+        [check] を検査
+        [merge] をマージ
+       *[remove] のクローンを削除
     }できませんでした: { $why }
 notice-check-passed = ✅ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で成功しました（{ $commit }）。
 notice-check-failed = ❌ **{ $agent }** のタスク { $task }: `{ $command }` が { $took } で失敗しました: { $why }{ $again ->
@@ -1119,10 +1120,10 @@ cmd-event = { $what ->
     [discarded] { $subject } を破棄
     [session-started] セッション { $subject } 開始
     [workspace] 作業フォルダーを確認: { $subject }
-    [checkout-planned] { $subject } のクローンを計画
-    [checkout-made] { $subject } のクローンを作成
-    [checkout-reading] { $subject } のクローンを読み取り中
-    [checkout-read] { $subject } のクローンを読み取り
+    [checkout-planned] { $subject } のクローンを作成中
+    [checkout-made] { $subject } のクローンの準備完了
+    [checkout-reading] { $subject } の作業をリポジトリに保存中
+    [checkout-read] { $subject } の作業をリポジトリに保存
     [checkout-removing] { $subject } のクローンを削除中
     [checkout-removed] { $subject } のクローンを削除
     [checkout-checking] { $subject } を検査
@@ -1132,7 +1133,11 @@ cmd-event = { $what ->
     [task-accepted] { $subject } を承認
     [task-returned] { $subject } をエージェントに差し戻し
     [task-landed] { $subject } をマージ
-    [checkout-failed] { $subject } のクローンで失敗
+    [failed-make] { $subject } のクローンを作成できませんでした
+    [failed-read] { $subject } のクローンを読み取れませんでした
+    [failed-remove] { $subject } のクローンを削除できませんでした
+    [failed-check] { $subject } を検査できませんでした
+    [failed-merge] { $subject } をマージできませんでした
     [task-opened] { $subject } を開いた
     [process-started] プロセス { $subject } 起動
     [process-warm] プロセス { $subject } は次のセッションまで残ります
@@ -1488,6 +1493,9 @@ page-title-money = 費用
 page-title-history = 履歴
 page-skip = 本文へ移動
 page-views = 表示
+page-language = 言語
+# The name of this language in itself.
+page-language-name = 日本語
 page-transcript = 記録
 page-transcript-of = { $agent } セッション { $session }
 page-mood-needs = 対応が必要
@@ -1495,6 +1503,9 @@ page-mood-failed = 失敗で停止
 page-mood-works = 作業中
 page-mood-waits = 待機中
 page-mood-rests = 休止中
+page-row-called = 人を呼んでいます
+page-row-asks = 回答待ち { $count } 件
+page-row-review = 確認待ちのタスク { $count } 件
 page-count-all = すべて { $count }
 page-count-needs = 対応が必要 { $count }
 page-count-failed = 失敗で停止 { $count }
@@ -1537,6 +1548,7 @@ page-add-task = 追加
 page-any-agent = どのエージェントでも
 page-column-queued = 待ち
 page-column-working = 作業中
+page-column-checking = 検査中
 page-column-review = 確認待ち
 page-column-blocked = ブロック中
 page-column-over = 今日終了
@@ -1549,12 +1561,28 @@ page-reject = 差し戻す
 page-reject-why = 直してほしい点
 page-given-by = 依頼者
 page-needs = 必要なもの
+page-role = { $role ->
+    [admin] 管理者
+    [operator] オペレーター
+    [viewer] 閲覧者
+   *[anybody] 誰でも
+}
+page-permissions = { $permissions ->
+    [read-only] 読み取りのみ
+    [plan] 承認された計画
+    [workspace-write] ワークスペースへの書き込み
+   *[full] すべての権限
+}
 page-part-of = 親タスク
 page-parts = 部分
 page-tries = 試行
 page-why = 理由
 page-came-to = 結果
+page-evidence = 進み具合
+# Read before how long ago: "4 min".
+page-in-review = 確認待ち
 page-cap-line = 上限 { $limit }
+page-cap-of = { $account }：上限 { $limit }
 page-money-days = 日別、35 日間（UTC）
 page-money-hours = 時間別、24 時間（UTC）
 page-others = その他

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::record::Record;
 use crate::commands::desk::{Answer, Desk};
 use crate::commands::say::{DOT, Voice, WORK_MAX, end_key, person, task};
 use crate::core::agent::Agent;
@@ -9,10 +10,14 @@ use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
 use crate::core::check::Evidence;
 use crate::core::id::{AgentName, WorkId};
-use crate::core::review::{Proof, Review};
-use crate::core::work::{FinishedTask, Work, WorkKind};
+use crate::core::review::{Landed, Proof, Review};
+use crate::core::work::{Actor, FinishedTask, Work, WorkKind};
 use crate::l10n::Value;
 use crate::supervisor::View;
+
+/// The states of a task in data for programs.
+pub(crate) const STATES: [&str; 9] =
+    ["queued", "running", "checking", "review", "merging", "blocked", "done", "failed", "cancelled"];
 
 /// The place of a task: with an agent (being worked on, or waiting), on the board, moving between them, or ended.
 pub(crate) enum Place<'a> {
@@ -160,6 +165,19 @@ impl<'a> Listed<'a> {
         }
     }
 
+    /// Returns the review of the task, its merge included; `None` if it is not in review.
+    pub(super) fn review(&self) -> Option<&'a Review> {
+        match self.place {
+            Place::Reviewed(review) => Some(review),
+            Place::Current(_)
+            | Place::Queued(_)
+            | Place::Checking(_)
+            | Place::Moving(_)
+            | Place::Over(_)
+            | Place::Boarded(_) => None,
+        }
+    }
+
     pub(super) fn with(agent: &'a AgentName, place: Place<'a>) -> Option<Self> {
         Some(Self { agent: Some(agent), place })
     }
@@ -209,7 +227,7 @@ impl<'a> Listed<'a> {
         }
     }
 
-    pub(super) fn data(&self) -> serde_json::Value {
+    pub(super) fn data(&self, views: &[View]) -> serde_json::Value {
         let note = match &self.place {
             Place::Over(done) => Some(done.note.to_string()),
             Place::Current(_)
@@ -220,7 +238,8 @@ impl<'a> Listed<'a> {
             | Place::Boarded(_) => None,
         };
         let mut data = json!({
-            "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note
+            "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note,
+            "evidence": Record::of(self, views).data(),
         });
         if let Place::Boarded(boarded) = &self.place {
             data["board"] = json!(boarded.place);
@@ -262,7 +281,9 @@ impl<'a> Listed<'a> {
                 review.left.as_ref().map(|why| voice.short(&voice.locale.detail(why), desk.text_max())),
             );
         }
-        lines.extend(proof.into_iter().flat_map(|proof| proved(voice, proof)));
+        lines.extend(
+            proof.into_iter().flat_map(|proof| proved(voice, proof.accepted.as_ref(), proof.landed.as_ref())),
+        );
         if !work.card().spent.is_none() {
             let spent = work.card().spent;
             let cost = [("cost", Value::Money(spent.dollars())), ("tokens", spent.tokens.into())];
@@ -293,7 +314,7 @@ impl<'a> Listed<'a> {
                 lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
             }
         }
-        Answer::lines(lines).with(self.data())
+        Answer::lines(lines).with(self.data(views))
     }
 }
 
@@ -302,7 +323,7 @@ fn branch(desk: &Desk<'_>, views: &[View], task: WorkId, proof: Option<&Proof>) 
     let voice = desk.voice();
     let Some((_, checkout)) = super::checkout(views, task) else {
         let check = proof.and_then(|proof| proof.check.as_ref());
-        return check.map(|evidence| checked(desk, evidence)).into_iter().collect();
+        return check.map(|evidence| checked(voice, evidence, desk.text_max())).into_iter().collect();
     };
     let folder = desk.fleet.checkout_folder(task).to_string_lossy().into_owned();
     let held = checkout.held.clone().unwrap_or_default();
@@ -317,25 +338,24 @@ fn branch(desk: &Desk<'_>, views: &[View], task: WorkId, proof: Option<&Proof>) 
             ("files", held.uncommitted.into()),
         ],
     );
-    let evidence = checkout.evidence.as_ref().map(|evidence| checked(desk, evidence));
+    let evidence = checkout.evidence.as_ref().map(|evidence| checked(voice, evidence, desk.text_max()));
     [branch, text].into_iter().chain(evidence).collect()
 }
 
 /// Formats the result of a check as a line of `task show`.
-fn checked(desk: &Desk<'_>, evidence: &Evidence) -> String {
-    let voice = desk.voice();
+pub(super) fn checked(voice: Voice<'_>, evidence: &Evidence, max: usize) -> String {
     let (took, how) = (evidence.took.into(), how(voice, evidence));
     let (command, commit) = (evidence.command.as_str().into(), evidence.short_commit().into());
-    let how = voice.short(&how, desk.text_max());
+    let how = voice.short(&how, max);
     let told = [("command", command), ("commit", commit), ("took", took), ("how", how.into())];
     voice.text("cmd-task-evidence", &told)
 }
 
-/// Formats who accepted a task that has ended, and where its work is.
-fn proved(voice: Voice<'_>, proof: &Proof) -> Vec<String> {
-    let by = proof.accepted.as_ref().filter(|by| !by.is_herder());
+/// Formats who accepted the work of a task, and where it is.
+pub(super) fn proved(voice: Voice<'_>, accepted: Option<&Actor>, landed: Option<&Landed>) -> Vec<String> {
+    let by = accepted.filter(|by| !by.is_herder());
     let by = by.map(|by| voice.text("cmd-task-accepted", &[("name", person(by).into())]));
-    let landed = proof.landed.as_ref().map(|landed| {
+    let landed = landed.map(|landed| {
         let commit: String = landed.commit.chars().take(10).collect();
         let told = [("branch", landed.branch.as_str().into()), ("commit", commit.into())];
         voice.text("cmd-task-landed", &told)
@@ -399,7 +419,6 @@ mod tests {
     use crate::core::dealings::{Dealings, News, Numbered, Onward};
     use crate::core::id::NetworkName;
     use crate::core::time::Timestamp;
-    use crate::core::work::Actor;
     use crate::runtime::Live;
 
     fn task_of(id: u64) -> Work {

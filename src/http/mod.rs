@@ -131,6 +131,7 @@ fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, Tas
         .route("/login/{code}", get(page::door).post(page::enter))
         .route("/logout", post(page::leave))
         .route("/do", post(page::act))
+        .route("/language", post(page::choose_language))
         .route("/live", get(live::stream))
         .route("/assets/{file}", get(page::asset))
         .fallback(page::nowhere)

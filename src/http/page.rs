@@ -22,7 +22,7 @@ use maud::Markup;
 use serde::de::DeserializeOwned;
 
 use super::screen::{Kind, Look};
-use super::who::{Caller, Unknown, cookie};
+use super::who::{Caller, LANGUAGE_COOKIE, Unknown, cookie};
 use super::{App, Shared, api};
 use crate::clock;
 use crate::core::id::AgentName;
@@ -32,7 +32,7 @@ use crate::supervisor::View as Seen;
 use layout::Page;
 
 pub(super) use crate::commands::say::Voice;
-pub(super) use act::{act, door, enter, leave};
+pub(super) use act::{act, choose_language, door, enter, leave};
 pub(super) use fleet::{Filter, changed, row, table_body};
 pub(super) use history::history;
 pub(super) use money::{money, money_csv};
@@ -59,6 +59,11 @@ pub(super) struct View<'a> {
 impl View<'_> {
     pub(super) fn text(&self, id: &str) -> String {
         self.voice.text(id, &[])
+    }
+
+    /// The word for a role.
+    fn role(&self, role: Role) -> String {
+        self.voice.text("page-role", &[("role", role.as_str().into())])
     }
 
     /// Whether buttons are shown.
@@ -121,13 +126,15 @@ pub(super) async fn pieces(
 }
 
 impl App {
-    /// The language that a browser asks for first and herder has; else that of the posts.
+    /// The language that its person has chosen; else the one that a browser asks for first and herder has; else that of
+    /// the posts.
     pub(super) fn language(&self, parts: &Parts) -> &Locale {
         let wanted = parts.headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        let mut names = wanted
+        let asked = wanted
             .unwrap_or_default()
             .split(',')
             .map(|name| name.split(';').next().unwrap_or_default().trim());
+        let mut names = cookie(parts, LANGUAGE_COOKIE).into_iter().chain(asked);
         let found =
             names.find_map(|name| self.locales.iter().find(|locale| !name.is_empty() && locale.speaks(name)));
         found.unwrap_or(&self.locales[0])
@@ -220,7 +227,7 @@ pub(super) async fn fleet(State(app): State<Shared>, Asked(filter): Asked<Filter
     let view = app.view(caller.role, locale);
     let body = fleet::body(&view, &shown, &filter);
     let title = view.text("page-title-fleet");
-    Page { title: &title, at: Some("/"), live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
+    Page { title: &title, at: Some("/"), live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 pub(super) async fn agent(State(app): State<Shared>, At(name): At<String>, parts: Parts) -> Response {
@@ -240,7 +247,7 @@ pub(super) async fn agent(State(app): State<Shared>, At(name): At<String>, parts
     let live = format!("/live?agent={}&at={}", seen.name, shown.id);
     Page { title: seen.name.as_str(), at: None, live: Some(&live) }.show(
         &view,
-        (&caller, cookie(&parts)),
+        (&caller, &parts),
         &shown,
         &body,
     )
@@ -271,7 +278,7 @@ pub(super) async fn transcript(
     let view = app.view(caller.role, locale);
     let body = agent::transcript(&view, &name, session, &lines);
     let title = format!("{name} {session}");
-    Page { title: &title, at: None, live: None }.show(&view, (&caller, cookie(&parts)), &shown, &body)
+    Page { title: &title, at: None, live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 pub(super) async fn board(State(app): State<Shared>, parts: Parts) -> Response {
@@ -288,7 +295,7 @@ pub(super) async fn board(State(app): State<Shared>, parts: Parts) -> Response {
     let live = format!("/live?view=board&at={}", shown.id);
     Page { title: &title, at: Some("/board"), live: Some(&live) }.show(
         &view,
-        (&caller, cookie(&parts)),
+        (&caller, &parts),
         &shown,
         &body,
     )

@@ -19,6 +19,9 @@ use crate::core::speech::{Author, Origin};
 /// The name of the page's cookie.
 pub(super) const COOKIE: &str = "herder";
 
+/// The name of the cookie that keeps a person's language.
+pub(super) const LANGUAGE_COOKIE: &str = "herder-language";
+
 /// Failed logins in a minute, of everybody together; more are told to wait. A right secret passes at any time: guesses
 /// of others lock nobody out, and none of 256 bits is guessed by trying more of them.
 const FAILURES_MAX: usize = 20;
@@ -88,7 +91,7 @@ impl App {
             let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
             return self.by_token(token.unwrap_or_default().trim());
         }
-        let Some(cookie) = cookie(parts) else { return Err(Unknown::Nothing) };
+        let Some(cookie) = cookie(parts, COOKIE) else { return Err(Unknown::Nothing) };
         let session = self.setup.logins.session(cookie, &self.setup.access).await.ok_or(Unknown::Wrong)?;
         let form = hex(&sha256(format!("form {cookie}").as_bytes()));
         Ok(Caller { author: session.author, role: session.role, form })
@@ -120,9 +123,10 @@ impl App {
     }
 }
 
-pub(super) fn cookie(parts: &Parts) -> Option<&str> {
+/// The value of a cookie.
+pub(super) fn cookie<'a>(parts: &'a Parts, name: &str) -> Option<&'a str> {
     let all = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    all.flat_map(|value| value.split("; ")).find_map(|pair| pair.strip_prefix(COOKIE)?.strip_prefix('='))
+    all.flat_map(|value| value.split("; ")).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 #[cfg(test)]

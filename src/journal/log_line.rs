@@ -4,22 +4,23 @@
 //! disagree. The message is in English; names and numbers are fields (`agent`, `session`, `task`, `account`,
 //! `outcome`, `by`, `revision`), which JSON logs keep apart. Prompts, answers and whispers never appear.
 
+mod tasks;
+
 use serde::Serialize;
 use tracing::{info, warn};
 
 use super::{Entry, FleetEvent, Stream};
 use crate::core::agent::Agent;
 use crate::core::ask::{About, AskAnswer, DecidedBy};
-use crate::core::board::BoardEvent;
-use crate::core::checkout::CheckoutEvent;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
-use crate::core::id::{AccountName, AgentName, SessionId, WorkId};
+use crate::core::id::{AccountName, SessionId, WorkId};
 use crate::core::outcome::{Category, Outcome};
 use crate::core::time::Timestamp;
 use crate::core::usage::Cap;
 use crate::core::verdict::Verdict;
 use crate::core::watch::{Judgement, Why};
 use crate::core::work::{Actor, Work};
+use tasks::{board_line, checkout_line};
 
 /// A line of herder's log about a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -277,25 +278,8 @@ fn agent_line(event: &Event) -> Option<LogLine> {
             LogLine::new(told("permission denied", what)).session(*session)
         }
         Event::Evaluated { judgement, .. } => return evaluated(judgement),
-        Event::Checkout(CheckoutEvent::Failed { task, act, why }) => {
-            LogLine::warning(format!("the clone of a task failed ({}): {why}", act.word())).task(*task)
-        }
-        Event::Checkout(CheckoutEvent::Made { task, .. }) => LogLine::new("a task has a clone").task(*task),
-        Event::Checkout(CheckoutEvent::Removed { task }) => {
-            LogLine::new("the clone of a task is removed").task(*task)
-        }
-        Event::Checkout(CheckoutEvent::Checked { task, evidence: Some(evidence) }) if evidence.is_green() => {
-            LogLine::new(told("the check of a task passed", &evidence.command)).task(*task)
-        }
-        Event::Checkout(CheckoutEvent::Checked { task, evidence: Some(evidence) }) => {
-            let (command, why) = (&evidence.command, evidence.why());
-            LogLine::warning(format!("the check of a task failed: {command}: {why}")).task(*task)
-        }
-        Event::Checkout(CheckoutEvent::Landed { task, landed }) => {
-            LogLine::new(format!("a task is merged: {} is at {}", landed.branch, landed.commit)).task(*task)
-        }
+        Event::Checkout(event) => return checkout_line(event),
         Event::TaskTaken { .. }
-        | Event::Checkout(_)
         | Event::TaskHandedBack { .. }
         | Event::SplitBegun { .. }
         | Event::SplitEnded { .. }
@@ -372,56 +356,6 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
         | FleetEvent::BooksKept { .. }
         | FleetEvent::AccountAsked { .. }
         | FleetEvent::SupervisorPanicked { .. } => return None,
-    };
-    Some(line)
-}
-
-/// Returns the log line of an event of the board, if it has one; an agent's dealings with a task are in the agent's own
-/// stream.
-fn board_line(event: &BoardEvent) -> Option<LogLine> {
-    let whom = |to: &Option<AgentName>| {
-        to.as_ref().map_or_else(|| "the next idle agent".to_owned(), ToString::to_string)
-    };
-    let line = match event {
-        BoardEvent::Added { work } => LogLine::new("task added to the board").task(work.id).by(&work.by),
-        BoardEvent::Directed { task, to, by } => {
-            LogLine::new(format!("task is for {}", whom(to))).task(*task).by(by)
-        }
-        BoardEvent::Offered { task, to, .. } => LogLine::new(format!("task offered to {to}")).task(*task),
-        BoardEvent::Split { task, parts, by, .. } => {
-            LogLine::new(format!("task split into {} parts", parts.len())).task(*task).by(by)
-        }
-        BoardEvent::Reopened { task, by, .. } => LogLine::new("task is tried anew").task(*task).by(by),
-        BoardEvent::Cancelling { task, by } => {
-            LogLine::new("task cancelled, its parts end first").task(*task).by(by)
-        }
-        BoardEvent::Ended { task, end, by } => {
-            let line = LogLine::new(format!("task {}", word(end))).task(*task);
-            by.as_ref().map_or(line.clone(), |by| line.by(by))
-        }
-        BoardEvent::AwaitedOver { task, awaited, end } => {
-            LogLine::new(format!("task {awaited}, which is waited for, is {}", word(end))).task(*task)
-        }
-        BoardEvent::ReviewAsked { work, to } => {
-            LogLine::new(format!("{to} is asked to review another agent's task")).task(work.id)
-        }
-        BoardEvent::Reviewed { work, agent, opinion, .. } => {
-            let verdict = match opinion {
-                Some(opinion) if opinion.accepts => "accepts",
-                Some(_) => "rejects",
-                None => "has no verdict on",
-            };
-            LogLine::new(format!("{agent} {verdict} what it reviews")).task(*work)
-        }
-        BoardEvent::ReviewGivenUp { task } => {
-            LogLine::new("the review does not go on, a person is called").task(*task)
-        }
-        BoardEvent::Taken { .. }
-        | BoardEvent::ReviewClosed { .. }
-        | BoardEvent::Reworded { .. }
-        | BoardEvent::Accepted { .. }
-        | BoardEvent::Returned { .. }
-        | BoardEvent::PartOver { .. } => return None,
     };
     Some(line)
 }

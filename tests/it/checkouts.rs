@@ -1,11 +1,11 @@
 //! Tasks with a clone and a branch of their own: a whole herder, real repositories, and agents that commit in them.
 
 mod by_agent;
-mod checked;
+pub(crate) mod checked;
 mod costs;
 mod killed;
-mod repository;
-mod reviewed;
+pub(crate) mod repository;
+pub(crate) mod reviewed;
 
 use std::path::{Path, PathBuf};
 

@@ -15,6 +15,7 @@ mod nobody;
 mod once;
 mod page;
 mod picture;
+mod reviews;
 mod schemathesis;
 mod tls;
 mod views;

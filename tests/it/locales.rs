@@ -228,7 +228,7 @@ fn every_finding_in_every_locale() {
     Hat dieselbe Änderung 3-mal gemacht.
     Ist 5-mal auf denselben Fehler gestoßen.
     Hat 4-mal dasselbe gesagt, ohne etwas Neues zu tun.
-    Hat in 14 Runden keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
+    Hat in 14 Schritten keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
     Hat 3-mal mitten in der Arbeit geschwiegen, einmal 14 min lang.
     ");
     insta::assert_snapshot!(said("ja"), @r"

@@ -118,6 +118,12 @@ fn the_container_runs_herder_as_its_first_process_and_as_nobody_special() {
         assert!(last.contains(wanted), "{last}");
     }
     assert!(file.contains("ARG BASE="));
+    // An image gets neither its builder's configuration nor the history, but a release's binary.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let left_out = fs::read_to_string(root.join(".containerignore")).expect("a list");
+    for line in ["/.git", "/bot.toml", "/data", "/target/*", "!/target/dist"] {
+        assert!(left_out.lines().any(|one| one == line), "{line}");
+    }
 }
 
 /// In a container herder is process 1, in a process group from outside: it reaps the orphans of its agents, ends them on SIGTERM,

@@ -7,6 +7,7 @@ use utoipa::openapi::{Ref, RefOr};
 
 use super::openapi::or_null;
 use crate::commands::COMMANDS;
+use crate::commands::listed::STATES;
 use crate::journal::encoding;
 
 /// A kind of value.
@@ -26,9 +27,11 @@ enum Is {
     List(&'static Is),
     /// One of the kinds of events.
     Kind,
+    /// One of the states of a task.
+    State,
 }
 
-use Is::{Anything, Flag, Kind, List, Maybe, Moment, Named, Number, Text, Whole};
+use Is::{Anything, Flag, Kind, List, Maybe, Moment, Named, Number, State, Text, Whole};
 
 /// A value of an object: its name, what it is, whether it is always there, and what it says.
 type Field = (&'static str, Is, bool, &'static str);
@@ -137,10 +140,59 @@ const SHAPES: &[Shape] = &[
         "a task, of an agent or of the board",
         &[
             ("agent", Maybe(&Text), true, "the agent that has it"),
-            ("state", Text, true, "`queued`, `running`, `done`, …"),
+            ("state", State, true, "how far it is"),
             ("work", Named("Work"), true, "the task"),
             ("note", Maybe(&Text), true, "how it ended"),
+            (
+                "evidence",
+                Maybe(&Named("Evidence")),
+                true,
+                "what shows how far its work is; null for a task without a branch",
+            ),
             ("board", Anything, false, "its place on the board"),
+        ],
+    ),
+    (
+        "Evidence",
+        "what shows how far the work of a task is",
+        &[
+            ("branch", Maybe(&Text), true, "its branch"),
+            ("change", Maybe(&Named("Change")), true, "the extent of the work; null once its clone is gone"),
+            ("check", Maybe(&Named("Check")), true, "its last check"),
+            ("in_review_since", Maybe(&Moment), true, "since when a review is waited for"),
+            ("reviewer", Maybe(&Text), true, "the agent that reviews it; null: a person"),
+            ("accepted_by", Maybe(&Named("Actor")), true, "the person who accepted it"),
+            ("merged", Maybe(&Named("Merged")), true, "where it is in the repository's base"),
+        ],
+    ),
+    (
+        "Change",
+        "the extent of a task's work",
+        &[
+            ("commits", Whole, true, "commits since the base"),
+            ("files", Whole, true, "files that differ from the base"),
+            ("added", Whole, true, "lines added in them"),
+            ("removed", Whole, true, "lines removed in them"),
+            ("uncommitted", Whole, true, "changed and new files that are not committed"),
+        ],
+    ),
+    (
+        "Check",
+        "the result of a check",
+        &[
+            ("command", Text, true, "the command"),
+            ("passed", Flag, true, "whether it succeeded"),
+            ("why", Maybe(&Text), true, "how it failed, with the end of its output"),
+            ("took_ms", Whole, true, "its duration in milliseconds"),
+            ("commit", Text, true, "the commit that it ran on"),
+        ],
+    ),
+    (
+        "Merged",
+        "the place of a task's work in the base",
+        &[
+            ("branch", Text, true, "the base's branch"),
+            ("commit", Text, true, "its last commit after the merge"),
         ],
     ),
     (
@@ -302,6 +354,7 @@ impl Is {
                 let kinds = encoding::kinds().into_iter().filter(|kind| *kind != "audit");
                 of(Type::String.into()).enum_values(Some(kinds)).into()
             }
+            State => of(Type::String.into()).enum_values(Some(STATES)).into(),
             List(is) => ArrayBuilder::new().items(is.schema("")).description(Some(about)).into(),
             Maybe(Text) => of(or_null(Type::String)).into(),
             Maybe(Whole) => of(or_null(Type::Integer)).minimum(Some(0)).into(),

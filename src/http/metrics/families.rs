@@ -18,9 +18,10 @@ use crate::core::ledger::Scope;
 use crate::core::link::{LinkReport, LinkState};
 use crate::core::machine::Taken;
 use crate::core::outcome::{Category, Usage};
+use crate::core::review::Review;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Standing, Unit, Window};
-use crate::core::work::WorkKind;
+use crate::core::work::{Work, WorkKind};
 use crate::http::Setup;
 use crate::journal::{Journal, VERDICTS};
 use crate::numbers::Unheard;
@@ -34,7 +35,8 @@ const PHASES: [&str; 8] =
 const ACCOUNTS: [Category; 4] = [Category::Billing, Category::Auth, Category::Budget, Category::Quota];
 
 /// The states of a task, all of which are always there.
-const TASKS: [&str; 6] = ["queued", "offered", "split", "blocked", "waiting", "at-work"];
+const TASKS: [&str; 9] =
+    ["queued", "offered", "split", "blocked", "waiting", "at-work", "checking", "review", "merging"];
 
 /// The states of a command, all of which are always there.
 const RESULTS: [&str; 3] = ["done", "refused", "denied"];
@@ -247,8 +249,18 @@ impl Scrape {
         }
         for (_, agent) in &self.agents {
             let is_task = |kind: WorkKind| kind == WorkKind::Task;
-            add("waiting", agent.queue.iter().filter(|work| is_task(work.kind)).count());
+            let (checking, waiting): (Vec<&Work>, Vec<&Work>) = agent
+                .queue
+                .iter()
+                .filter(|work| is_task(work.kind))
+                .partition(|work| agent.checkouts.is_being_checked(work.id));
+            add("waiting", waiting.len());
+            add("checking", checking.len());
             add("at-work", usize::from(agent.current.as_ref().is_some_and(|work| is_task(work.kind))));
+            let (merging, reviewed): (Vec<&Review>, Vec<&Review>) =
+                agent.checkouts.reviews().partition(|review| review.is_being_merged());
+            add("review", reviewed.len());
+            add("merging", merging.len());
         }
         let samples = counts.into_iter().map(|(state, count)| (label("state", state), number(count)));
         to.gauges("herder_board_tasks", samples)

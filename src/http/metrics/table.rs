@@ -27,7 +27,7 @@ const FAMILIES: [Family; 33] = [
         name: "herder_agents_needing_person",
         kind: Kind::Gauge,
         labels: "",
-        help: "agents that have called a person, ask something, or stand still until a person resumes them",
+        help: "agents that have called a person, ask something, have a task in review, or stand still until a person resumes them",
     },
     Family {
         name: "herder_process_trees",
@@ -100,7 +100,7 @@ const FAMILIES: [Family; 33] = [
         name: "herder_board_tasks",
         kind: Kind::Gauge,
         labels: "state",
-        help: "tasks on the board (`queued`, `offered`, `split`, `blocked`) and with agents (`waiting`, `at-work`)",
+        help: "tasks on the board (`queued`, `offered`, `split`, `blocked`) and with agents (`waiting`, `at-work`, `checking`: its check runs, `review`: a verdict is waited for, `merging`)",
     },
     Family {
         name: "herder_asks_open",

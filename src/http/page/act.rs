@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
 use super::{At, layout};
-use crate::http::who::{COOKIE, Unknown, cookie};
+use crate::http::who::{COOKIE, LANGUAGE_COOKIE, Unknown, cookie};
 use crate::http::{App, Shared};
 
 /// Shows a button: a program that fetches links to preview them uses nothing up.
@@ -45,16 +45,16 @@ pub(in super::super) async fn enter(
             .into_response();
     };
     let mut response = Redirect::to("/").into_response();
-    set_cookie(&mut response, &format!("{made}; Max-Age=604800"), &app);
+    set_cookie(&mut response, COOKIE, &format!("{made}; Max-Age=604800"), &app);
     response
 }
 
-fn set_cookie(response: &mut Response, value: &str, app: &App) {
+fn set_cookie(response: &mut Response, name: &str, value: &str, app: &App) {
     let is_secure = app.setup.settings.behind_proxy
         || app.setup.settings.tls.is_some()
         || app.setup.settings.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}");
     if let Ok(text) = HeaderValue::from_str(&text) {
         response.headers_mut().insert(header::SET_COOKIE, text);
     }
@@ -115,13 +115,13 @@ pub(in super::super) async fn leave(
     parts: Parts,
     Form(act): Form<Act>,
 ) -> Response {
-    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts))
+    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts, COOKIE))
         && caller.form == act.form
     {
         app.setup.logins.end(cookie).await;
     }
     let mut response = Redirect::to("/").into_response();
-    set_cookie(&mut response, "; Max-Age=0", &app);
+    set_cookie(&mut response, COOKIE, "; Max-Age=0", &app);
     response
 }
 
@@ -137,7 +137,7 @@ pub(in super::super) async fn act(
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let locale = app.language(&parts);
-    let Some(cookie) = cookie(&parts).filter(|_| !caller.form.is_empty()) else {
+    let Some(cookie) = cookie(&parts, COOKIE).filter(|_| !caller.form.is_empty()) else {
         return app.locked(&parts, Unknown::Nothing);
     };
     let said: Vec<String> = if caller.form == act.form {
@@ -149,10 +149,42 @@ pub(in super::super) async fn act(
         vec![locale.text("page-form-old", &[])]
     };
     app.setup.logins.say(cookie, said);
-    // A path of herder's own, and nothing that a browser takes for another host.
-    let is_own =
-        act.back.starts_with('/') && !act.back.starts_with("//") && !act.back.contains(['\\', '\r', '\n']);
-    Redirect::to(if is_own { &act.back } else { "/" }).into_response()
+    back_to(&act.back)
+}
+
+/// Leads back to a path of herder's own: nothing that a browser takes for another host.
+fn back_to(path: &str) -> Response {
+    let is_own = path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\r', '\n']);
+    Redirect::to(if is_own { path } else { "/" }).into_response()
+}
+
+/// The choice of a language.
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct Choice {
+    #[serde(default)]
+    form: String,
+    language: String,
+    #[serde(default)]
+    back: String,
+}
+
+/// Keeps the language that a person has chosen in this browser, and shows the page in it.
+pub(in super::super) async fn choose_language(
+    State(app): State<Shared>,
+    parts: Parts,
+    Form(choice): Form<Choice>,
+) -> Response {
+    let caller = match app.caller(&parts).await {
+        Ok(caller) => caller,
+        Err(unknown) => return app.locked(&parts, unknown),
+    };
+    let mut response = back_to(&choice.back);
+    let is_own = !caller.form.is_empty() && caller.form == choice.form;
+    let chosen = app.locales.iter().find(|locale| is_own && locale.name() == choice.language);
+    if let Some(locale) = chosen {
+        set_cookie(&mut response, LANGUAGE_COOKIE, &format!("{}; Max-Age=31536000", locale.name()), &app);
+    }
+    response
 }
 
 /// The command of a form, and its arguments: the agent first, the person's words last.

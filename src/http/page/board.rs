@@ -21,15 +21,17 @@ const CARDS_MAX: usize = 50;
 enum Column {
     Queued,
     Working,
+    Checking,
     Review,
     Blocked,
     Over,
 }
 
 impl Column {
-    const ALL: [(Self, &str); 5] = [
+    const ALL: [(Self, &str); 6] = [
         (Self::Queued, "page-column-queued"),
         (Self::Working, "page-column-working"),
+        (Self::Checking, "page-column-checking"),
         (Self::Review, "page-column-review"),
         (Self::Blocked, "page-column-blocked"),
         (Self::Over, "page-column-over"),
@@ -41,7 +43,8 @@ impl Column {
             Some(over) if over.end == TaskEnd::Blocked => Some(Self::Blocked),
             Some(over) => (day(over.at) == day(view.voice.now)).then_some(Self::Over),
             None => Some(match listed.key() {
-                "running" | "checking" | "merging" => Self::Working,
+                "running" | "merging" => Self::Working,
+                "checking" => Self::Checking,
                 "review" => Self::Review,
                 "blocked" => Self::Blocked,
                 _ => Self::Queued,

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
 use super::View;
-use super::mood::Mood;
+use super::mood::{Mood, Need};
 use crate::commands::say::{WORK_MAX, count, task};
 use crate::core::link::LinkState;
 use crate::core::strip::HourState;
@@ -72,6 +72,7 @@ impl Filter {
             || has(seen.name.as_str())
             || spec.is_some_and(|spec| spec.tags.iter().any(|tag| has(tag)) || has(spec.account.as_str()))
             || has(&phase(view, seen))
+            || needs(view, seen).iter().any(|need| has(need))
             || work(view, seen).is_some_and(|(_, text)| has(&text))
     }
 }
@@ -254,6 +255,11 @@ fn phase(view: &View<'_>, seen: &Seen) -> String {
     hold.map_or_else(|| view.voice.locale.state(agent, view.voice.now), |hold| view.voice.locale.hold(hold))
 }
 
+/// The needs of an agent that a person is to see, in words.
+fn needs(view: &View<'_>, seen: &Seen) -> Vec<String> {
+    Need::of(seen, view.voice.now).into_iter().map(|need| need.words(view)).collect()
+}
+
 /// Current or next work: the number of a task and the text.
 fn work(view: &View<'_>, seen: &Seen) -> Option<(Option<String>, String)> {
     let agent = &*seen.agent;
@@ -281,7 +287,10 @@ pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
                 span.sign aria-hidden="true" { (mood.sign()) } " "
                 a href={ "/agents/" (seen.name) } { (seen.name) }
             }
-            td.phase { (phase(view, seen)) }
+            td.phase {
+                (phase(view, seen))
+                @for need in needs(view, seen) { " · " span.asked { (need) } }
+            }
             td.work {
                 @if let Some((number, text)) = work(view, seen) {
                     @if let Some(number) = number {

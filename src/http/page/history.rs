@@ -16,7 +16,6 @@ use crate::core::id::AgentName;
 use crate::core::role::Role;
 use crate::core::time::Timestamp;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 use crate::http::{App, Shared};
 use crate::journal::{Entry, Piece, Reach, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
@@ -91,17 +90,12 @@ pub(in super::super) async fn history(
         body(&view, &wanted, found.as_ref().ok())
     } else {
         let role = command(verb).role;
-        let needs = view.voice.text("page-needs-role", &[("role", role.to_string().into())]);
+        let needs = view.voice.text("page-needs-role", &[("role", view.role(role).into())]);
         html! { (finder(&view, &wanted)) p.quiet { (needs) } }
     };
     let title = view.text("page-title-history");
     let body = html! { h1 { (title) } (body) };
-    Page { title: &title, at: Some("/history"), live: None }.show(
-        &view,
-        (&caller, cookie(&parts)),
-        &shown,
-        &body,
-    )
+    Page { title: &title, at: Some("/history"), live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<Piece<Entries>, ReadError> {

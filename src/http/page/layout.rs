@@ -1,11 +1,12 @@
 //! The frame around every view.
 
+use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 
 use super::View;
 use crate::http::screen::Shown;
-use crate::http::who::Caller;
+use crate::http::who::{COOKIE, Caller, cookie};
 use crate::l10n::Locale;
 
 /// Version in the addresses of files: browsers fetch a changed file anew.
@@ -53,21 +54,21 @@ impl Page<'_> {
     pub(super) fn show(
         &self,
         view: &View<'_>,
-        (caller, cookie): (&Caller, Option<&str>),
+        (caller, parts): (&Caller, &Parts),
         shown: &Shown,
         body: &Markup,
     ) -> Response {
-        let said = cookie.map(|cookie| view.app.setup.logins.said(cookie)).unwrap_or_default();
+        let said = cookie(parts, COOKIE).map(|cookie| view.app.setup.logins.said(cookie)).unwrap_or_default();
         let still = format!("/live?view=still&at={}", shown.id);
         let live = self.live.or_else(|| (self.at != Some("/")).then_some(&*still));
-        let page = self.markup(view, caller, shown, (&said, live, body)).into_string();
+        let page = self.markup(view, (caller, parts), shown, (&said, live, body)).into_string();
         Html(page.replace(&view.app.form_mark, &caller.form)).into_response()
     }
 
     fn markup(
         &self,
         view: &View<'_>,
-        caller: &Caller,
+        (caller, parts): (&Caller, &Parts),
         shown: &Shown,
         (said, live, body): (&[String], Option<&str>, &Markup),
     ) -> Markup {
@@ -81,9 +82,10 @@ impl Page<'_> {
                     header {
                         a.name href="/" { (name) }
                         (shown.piece("summary"))
+                        (languages(view, parts))
                         form.leave method="post" action="/logout" {
                             input type="hidden" name="form" value=(view.app.form_mark);
-                            span.who { (caller.author.nick) " (" (caller.role) ")" }
+                            span.who { (caller.author.nick) " (" (view.role(caller.role)) ")" }
                             button { (view.text("page-logout")) }
                         }
                         nav aria-label=(view.text("page-views")) {
@@ -101,6 +103,27 @@ impl Page<'_> {
                     p.cut hidden role="status" { (view.text("page-cut")) }
                     noscript { p.off { (view.text("page-live-off")) } }
                     @if let Some(live) = live { div hx-sse:connect=(live) hx-swap="none" {} }
+                }
+            }
+        }
+    }
+}
+
+/// The choice of a language, each in its own words. It leads back to the page that is shown.
+fn languages(view: &View<'_>, parts: &Parts) -> Markup {
+    let shown = view.voice.locale.name();
+    let back = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    html! {
+        details.languages {
+            summary { span.unseen { (view.text("page-language")) ": " } (view.text("page-language-name")) }
+            form method="post" action="/language" {
+                input type="hidden" name="form" value=(view.app.form_mark);
+                input type="hidden" name="back" value=(back);
+                @for locale in &view.app.locales {
+                    @let name = locale.name();
+                    button name="language" value=(name) lang=(name) aria-current=[(name == shown).then_some("true")] {
+                        (locale.text("page-language-name", &[]))
+                    }
                 }
             }
         }

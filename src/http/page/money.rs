@@ -13,11 +13,10 @@ use crate::chart::Chart;
 use crate::chart::spending::{By, Spending, csv, months};
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, count, task};
-use crate::core::id::AgentName;
+use crate::core::id::{AccountName, AgentName};
 use crate::core::usage::{Books, Standing, Unit, Window};
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 
 /// Tasks that are listed: those that cost most.
 const TASKS_MAX: usize = 20;
@@ -59,12 +58,7 @@ pub(in super::super) async fn money(
     let view = app.view(caller.role, locale);
     let body = body(&view, &wanted);
     let title = view.text("page-title-money");
-    Page { title: &title, at: Some("/money"), live: None }.show(
-        &view,
-        (&caller, cookie(&parts)),
-        &shown,
-        &body,
-    )
+    Page { title: &title, at: Some("/money"), live: None }.show(&view, (&caller, &parts), &shown, &body)
 }
 
 /// The books as a file for a spreadsheet.
@@ -85,23 +79,31 @@ pub(in super::super) async fn money_csv(
     (headers, csv(&app.setup.fleet.books(), window)).into_response()
 }
 
-/// The caps of the whole fleet, each with its words.
-fn caps(view: &View<'_>) -> Vec<(Standing, String)> {
+/// The caps of the whole fleet, and those of each account where bars are divided by account, each with its words.
+fn caps(view: &View<'_>, by: By) -> Vec<(Standing, String)> {
     let together = view.app.setup.fleet.usage();
-    let fleet = together.into_iter().find(|shared| shared.scope.is_none());
-    let caps = fleet.into_iter().flat_map(|fleet| fleet.caps);
-    caps.map(|cap| {
-        let limit = view.voice.locale.amount(cap.cap.unit, cap.limit);
-        (cap, view.voice.text("page-cap-line", &[("limit", limit.into())]))
-    })
-    .collect()
+    let shown = together.into_iter().filter(|shared| shared.scope.is_none() || by == By::Account);
+    let words = |account: Option<&AccountName>, cap: &Standing| {
+        let limit = ("limit", view.voice.locale.amount(cap.cap.unit, cap.limit).into());
+        match account {
+            Some(account) => {
+                let account = view.voice.short(account.as_str(), WORK_MAX);
+                view.voice.text("page-cap-of", &[("account", account.into()), limit])
+            }
+            None => view.voice.text("page-cap-line", &[limit]),
+        }
+    };
+    shown
+        .flat_map(|shared| shared.caps.into_iter().map(move |cap| (shared.scope.clone(), cap)))
+        .map(|(account, cap)| (cap, words(account.as_ref(), &cap)))
+        .collect()
 }
 
 fn chart(view: &View<'_>, books: &[(AgentName, Books)], wanted: &Wanted, window: Window) -> Chart {
     let spending = Spending { window, unit: wanted.unit(), by: wanted.by() };
     let id = if window == Window::Day { "page-money-days" } else { "page-money-hours" };
     let others = view.text("page-others");
-    spending.chart(books, (view.text(id), &others), &caps(view), view.voice.now)
+    spending.chart(books, (view.text(id), &others), &caps(view, wanted.by()), view.voice.now)
 }
 
 fn body(view: &View<'_>, wanted: &Wanted) -> Markup {

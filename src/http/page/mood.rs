@@ -1,5 +1,6 @@
 //! Meanings of colours and signs, the same everywhere on the page.
 
+use super::View;
 use crate::core::agent::Phase;
 use crate::core::time::Timestamp;
 use crate::supervisor::View as Seen;
@@ -21,7 +22,7 @@ impl Mood {
     pub(super) fn of(seen: &Seen, now: Timestamp) -> Self {
         let agent = &*seen.agent;
         if agent.needs_a_person(now) {
-            let is_asked = agent.watch.escalation.is_some() || agent.asks.iter().any(|ask| ask.until > now);
+            let is_asked = !Need::of(seen, now).is_empty();
             return if is_asked { Self::Needs } else { Self::Failed };
         }
         match &agent.phase {
@@ -83,5 +84,42 @@ impl Mood {
             Self::Rests => "○",
             Self::Failed => "✖",
         }
+    }
+}
+
+/// The reason for which an agent that does not stand still needs a person, with how often it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Call,
+    Answers(usize),
+    Reviews(usize),
+}
+
+impl Need {
+    /// The reasons that hold for an agent.
+    pub(super) fn of(seen: &Seen, now: Timestamp) -> Vec<Self> {
+        let agent = &*seen.agent;
+        let call = agent.watch.escalation.is_some().then_some(Self::Call);
+        let asks = agent.asks.iter().filter(|ask| ask.until > now).count();
+        let reviews = agent.checkouts.waiting_reviews().count();
+        let counted = [Self::Answers(asks), Self::Reviews(reviews)];
+        call.into_iter().chain(counted.into_iter().filter(|need| need.count() > 0)).collect()
+    }
+
+    fn count(self) -> usize {
+        match self {
+            Self::Call => 1,
+            Self::Answers(count) | Self::Reviews(count) => count,
+        }
+    }
+
+    /// The words for it, read after the agent's name.
+    pub(super) fn words(self, view: &View<'_>) -> String {
+        let id = match self {
+            Self::Call => "page-row-called",
+            Self::Answers(_) => "page-row-asks",
+            Self::Reviews(_) => "page-row-review",
+        };
+        view.voice.text(id, &[("count", self.count().into())])
     }
 }

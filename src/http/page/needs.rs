@@ -11,6 +11,7 @@ use crate::commands::log_line;
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::agent::Phase;
 use crate::core::ask::{About, Ask};
+use crate::core::checkout::Held;
 use crate::core::clean::visible;
 use crate::core::event::{Event, PauseReason};
 use crate::core::id::{AccountName, WorkId};
@@ -156,7 +157,10 @@ impl Need<'_> {
             What::Review(review) => {
                 let id = review.work.id;
                 let what = format!("{} {}", task(id), voice.short(&review.work.text, LINE_MAX));
-                ("👀", what, self.change(view, id), verdicts(view, id, back))
+                let checkout = self.seen.agent.checkouts.all.get(&id);
+                let held = checkout.and_then(|checkout| checkout.held.as_ref());
+                let change = held.map(|held| change(view, held)).unwrap_or_default();
+                ("👀", what, change, verdicts(view, id, back))
             }
             What::Halt(_) => {
                 let agent = &*self.seen.agent;
@@ -197,19 +201,6 @@ impl Need<'_> {
         }
     }
 
-    /// The extent of a task's work, in one line.
-    fn change(&self, view: &View<'_>, id: WorkId) -> String {
-        let checkout = self.seen.agent.checkouts.all.get(&id);
-        let Some(held) = checkout.and_then(|checkout| checkout.held.as_ref()) else { return String::new() };
-        let counts = [
-            ("commits", held.commits.into()),
-            ("files", held.files.into()),
-            ("added", held.added.into()),
-            ("removed", held.removed.into()),
-        ];
-        view.voice.text("page-review-change", &counts)
-    }
-
     fn call_buttons(&self, view: &View<'_>, call: &Escalation, back: &str) -> Markup {
         let session = self.seen.agent.last_session;
         html! {
@@ -225,6 +216,17 @@ impl Need<'_> {
             }
         }
     }
+}
+
+/// The extent of a task's work, in one line.
+pub(super) fn change(view: &View<'_>, held: &Held) -> String {
+    let counts = [
+        ("commits", held.commits.into()),
+        ("files", held.files.into()),
+        ("added", held.added.into()),
+        ("removed", held.removed.into()),
+    ];
+    view.voice.text("page-review-change", &counts)
 }
 
 /// Time since a moment, with the moment on hover.

@@ -7,16 +7,17 @@ use maud::{Markup, html};
 
 use super::board::{moves, priority_id};
 use super::layout::Page;
-use super::needs::ago;
+use super::needs::{ago, change};
 use super::{At, View};
 use crate::commands::listed::{Listed, all_of};
+use crate::commands::record::Record;
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
+use crate::core::card::Needs;
 use crate::core::clean::visible;
 use crate::core::id::WorkId;
 use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
-use crate::http::who::cookie;
 use crate::supervisor::View as Seen;
 
 pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, parts: Parts) -> Response {
@@ -49,7 +50,7 @@ pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, p
         p.back { a href="/board" { "← " (view.text("page-title-board")) } }
     };
     let page = Page { title: &title, at: None, live: live.as_deref() };
-    page.show(&view, (&caller, cookie(&parts)), &shown, &body)
+    page.show(&view, (&caller, &parts), &shown, &body)
 }
 
 /// The task as it stands; `None` if neither the board nor an agent keeps it.
@@ -57,10 +58,15 @@ pub(super) fn piece(view: &View<'_>, agents: &[Seen], id: WorkId) -> Option<Mark
     let tasks = view.app.setup.fleet.board();
     let all = all_of(agents, Some(&tasks));
     let listed = all.iter().find(|one| one.work().id == id)?;
-    Some(html! { div #task hx-swap-oob="true" { (body(view, listed, &all, &tasks)) } })
+    Some(html! { div #task hx-swap-oob="true" { (body(view, (listed, agents), &all, &tasks)) } })
 }
 
-fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board) -> Markup {
+fn body<'a>(
+    view: &View<'_>,
+    (listed, agents): (&Listed<'a>, &'a [Seen]),
+    all: &[Listed<'_>],
+    board: &Board,
+) -> Markup {
     let (voice, work) = (view.voice, listed.work());
     let card = work.card();
     let text = view.app.setup.redactor.redact(&visible(&work.text)).into_owned();
@@ -75,11 +81,12 @@ fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board)
         dl.facts {
             div { dt { (view.text("page-given-by")) } dd { (voice.short(&work.by.name, 32)) " " (ago(view, work.at)) } }
             div { dt { (view.text("page-priority")) } dd { (view.text(priority_id(card.priority))) } }
-            @if !card.needs.is_none() { div { dt { (view.text("page-needs")) } dd { (card.needs.words()) } } }
+            @if !card.needs.is_none() { div { dt { (view.text("page-needs")) } dd { (needs(view, &card.needs)) } } }
             @if let Some(parent) = card.parent { div { dt { (view.text("page-part-of")) } dd { a href={ "/tasks/" (parent) } { (number(parent)) } } } }
             div { dt { (view.text("page-tokens")) } dd { (count(card.spent.tokens)) } }
             div { dt { (view.text("page-spent")) } dd { (voice.locale.money(card.spent.dollars())) } }
         }
+        (evidence(view, &Record::of(listed, agents)))
         (moves(view, listed, &format!("/tasks/{}", work.id)))
         @if !part_of.is_empty() {
             h2 { (view.text("page-parts")) }
@@ -122,4 +129,39 @@ fn body(view: &View<'_>, listed: &Listed<'_>, all: &[Listed<'_>], board: &Board)
             pre.log.whole tabindex="0" { (voice.short(&voice.locale.detail(&over.note), 16_000)) }
         }
     }
+}
+
+/// Maximum length of the reason why a review is left to a person, in bytes.
+const WHY_SHOWN: usize = 2000;
+
+/// The branch of a task, the extent of its work, its check, its review and its merge.
+fn evidence(view: &View<'_>, record: &Record<'_>) -> Markup {
+    let voice = view.voice;
+    let branch = record.branch().map(|branch| voice.text("cmd-task-branch", &[("branch", branch.into())]));
+    let change = record.held().map(|held| change(view, held));
+    let lines = record.lines(voice);
+    let review = record.review();
+    html! {
+        @if branch.is_some() || !lines.is_empty() {
+            h2 { (view.text("page-evidence")) }
+            ul.events {
+                @for line in branch.iter().chain(&change).chain(&lines) { li { (line) } }
+                @if let Some(review) = review {
+                    li {
+                        (view.text("page-in-review")) " " (ago(view, review.since))
+                        @if let Some(asked) = review.asked() { " · " (asked.agent) }
+                    }
+                    @if let Some(why) = &review.left { li { (voice.short(&voice.locale.detail(why), WHY_SHOWN)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The needs of a task in words: the least permissions, then the tags.
+fn needs(view: &View<'_>, needs: &Needs) -> String {
+    let permissions = needs
+        .permissions
+        .map(|least| view.voice.text("page-permissions", &[("permissions", least.word().into())]));
+    permissions.into_iter().chain(needs.tags.iter().cloned()).collect::<Vec<_>>().join(", ")
 }

@@ -35,7 +35,7 @@ fn checked(agents: &mut Vec<AgentSpec>, file: &str) {
 }
 
 /// Returns a check with this command and this limit of seconds; a failure goes back once.
-pub(super) fn check(command: &str, seconds: u64) -> Option<Box<Check>> {
+pub(crate) fn check(command: &str, seconds: u64) -> Option<Box<Check>> {
     let timeout = Duration::from_secs(seconds);
     Some(Box::new(Check { command: command.to_owned(), timeout, tries: 1 }))
 }

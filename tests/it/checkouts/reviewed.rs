@@ -10,7 +10,7 @@ use crate::on::{Network, On, Story, on_each_network};
 use crate::simulated_discord::state::Message;
 
 /// Has the agents reviewed, and what is accepted merged into `main`.
-pub(super) fn reviewed(agents: &mut Vec<AgentSpec>, review: Reviewer, method: Option<Method>) {
+pub(crate) fn reviewed(agents: &mut Vec<AgentSpec>, review: Reviewer, method: Option<Method>) {
     for agent in agents {
         let repository = agent.repository.as_mut().expect("it has one");
         repository.base = "main".to_owned();
@@ -20,7 +20,7 @@ pub(super) fn reviewed(agents: &mut Vec<AgentSpec>, review: Reviewer, method: Op
 }
 
 /// Puts the person on a branch of their own, so that the base is not checked out.
-fn elsewhere(person: &Person) {
+pub(crate) fn elsewhere(person: &Person) {
     person.git(&["switch", "--quiet", "-c", "mine"]);
 }
 

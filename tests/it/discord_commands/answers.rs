@@ -25,7 +25,9 @@ async fn a_chart_of_what_was_used_is_a_picture() {
     let mut rig = Rig::open().await;
     let olga = manager(&rig.sim, "olga");
     let spend = |config: &mut herder::config::Config| {
-        config.agents = vec![crate::stage::scripted("spark", &config.data_dir.join(".."), &["claude-ok"])];
+        let mut spark = crate::stage::scripted("spark", &config.data_dir.join(".."), &["claude-ok"]);
+        spark.caps.usd_per_hour = 2.5;
+        config.agents = vec![spark];
     };
     rig.stop().await;
     let mut config = rig.config();
@@ -39,6 +41,10 @@ async fn a_chart_of_what_was_used_is_a_picture() {
     let asked = olga.slash("general", "usage", json!({ "chart": true }));
     let said = asked.answer().await;
     assert!(said.content.contains('█') && said.content.contains("in 24 h"), "{}", said.content);
+    // A cap of the same period is a line in the picture, and named.
+    let of_spark = olga.slash("general", "usage", json!({ "agent": "spark", "chart": true })).answer().await;
+    assert!(of_spark.content.ends_with(" · cap $2.50"), "{}", of_spark.content);
+    assert!(!said.content.contains("cap"), "it is not the fleet's: {}", said.content);
     let follows = asked.followups(1).await;
     let picture = &follows[0].attachments[0];
     assert_eq!(picture.name, "chart.png");

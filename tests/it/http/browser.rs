@@ -183,6 +183,19 @@ impl Browser {
         focused.send_keys(keys).await.expect("it takes keys");
     }
 
+    /// Presses the Tab key until the focus is on an element.
+    pub(super) async fn tab_to(&self, css: &str) {
+        let focused = "return document.activeElement.matches(arguments[0])";
+        for _ in 0..60 {
+            self.keys("\u{e004}").await;
+            let there = self.client.execute(focused, vec![json!(css)]).await.expect("a script runs");
+            if there == true {
+                return;
+            }
+        }
+        panic!("no way to {css} by the Tab key");
+    }
+
     pub(super) async fn script(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.expect("the script runs")
     }

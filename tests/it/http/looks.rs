@@ -64,7 +64,7 @@ pub(super) async fn enter(house: &mut House, kind: Kind) -> Browser {
 }
 
 /// The verbs that were asked for over the page, the latest first, and by whom.
-async fn audited(house: &House) -> Vec<(String, String)> {
+pub(super) async fn audited(house: &House) -> Vec<(String, String)> {
     let (_, audit) = ask(house.by(Role::Admin, "/audit")).await;
     let items = audit["items"].as_array().expect("items").clone();
     let audits = items.iter().map(|item| &item["entry"]["audit"]).filter(|audit| audit["place"] == "http");
@@ -147,6 +147,10 @@ async fn an_agent_is_steered_from_its_page_and_chat_sees_it() {
     browser.until("document.querySelector('#head .phase').textContent.includes('idle')").await;
     let verbs: Vec<String> = audited(&house).await.into_iter().map(|(verb, _)| verb).collect();
     assert_eq!(verbs, ["abort", "task add", "resume", "whisper", "task add", "pause"]);
+    // A whisper is between its writer and the agent.
+    for said in ["resume", "task add", "abort"] {
+        house.scene.person.hears_in_any_order("#spark", &format!("alice (demo): {said}")).await;
+    }
     browser.press("#timeline tbody tr:last-child a").await;
     browser.until_it_says("did ").await;
     browser.close().await;
@@ -172,6 +176,8 @@ async fn what_agents_ask_is_answered_from_the_page() {
     browser.press("#needs [aria-label=ember] form:first-of-type button:nth-of-type(2)").await;
     browser.until("document.querySelectorAll('#needs .need').length === 0").await;
     house.scene.person.hears_in_any_order("#ember", "takes Postgres").await;
+    house.scene.person.hears_in_any_order("#nova", "alice (demo): approve").await;
+    house.scene.person.hears_in_any_order("#ember", "alice (demo): answer").await;
     assert_eq!(
         audited(&house).await,
         [("answer".to_owned(), "alice".to_owned()), ("approve".to_owned(), "alice".to_owned())]
@@ -266,28 +272,17 @@ async fn everything_works_without_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_with_a_keyboard_alone_gets_everywhere() {
     let (mut house, browser) = seen("cat", Kind::default()).await;
-    let focused = "return document.activeElement.matches(arguments[0])";
-    let tab_to = async |css: &str| {
-        for _ in 0..60 {
-            browser.keys("\u{e004}").await;
-            let there = browser.client.execute(focused, vec![json!(css)]).await.expect("a script runs");
-            if there == true {
-                return;
-            }
-        }
-        panic!("no way to {css} by the Tab key");
-    };
     // The first stop leads past the menus.
-    tab_to("a.skip").await;
+    browser.tab_to("a.skip").await;
     browser.keys("\u{e007}").await;
-    tab_to("#agent-spark a").await;
+    browser.tab_to("#agent-spark a").await;
     browser.keys("\u{e007}").await;
     browser.shows("#head").await;
-    tab_to("#head button[value=pause]").await;
+    browser.tab_to("#head button[value=pause]").await;
     browser.keys("\u{e007}").await;
     house.scene.person.hears_in_any_order("#spark", "alice (demo): pause").await;
     browser.shows(".said").await;
-    tab_to("input[name=text]").await;
+    browser.tab_to("input[name=text]").await;
     browser.keys("sweep the floor\u{e007}").await;
     house.scene.person.hears_in_any_order("#spark", "sweep the floor").await;
     browser.close().await;
@@ -301,6 +296,27 @@ fn axe() -> String {
             .iter()
             .collect();
     std::fs::read_to_string(file).expect("axe-core is installed: scripts/test does that")
+}
+
+/// The serious faults that axe finds on these paths, in light and dark.
+pub(super) async fn faults(browser: &Browser, house: &House, paths: &[&str]) -> Vec<String> {
+    let axe = axe();
+    let mut faults = Vec::new();
+    for (path, scheme) in paths.iter().flat_map(|path| [(path, "light"), (path, "dark")]) {
+        browser.colours(scheme).await;
+        browser.go(&format!("{}{path}", house.url)).await;
+        browser.client.execute(&axe, Vec::new()).await.expect("axe is put in");
+        let run = "const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then(found => done(found.violations), reason => done(String(reason)))";
+        let found = browser.client.execute_async(run, Vec::new()).await.expect("axe runs");
+        let found = found.as_array().unwrap_or_else(|| panic!("axe failed on {path}: {found}")).clone();
+        faults.extend(
+            found
+                .iter()
+                .filter(|one| one["impact"] == "serious" || one["impact"] == "critical")
+                .map(|one| format!("{path} {scheme}: {} {}", one["help"], one["nodes"][0]["html"])),
+        );
+    }
+    faults
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -320,7 +336,6 @@ async fn no_view_has_a_serious_fault_for_people_who_see_or_hear_otherwise() {
     assert_eq!(ask(house.command(Role::Operator, &board)).await.0, 200);
     browser.until("document.querySelector('#needs .need button.yes')").await;
     browser.until("document.querySelector('#agent-spark .cost').textContent.includes('$')").await;
-    let axe = axe();
     let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
     let task = tasks["items"][0]["work"]["id"].as_u64().expect("a task");
     let paths = [
@@ -337,21 +352,7 @@ async fn no_view_has_a_serious_fault_for_people_who_see_or_hear_otherwise() {
         "/history?kind=audit",
         "/nowhere",
     ];
-    let mut faults = Vec::new();
-    for (path, scheme) in paths.iter().flat_map(|path| [(path, "light"), (path, "dark")]) {
-        browser.colours(scheme).await;
-        browser.go(&format!("{}{path}", house.url)).await;
-        browser.client.execute(&axe, Vec::new()).await.expect("axe is put in");
-        let run = "const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then(found => done(found.violations), reason => done(String(reason)))";
-        let found = browser.client.execute_async(run, Vec::new()).await.expect("axe runs");
-        let found = found.as_array().unwrap_or_else(|| panic!("axe failed on {path}: {found}")).clone();
-        faults.extend(
-            found
-                .iter()
-                .filter(|one| one["impact"] == "serious" || one["impact"] == "critical")
-                .map(|one| format!("{path} {scheme}: {} {}", one["help"], one["nodes"][0]["html"])),
-        );
-    }
+    let faults = faults(&browser, &house, &paths).await;
     assert!(faults.is_empty(), "{faults:#?}");
     browser.close().await;
     house.close().await;

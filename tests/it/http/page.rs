@@ -237,6 +237,40 @@ async fn the_page_is_in_the_language_of_the_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_chooses_a_language_and_it_stays() {
+    let mut house = House::open("cat").await;
+    let browser = house.log_in().await;
+    let choose = |form: &str, language: &str| {
+        let body = [("form", form), ("language", language), ("back", "/agents/spark?x=1")];
+        house.post("/language").header("cookie", &browser.cookie).form(&body)
+    };
+    let (_, page) = house.see(&browser, "/agents/spark?x=1").await;
+    assert!(page.contains("name=\"back\" value=\"/agents/spark?x=1\""), "{page}");
+    for name in ["English", "Deutsch", "日本語"] {
+        assert_eq!(page.matches(&format!(">{name}</button>")).count(), 1, "{name}: {page}");
+    }
+    let chosen = choose(&browser.form, "de").send().await.expect("an answer");
+    assert_eq!(
+        (chosen.status().as_u16(), &chosen.headers()["location"]),
+        (303, &"/agents/spark?x=1".parse().expect("text"))
+    );
+    let cookie = chosen.headers()["set-cookie"].to_str().expect("text").to_owned();
+    assert!(cookie.starts_with("herder-language=de; ") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let both = format!("{}; herder-language=de", browser.cookie);
+    for (cookies, shown) in [(both.as_str(), "Braucht dich"), (&browser.cookie, "Needs you")] {
+        let asked = house.get("/").header("cookie", cookies).header("accept-language", "en");
+        let (status, page) = text(asked).await;
+        assert!(status == 200 && page.contains(shown), "{cookies}: {page}");
+    }
+    // A language that herder does not have, and a form of another session, change nothing.
+    for (form, language) in [(browser.form.as_str(), "fr"), ("0123", "de")] {
+        let answer = choose(form, language).send().await.expect("an answer");
+        assert!(answer.status() == 303 && !answer.headers().contains_key("set-cookie"), "{language}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn addresses_that_lead_nowhere_are_answered_with_a_page() {
     let mut house = House::open("cat").await;
     let browser = house.log_in().await;

@@ -11,7 +11,7 @@ use super::looks::{enter, house, questioning};
 use crate::stage::{asking, scripted};
 
 /// Width and height of the picture, in pixels.
-const SIZE: (u32, u32) = (1280, 760);
+const SIZE: (u32, u32) = (1280, 1000);
 
 fn file() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "docs/images/page.png"].iter().collect()

@@ -73,7 +73,7 @@ async fn schemathesis_finds_no_answer_that_is_not_described() {
 }
 
 /// A schema of the document by its address, with all others beside it.
-fn schema(document: &Value, of: &Value) -> jsonschema::Validator {
+pub(super) fn schema(document: &Value, of: &Value) -> jsonschema::Validator {
     let mut schema = of.clone();
     schema["components"] = document["components"].clone();
     jsonschema::draft202012::new(&schema).expect("a schema")

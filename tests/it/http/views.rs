@@ -4,6 +4,7 @@ use herder::core::id::AccountName;
 use herder::core::outcome::Category;
 use herder::core::role::Role;
 use herder::core::spec::{AgentSpec, Pattern};
+use herder::core::usage::Caps;
 use serde_json::json;
 
 use super::page::{Browser, until};
@@ -99,6 +100,7 @@ async fn a_question_comes_with_the_last_words_of_its_agent() {
         let card = card.unwrap_or_else(|| panic!("no card: {page}"));
         assert!(card.contains("git push origin main"), "{card}");
         assert_eq!(card.contains("was told yes"), round == 1, "{card}");
+        assert!(page.contains("<span class=\"asked\">waits for an answer</span>"), "in words: {page}");
         for path in ["/", "/agents/nova", "/board", "/money", "/history", "/history?kind=audit"] {
             assert_eq!(attribute_twice(&house.see(&browser, path).await.1), None, "{path}");
         }
@@ -173,12 +175,22 @@ async fn a_secret_is_on_no_page_and_a_broken_one_is_not_made_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn money_is_shown_as_pictures_sums_and_rows() {
-    let mut house = super::looks::house(&["#spark", "#herder"], |dir| {
+    let server = server().await;
+    let options = inside(&server);
+    let agents = |dir: &std::path::Path| {
         let mut spark = scripted("spark", dir, &["claude-ok"]);
         spark.caps.usd_per_day = 2.0;
         vec![spark]
-    })
-    .await;
+    };
+    let scene =
+        Scene::open_configured((server, options), "alice", &["#spark", "#herder"], agents, |config| {
+            config.http = Some(super::settings());
+            let caps = |usd_per_hour| Caps { usd_per_hour, ..Caps::default() };
+            config.policy.caps.fleet = caps(9.0);
+            config.policy.caps.accounts = [(AccountName::from("default"), caps(3.0))].into();
+        })
+        .await;
+    let mut house = House::of(scene);
     let browser = house.log_in().await;
     let (_, nothing) = house.see(&browser, "/money").await;
     assert!(nothing.contains("Nothing was spent."), "{nothing}");
@@ -193,6 +205,10 @@ async fn money_is_shown_as_pictures_sums_and_rows() {
         assert_eq!(page.matches("<svg xmlns").count(), 2, "{query}: {page}");
         assert!(page.contains(&format!(" · {key} · ")), "{query}: {page}");
         assert!(page.contains("write a haiku"), "the task and its cost are listed: {page}");
+        // A cap in dollars is a line in a picture of dollars.
+        let has = |line: &str| page.contains(&format!("{line}</li>"));
+        assert_eq!(has("</svg>cap $9.00"), query != "?unit=tokens", "{query}: {page}");
+        assert_eq!(has("</svg>default: cap $3.00"), query == "?by=account", "{query}: {page}");
     }
     for window in ["hour", "day"] {
         let (status, csv) = house.see(&browser, &format!("/money.csv?window={window}")).await;

@@ -118,6 +118,18 @@ fn recorded_alike() -> Vec<Recorded> {
     recorded().into_iter().map(|it| Recorded { seq: 1, rev: 1, at, ..it }).collect()
 }
 
+/// Returns the name of an event inside another one, as in the journal, and of the act that it is about.
+fn inner_name(entry: &Entry) -> String {
+    let inner = match entry {
+        Entry::Agent(Event::Checkout(event)) => serde_json::to_value(event),
+        Entry::Fleet(FleetEvent::Board { event }) => serde_json::to_value(event),
+        _ => return String::new(),
+    };
+    let inner = inner.expect("JSON");
+    let words = [&inner["what"], &inner["act"]].map(|word| word.as_str().map(|word| format!(" {word}")));
+    words.into_iter().flatten().collect()
+}
+
 /// One line of the table for each kind of entry that has a line in the log, as its first sample is told.
 #[test]
 fn the_manual_has_every_line_of_the_log() {
@@ -129,8 +141,9 @@ fn the_manual_has_every_line_of_the_log() {
             Entry::Fleet(event) => (fleet_name(event), "fleet"),
             Entry::Audit(_) => continue,
         };
+        let name = format!("{name}{}", inner_name(&recorded.entry));
         let Some((level, message, fields)) = line_of(&recorded.entry) else { continue };
-        if seen.insert((stream, name)) {
+        if seen.insert((stream, name.clone())) {
             let message = message.replace('|', "\\|").replace('<', "&lt;");
             let fields = fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ");
             made.push_str(&format!("| {name} | {level} | {message} | {fields} |\n"));
