@@ -202,6 +202,7 @@ git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, i
 git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
 git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
 git-own-work = { $reviewer } hat selbst daran gearbeitet
+git-changed-since = sie hat sich seit dem Beginn ihrer Durchsicht geändert
 git-no-verdict = { $reviewer } hat nicht geurteilt
 git-rejected-often = { $reviewer } hat sie { $times ->
     [one] einmal

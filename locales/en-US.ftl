@@ -220,6 +220,7 @@ git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
 git-red = `{ $command }` fails together with what is on `{ $branch }` by now
 git-base-moved = `{ $branch }` moved during each merge
 git-own-work = { $reviewer } has worked on it itself
+git-changed-since = it has changed since its review began
 git-no-verdict = { $reviewer } has given no verdict
 git-rejected-often = { $reviewer } has rejected it { $times ->
     [one] once

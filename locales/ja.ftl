@@ -181,6 +181,7 @@ git-conflict = 現在の `{ $branch }` と競合します: { $files }
 git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
 git-base-moved = マージのたびに `{ $branch }` が動きました
 git-own-work = { $reviewer } 自身が作業しました
+git-changed-since = レビューの開始後に変更されました
 git-no-verdict = { $reviewer } は判定しませんでした
 git-rejected-often = { $reviewer } は { $times } 回差し戻しました
 git-stopped = { $name } がすべてを停止しました

@@ -14,7 +14,8 @@ use crate::core::link::{DISCORD_NETWORK, EMBEDDED_NETWORK};
 
 /// Reserved network names: authors that are no networks have them in the audit trail, where a network of that name
 /// could pass for them.
-const RESERVED: [&str; 6] = ["local", "console", "http", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
+const RESERVED: [&str; 7] =
+    ["agent", "local", "console", "http", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
 
 /// Maximum length of a configured nick, in bytes. Servers may cut it further, which the link handles.
 const NICK_MAX: usize = 30;

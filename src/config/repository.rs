@@ -27,7 +27,10 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let check = check(section);
     let landing = landing(section);
     let Some(path) = path else {
-        for key in ["review", "on_accept", "merge_method"].into_iter().filter(|key| section.has(key)) {
+        for key in ["review", "review_rounds", "on_accept", "merge_method"]
+            .into_iter()
+            .filter(|key| section.has(key))
+        {
             section.problem(key, "it is for agents with a repository; write repository = \"/srv/repos/app\"");
         }
         for key in ["base", "copy", "git_name", "git_email", "check"] {

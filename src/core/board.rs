@@ -39,7 +39,7 @@ use super::time::Timestamp;
 use super::work::{Actor, FinishedTask, TaskEnd, Work};
 
 pub use deal::Door;
-pub use reviews::{Answer, Requested};
+pub use reviews::{Answer, Requested, can_review};
 pub use wish::Wish;
 
 /// Maximum number of tasks on the board. A person who types stays far below it; a bot that feeds itself is refused.

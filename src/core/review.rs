@@ -113,7 +113,7 @@ pub enum Merging {
 /// The acceptance of a task whose work is not in the base yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// The person who accepted it, or herder if nobody reviews it.
+    /// The person or agent that accepted it, or herder if nobody reviews it.
     pub by: Actor,
     /// Number of the merge, counted for each clone: an earlier one's result is ignored.
     pub number: u32,
@@ -282,7 +282,7 @@ pub struct Proof {
     /// The last check, without its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Evidence>,
-    /// The person, or herder, who accepted the work.
+    /// The person or agent that accepted the work, or herder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Actor>,
     /// The place of the work in the base, if it was merged.

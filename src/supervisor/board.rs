@@ -12,7 +12,7 @@ use super::root::{Root, ToRoot, account_of};
 use super::{Asked, Fleet, owing};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
-use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
+use crate::core::board::{Board, BoardEvent, Door, Place, Wish, can_review};
 use crate::core::card::Card;
 use crate::core::id::{AccountName, AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
@@ -38,6 +38,8 @@ pub(super) struct Stand {
     told: u64,
     /// The last task that ended, which others may wait for.
     ended: Option<WorkId>,
+    /// Whether the agent goes on with reviews.
+    reviews: bool,
     /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now.
     asked: Box<[(WorkId, u32, bool)]>,
     /// The agent's account, whose limits apply to it.
@@ -56,12 +58,13 @@ impl Stand {
         let (taken, told) = (agent.board.taken, agent.board.told);
         let ended = agent.finished.back().map(|finished| finished.work.id);
         let asked = agent.asked_reviews();
-        let asked = asked.map(|(task, asked)| (task, asked.number, agent.can_be_decided(task))).collect();
+        let asked = asked.map(|(task, asked)| (task, asked.number, agent.is_at_rest(task))).collect();
         Self {
             free,
             taken,
             told,
             ended,
+            reviews: can_review(agent),
             asked,
             account: account_of(agent),
             offers: offers.unwrap_or_default(),

@@ -29,6 +29,7 @@ pub(crate) fn every() -> Vec<Own> {
         GitReason::Conflict { branch: "main".to_owned(), files: "src/lib.rs, Cargo.toml".to_owned() }.into(),
         GitReason::Red { command: "make test".to_owned(), branch: "main".to_owned() }.into(),
         GitReason::OwnWork { reviewer: "ember".to_owned() }.into(),
+        GitReason::ChangedSince.into(),
         GitReason::NoVerdict { reviewer: "ember".to_owned() }.into(),
         GitReason::RejectedOften { reviewer: "ember".to_owned(), times: 1 }.into(),
         GitReason::RejectedOften { reviewer: "ember".to_owned(), times: 3 }.into(),

@@ -52,7 +52,7 @@ impl Board {
         });
         let unheard = agent.board.news.back().is_some_and(|news| news.number > self.heard_of(name));
         let awaited = self.ends_awaited_of(agent);
-        let given_up = self.reviews_given_up(name, agent);
+        let given_up = self.reviews_given_up(name, agent, takes_none);
         if !concerned && !unheard && awaited.is_empty() && given_up.is_empty() {
             return Vec::new();
         }
@@ -151,7 +151,7 @@ impl Board {
                 })
             {
                 // Only the agent that was asked reviews, and it cannot.
-                let (task, end, by) = (work.id, TaskEnd::Failed, None);
+                let (task, end, by) = (work.id, TaskEnd::Cancelled, Some(Actor::herder()));
                 events.push(BoardEvent::Ended { task, end, by });
                 continue;
             }

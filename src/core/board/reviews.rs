@@ -13,8 +13,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Board, BoardEvent, Draft, Place};
-use crate::agent::Agent;
+use crate::agent::{Agent, Phase};
 use crate::dealings::{News, Numbered};
+use crate::event::PauseReason;
 use crate::id::{AgentName, WorkId};
 use crate::input::{Control, Input};
 use crate::review::{Asked, Opinion};
@@ -105,14 +106,16 @@ impl Board {
         answers.chain(cancelled)
     }
 
-    /// Returns the reviewed tasks whose review an agent has and does not go on with: it is halted or paused, or has lost it.
-    pub(super) fn reviews_given_up(&self, name: &AgentName, agent: &Agent) -> Vec<WorkId> {
+    /// Returns the reviewed tasks whose review an agent has and does not go on with: it is halted, paused or gone, or has
+    /// lost it.
+    pub(super) fn reviews_given_up(&self, name: &AgentName, agent: &Agent, is_gone: bool) -> Vec<WorkId> {
         let is_told = |work: WorkId| {
             let told =
                 |news: &Numbered| matches!(&news.news, News::Reviewed { work: over, .. } if *over == work);
             agent.board.news.iter().any(told)
         };
-        let is_at_work = |work: WorkId| can_review(agent) && agent.all_works().any(|held| held.id == work);
+        let is_at_work =
+            |work: WorkId| !is_gone && can_review(agent) && agent.all_works().any(|held| held.id == work);
         let given_up = |known: &Requested| {
             known.reviewer == *name
                 && known.answer.is_none()
@@ -147,9 +150,11 @@ impl Board {
     }
 }
 
-/// Returns true if an agent takes reviews and goes on with them.
-pub(super) fn can_review(agent: &Agent) -> bool {
-    agent.has_repository() && !agent.leaves() && !agent.stands_still()
+/// Returns true if an agent takes reviews and goes on with them. Whoever stops everything goes on with it later.
+#[must_use]
+pub fn can_review(agent: &Agent) -> bool {
+    let stopped = matches!(agent.phase, Phase::Paused { reason: PauseReason::StopAll(_) });
+    agent.has_repository() && !agent.leaves() && (stopped || !agent.stands_still())
 }
 
 /// Closes the reviews of agents that do not exist any more.

@@ -194,8 +194,12 @@ fn failed(draft: &mut Draft<'_>, task: WorkId, act: Act, why: &Detail) {
         && draft.agent().phase == Phase::Idle
         && draft.agent().queue.front().is_some_and(|work| work.task() == task);
     let why = why.clone().bounded(WHY_MAX);
-    draft.record(Event::Checkout(CheckoutEvent::Failed { task, act, why }));
-    if needed {
+    let is_review =
+        draft.agent().queue.front().is_some_and(|work| work.id == task && work.card().review.is_some());
+    draft.record(Event::Checkout(CheckoutEvent::Failed { task, act, why: why.clone() }));
+    if needed && is_review {
+        review::given_up(draft, task, why);
+    } else if needed {
         draft.pause(PauseReason::Failure(Category::Permanent));
     } else {
         draft.begin();

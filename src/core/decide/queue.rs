@@ -99,7 +99,9 @@ pub(super) fn reword(
     id: WorkId,
     text: &str,
 ) -> Result<Notice, Refusal> {
-    queued(draft, &agent, id)?;
+    if queued(draft, &agent, id)?.card().review.is_some() {
+        return Err(Refusal::IsReview { task: id });
+    }
     usable(&agent, text)?;
     draft.record(Event::Reworded { work: id, text: text.to_owned(), by: by.clone() });
     Ok(Notice::Reworded { agent, work: excerpt(text) })

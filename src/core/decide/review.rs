@@ -84,10 +84,11 @@ pub(super) fn decided(
 ) {
     let agent = draft.agent();
     let asked = agent.checkouts.review(task).and_then(Review::asked);
-    if asked.is_none_or(|asked| asked.number != number) || !agent.can_be_decided(task) {
+    if asked.is_none_or(|asked| asked.number != number) || !agent.is_at_rest(task) {
         return;
     }
     let rejections = agent.checkouts.all.get(&task).map_or(0, |checkout| checkout.rejections);
+    let is_as_reviewed = agent.checkouts.all.get(&task).is_some_and(Checkout::is_as_reviewed);
     // The settings may have changed since it was asked.
     let rounds = match agent.landing().review {
         Reviewer::Agent { rounds, .. } => rounds,
@@ -96,6 +97,9 @@ pub(super) fn decided(
     let (own, reviewer) = (has_worked(agent, task, by), by.to_string());
     match opinion {
         _ if own => left_to_person(draft, task, GitReason::OwnWork { reviewer }.into()),
+        Some(Opinion { accepts: true, .. }) if !is_as_reviewed => {
+            left_to_person(draft, task, GitReason::ChangedSince.into());
+        }
         Some(Opinion { accepts: true, .. }) => accepted(draft, task, &Actor::agent(by)),
         Some(Opinion { words, .. }) if rejections + 1 < rounds => {
             let back = Back::Rejected { by: Actor::agent(by), why: words.clone() }.bounded();

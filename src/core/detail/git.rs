@@ -46,6 +46,8 @@ pub enum GitReason {
     Red { command: String, branch: String },
     /// The reviewing agent has worked on it itself.
     OwnWork { reviewer: String },
+    /// The work has changed since the reviewing agent was asked.
+    ChangedSince,
     /// The reviewing agent has given no verdict.
     NoVerdict { reviewer: String },
     /// The reviewing agent has rejected the work this often.
@@ -95,7 +97,7 @@ impl GitReason {
             Self::Conflict { branch, files: text }
             | Self::Red { command: text, branch }
             | Self::CheckedOut { branch, line: text } => vec![branch, text],
-            Self::Moved | Self::Uncommitted { .. } => Vec::new(),
+            Self::Moved | Self::ChangedSince | Self::Uncommitted { .. } => Vec::new(),
         }
     }
 }
@@ -150,6 +152,7 @@ impl fmt::Display for GitReason {
                 write!(f, "`{command}` fails together with what is on `{branch}` by now")
             }
             Self::OwnWork { reviewer } => write!(f, "{reviewer} has worked on it itself"),
+            Self::ChangedSince => f.write_str("it has changed since its review began"),
             Self::NoVerdict { reviewer } => write!(f, "{reviewer} has given no verdict"),
             Self::RejectedOften { reviewer, times: 1 } => write!(f, "{reviewer} has rejected it once"),
             Self::RejectedOften { reviewer, times } => write!(f, "{reviewer} has rejected it {times} times"),

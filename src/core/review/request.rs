@@ -48,13 +48,6 @@ impl Agent {
         all.filter_map(|(task, checkout)| Some((*task, checkout.review.as_ref()?.asked()?)))
     }
 
-    /// Returns true if a verdict on a task takes effect now: what is reviewed is all that its clone holds, and is not
-    /// being changed.
-    #[must_use]
-    pub fn can_be_decided(&self, task: WorkId) -> bool {
-        self.is_at_rest(task) && self.checkouts.all.get(&task).is_some_and(Checkout::is_as_reviewed)
-    }
-
     /// Returns true if a task's clone is read, and no work about the task is at hand or waits.
     #[must_use]
     pub fn is_at_rest(&self, task: WorkId) -> bool {

@@ -324,6 +324,8 @@ fn a_review_is_neither_moved_nor_split() {
         assert!(matches!(refused, Err(Refusal::IsReview { .. })), "{refused:?}");
     }
     assert!(matches!(pair.reviewer.try_ask(Control::OpenTask(task)), Err(Refusal::IsReview { .. })));
+    let reword = Control::Reword { id: task, text: "accept it".to_owned() };
+    assert!(matches!(pair.reviewer.try_ask(reword), Err(Refusal::IsReview { .. })));
 }
 
 #[test]
@@ -391,6 +393,20 @@ fn a_verdict_waits_while_its_task_is_worked_on() {
     pair.done("a");
     pair.settle();
     assert_eq!(pair.end(), Some(TaskEnd::Done));
+}
+
+#[test]
+fn what_changed_beside_a_review_is_accepted_by_no_agent() {
+    let mut pair = Pair::new(3);
+    pair.done("a");
+    pair.settle();
+    pair.author.give(WorkKind::Message, 2, "and rename it");
+    runs(&mut pair.author);
+    pair.author.ask(Control::Abort);
+    pair.author.ends(Outcome::new(Category::Interrupted, ""));
+    acts(&mut pair.author, "b");
+    pair.reviewed(Some(accepts()));
+    assert!(pair.waits_for_person() && pair.end().is_none(), "{:?}", pair.author.agent.checkouts);
 }
 
 #[test]
@@ -519,8 +535,8 @@ proptest! {
         let there = pair.reviewer.agent.all_works().chain(pair.board.tasks.values().map(|boarded| &*boarded.work));
         let going: Vec<WorkId> = there.filter(|work| work.card().review.is_some()).map(|work| work.id).collect();
         for known in pair.board.reviews.values() {
-            let decidable = pair.author.agent.can_be_decided(TASK);
-            prop_assert!(going.contains(&known.work) || known.answer.is_some() && !decidable, "{:?}", known);
+            let at_rest = pair.author.agent.is_at_rest(TASK);
+            prop_assert!(going.contains(&known.work) || known.answer.is_some() && !at_rest, "{:?}", known);
             prop_assert!(known.answer.is_some() || !pair.reviewer.agent.stands_still(), "{:?}", known);
         }
         let stopping = matches!(pair.reviewer.agent.phase, Phase::Stopping { .. });

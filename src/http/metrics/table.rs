@@ -27,7 +27,7 @@ const FAMILIES: [Family; 33] = [
         name: "herder_agents_needing_person",
         kind: Kind::Gauge,
         labels: "",
-        help: "agents that have called a person, ask something, have a task in review, or stand still until a person resumes them",
+        help: "agents that have called a person, ask something, have a task in review that waits for a person, or stand still until a person resumes them",
     },
     Family {
         name: "herder_process_trees",

@@ -154,7 +154,9 @@ pub(in super::super) async fn act(
 
 /// Leads back to a path of herder's own: nothing that a browser takes for another host.
 fn back_to(path: &str) -> Response {
-    let is_own = path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\r', '\n']);
+    let is_own = path.starts_with('/')
+        && !path.starts_with("//")
+        && !path.contains(|c: char| c == '\\' || c.is_control());
     Redirect::to(if is_own { path } else { "/" }).into_response()
 }
 

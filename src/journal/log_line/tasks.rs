@@ -3,12 +3,8 @@
 use super::{LogLine, told, word};
 use crate::core::board::BoardEvent;
 use crate::core::checkout::{Act, CheckoutEvent};
-use crate::core::cut;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::review::Back;
-
-/// Maximum length of the reason of a review that is left to a person, in bytes; the history has all of it.
-const WHY_MAX: usize = 500;
 
 /// Returns the log line of an event about the clone of a task, if it has one.
 pub(super) fn checkout_line(event: &CheckoutEvent) -> Option<LogLine> {
@@ -34,7 +30,8 @@ pub(super) fn checkout_line(event: &CheckoutEvent) -> Option<LogLine> {
         }
         CheckoutEvent::InReview { task, asked: None, .. } => LogLine::new("a task is in review").task(*task),
         CheckoutEvent::LeftToPerson { task, why } => {
-            let why = cut::bounded(&why.to_string(), WHY_MAX).to_owned();
+            // An agent's words are not logged.
+            let why = why.own.as_ref().map(ToString::to_string).unwrap_or_default();
             LogLine::warning(told("a person is to decide about a task", &why)).task(*task)
         }
         CheckoutEvent::Accepted { task, by } => LogLine::new("a task is accepted").task(*task).by(by),

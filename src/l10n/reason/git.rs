@@ -24,6 +24,7 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::Conflict { branch, files } => say("git-conflict", [text("branch", branch), text("files", files)]),
         G::Red { command, branch } => say("git-red", [text("command", command), text("branch", branch)]),
         G::OwnWork { reviewer } => say("git-own-work", [text("reviewer", reviewer)]),
+        G::ChangedSince => say("git-changed-since", []),
         G::NoVerdict { reviewer } => say("git-no-verdict", [text("reviewer", reviewer)]),
         G::RejectedOften { reviewer, times } => {
             say("git-rejected-often", [text("reviewer", reviewer), ("times", (*times).into())])

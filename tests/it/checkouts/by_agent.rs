@@ -147,6 +147,21 @@ async fn a_person_is_called_after_enough_rejections_and_may_overrule() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_is_called_once_the_reviewer_is_paused() {
+    let (mut story, _) = open(On::Irc, None).await;
+    story.alice.say("#spark", "please commit alpha").await;
+    let nova = story.nova_reviews().await;
+    story.says("!pause nova now", "nova").await;
+    let told = story.alice.hears("#alerts", "needs a person's decision").await;
+    assert!(told.contains("needs a person's decision: nova has given no verdict."), "{told}");
+    story.until("nova", |view| view.agent.all_works().next().is_none()).await;
+    drop(nova);
+    story.says("!accept 1", "accepts task 1").await;
+    story.alice.hears_in_any_order("#work", "DONE 1").await;
+    story.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_review_outlives_herder_and_ends_when_a_person_decides() {
     let (mut story, _) = open(On::Irc, None).await;
     story.alice.say("#spark", "please commit alpha").await;
