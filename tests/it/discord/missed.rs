@@ -17,6 +17,7 @@ use crate::stage::{self, Stage};
 
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
 const POST: &str = "POST /channels/{channel_id}/messages";
+const PRIVATE: &str = "POST /users/@me/channels";
 const MEMBER: &str = "GET /guilds/{guild_id}/members/{user_id}";
 
 fn is_paused(phase: &Phase) -> bool {
@@ -229,11 +230,16 @@ async fn what_is_changed_while_it_is_fetched_is_worked_on_as_it_is() {
     rig.stop().await;
     let first = rig.alice.says("#spark", "fix the bild");
     let second = rig.alice.says("#spark", "delete everything");
+    let before = rig.sim.requests(PRIVATE).len();
     let gate = Gate::default();
     rig.sim.inject(Fault::held(&gate).on(MESSAGES).always());
     let mut rig = rig.started().await;
     let spark = rig.sim.channel("#spark").await.id.to_string();
-    let made = |state: &State| state.kept_back.iter().any(|path| path.contains(&spark));
+    let made = |state: &State| {
+        let asked = state.requests.iter().filter(|asked| asked.route == PRIVATE && asked.status.is_some());
+        asked.count() > before && state.kept_back.iter().any(|path| path.contains(&spark))
+    };
+    // Private messages from before herder has looked there are on a page, too.
     rig.sim.until("herder to ask for the messages", made).await;
     // The page is made out, and not on its way yet.
     rig.alice.edits(first, "fix the build");

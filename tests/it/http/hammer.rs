@@ -167,7 +167,7 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
 }
 
 /// Every route, and addresses beside them.
-const PATHS: [&str; 36] = [
+const PATHS: [&str; 37] = [
     "/",
     "/livez",
     "/readyz",
@@ -176,6 +176,7 @@ const PATHS: [&str; 36] = [
     "/do",
     "/logout",
     "/login/x",
+    "/language",
     "/agents/spark",
     "/agents/%00",
     "/agents/spark/sessions/1",
