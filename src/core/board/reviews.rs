@@ -150,7 +150,8 @@ impl Board {
     }
 }
 
-/// Returns true if an agent takes reviews and goes on with them. Whoever stops everything goes on with it later.
+/// Returns true if an agent takes reviews and goes on with them. One that `stop-all` has paused keeps them until it is
+/// resumed.
 #[must_use]
 pub fn can_review(agent: &Agent) -> bool {
     let stopped = matches!(agent.phase, Phase::Paused { reason: PauseReason::StopAll(_) });

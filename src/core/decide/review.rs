@@ -94,9 +94,8 @@ pub(super) fn decided(
         Reviewer::Agent { rounds, .. } => rounds,
         Reviewer::Person | Reviewer::None => ROUNDS,
     };
-    let (own, reviewer) = (has_worked(agent, task, by), by.to_string());
+    let reviewer = by.to_string();
     match opinion {
-        _ if own => left_to_person(draft, task, GitReason::OwnWork { reviewer }.into()),
         Some(Opinion { accepts: true, .. }) if !is_as_reviewed => {
             left_to_person(draft, task, GitReason::ChangedSince.into());
         }

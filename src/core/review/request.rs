@@ -18,8 +18,6 @@ use crate::work::{Actor, Work, WorkKind};
 pub struct ReviewOf {
     /// The agent whose work is reviewed.
     pub agent: AgentName,
-    /// The agents that have worked on it.
-    pub authors: Vec<AgentName>,
     /// Number of the reviewed task.
     pub task: WorkId,
     /// Number of the review, counted for each task.
@@ -62,7 +60,6 @@ impl Agent {
         let review = checkout.review.as_deref()?;
         let of = ReviewOf {
             agent: name.clone(),
-            authors: checkout.plan.worked.clone(),
             task,
             number: review.asked()?.number,
             path: checkout.plan.repository.path.clone(),

@@ -422,6 +422,9 @@ fn changed_work_is_reviewed_anew() {
     pair.settle();
     let of = pair.reviewer.agent.current.as_ref().and_then(|work| work.card().review.clone());
     assert_eq!(of.map(|of| (of.number, of.head)), Some((2, "b".to_owned())));
+    let (number, by, opinion) = (1, name("ember"), Some(accepts()));
+    let late = Input::Reviewed { task: TASK, number, by, opinion };
+    assert_eq!(pair.author.tell(&late).told(), "", "a verdict on the review before");
 }
 
 /// Something that happens.

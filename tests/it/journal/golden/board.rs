@@ -219,7 +219,6 @@ pub(super) fn events() -> Vec<Event> {
 fn review() -> Work {
     let of = ReviewOf {
         agent: agent("spark"),
-        authors: vec![agent("spark"), agent("nova")],
         task: WorkId(21),
         number: 1,
         path: "/srv/app".into(),
