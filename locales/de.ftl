@@ -144,6 +144,7 @@ own-takes-long-with-tool = die Sitzung dauert { $takes }, Werkzeug { $tool } sei
 own-no-heartbeat = seit { $silent } kein Lebenszeichen des Treibers
 own-no-sign-of-life = der Treiber gab kein Lebenszeichen
 own-driver-gone = der Treiber endete ohne ein Wort
+own-old-runner = der Prozess, in dem die Agenten laufen, hat eine ältere Version: herder runner restart --when-idle
 own-driver-failed = der Treiber ist abgestürzt
 own-driver-overdue = der Treiber beendete die Sitzung nicht rechtzeitig
 own-not-ended = die Prozesse ließen sich nicht beenden

@@ -129,6 +129,7 @@ own-takes-long-with-tool = セッションは { $takes } 経過、ツール { $t
 own-no-heartbeat = { $silent } ハートビートなし
 own-no-sign-of-life = ドライバーの反応がありませんでした
 own-driver-gone = ドライバーが何も言わずに止まりました
+own-old-runner = エージェントを実行するプロセスのバージョンが古いままです: herder runner restart --when-idle
 own-driver-failed = ドライバーが失敗しました
 own-driver-overdue = ドライバーが時間内にセッションを終えませんでした
 own-not-ended = プロセスを終了できませんでした

@@ -1,7 +1,5 @@
 //! `task diff`: shows what a task has changed against the commit that it began from, committed or not.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 
 use crate::commands::desk::{Answer, Attached, Desk, Done, Failure};
@@ -15,7 +13,7 @@ use crate::core::id::WorkId;
 use crate::core::notice::Refusal;
 use crate::core::role::Role;
 use crate::outbox::split::split;
-use crate::runtime::git::diff::{Change, Diff, File, Fold};
+use crate::runtime::git::diff::{Change, Diff, File, Fold, Meant, Selection, meant};
 use crate::supervisor::View;
 
 use super::listed::{find, moving, on_board};
@@ -68,13 +66,6 @@ impl Wanted {
     }
 }
 
-/// The files that a name may mean.
-enum Meant {
-    One(usize),
-    Several(Vec<usize>),
-    None,
-}
-
 pub(in crate::commands) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
     let views = desk.fleet.agents();
@@ -84,18 +75,13 @@ pub(in crate::commands) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let wanted = Wanted::of(&call.text);
     let has_room = desk.long || desk.files;
-    let choose = |files: &[File]| -> BTreeSet<usize> {
-        match &wanted {
-            Wanted::All if has_room => unfolded(files),
-            Wanted::Stat if desk.long => unfolded(files),
-            Wanted::All | Wanted::Stat => BTreeSet::new(),
-            Wanted::File(name) => match meant(files, name) {
-                Meant::One(file) => BTreeSet::from([file]),
-                Meant::Several(_) | Meant::None => BTreeSet::new(),
-            },
-        }
+    let selection = match &wanted {
+        Wanted::All if has_room => Selection::Unfolded,
+        Wanted::Stat if desk.long => Selection::Unfolded,
+        Wanted::All | Wanted::Stat => Selection::Nothing,
+        Wanted::File(name) => Selection::Named(name.clone()),
     };
-    let diff = match Box::pin(desk.fleet.diff_of_checkout(agent, &known.plan, choose)).await {
+    let diff = match Box::pin(desk.fleet.diff_of_checkout(agent, &known.plan, selection)).await {
         Ok(diff) => diff,
         Err(why) => {
             let why = voice.short(&voice.locale.detail(&why), desk.text_max());
@@ -107,7 +93,7 @@ pub(in crate::commands) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         let file = match meant(&diff.files, name) {
             Meant::One(file) => &diff.files[file],
             Meant::Several(files) => return Err(several(voice, &diff, name, &files)),
-            Meant::None => return Err(no_file(voice, &diff, id, name)),
+            Meant::Nothing => return Err(no_file(voice, &diff, id, name)),
         };
         let shown = Shown { file, name: shown(voice, &file.name()) };
         return Ok(of_file(desk, call, id, &shown)?.with(data));
@@ -126,30 +112,6 @@ fn without_clone(desk: &Desk<'_>, views: &[View], id: WorkId) -> Refusal {
         || views.iter().any(|view| find(&view.agent, id).is_some())
         || moving(views, &board, id).is_some();
     if is_known { Refusal::NoCheckout { task: id } } else { Refusal::NoSuchTask { task: id } }
-}
-
-fn unfolded(files: &[File]) -> BTreeSet<usize> {
-    files.iter().enumerate().filter(|(_, file)| file.fold.is_none()).map(|(at, _)| at).collect()
-}
-
-/// Finds the file that a name means: its own name comes first, then the last part of one, then its beginning.
-fn meant(files: &[File], name: &str) -> Meant {
-    let ends = format!("/{name}");
-    let tests: [&dyn Fn(&str) -> bool; 4] =
-        [&|file| file == name, &|file| file.ends_with(&ends), &|file| file.starts_with(name), &|file| {
-            file.rsplit('/').next().is_some_and(|last| last.starts_with(name))
-        }];
-    for test in tests {
-        let fits = |file: &File| test(&file.name()) || file.from().is_some_and(|from| test(&from));
-        let found: Vec<usize> =
-            files.iter().enumerate().filter(|(_, file)| fits(file)).map(|(at, _)| at).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Meant::One(*one),
-            _ => return Meant::Several(found),
-        }
-    }
-    Meant::None
 }
 
 fn several(voice: Voice<'_>, diff: &Diff, name: &str, files: &[usize]) -> Failure {

@@ -45,18 +45,8 @@ pub(super) fn runners(section: Section<'_>) -> Runners {
     Runners { local, unattended }
 }
 
-/// Reports agents whose repository cannot be used there, and warns of those whose `keep_warm` has no effect.
+/// Warns of agents whose `keep_warm` has no effect there.
 pub(super) fn warn(top: &Section<'_>, runners: &Runners, agents: &[AgentSpec]) {
-    let cloned = agents.iter().filter(|agent| agent.repository.is_some());
-    let cloned: Vec<&str> = cloned.map(|agent| agent.name.as_str()).collect();
-    if runners.local == LocalRunner::Process && !cloned.is_empty() {
-        let text = format!(
-            "with local = \"process\" no agent can have a repository yet; write local = \"embedded\", or give a workspace \
-             to {}",
-            cloned.join(", ")
-        );
-        top.problem("runners", text);
-    }
     let warm = agents.iter().filter(|agent| !agent.keep_warm.is_zero());
     let warm: Vec<&str> = warm.map(|agent| agent.name.as_str()).collect();
     if runners.local == LocalRunner::Process && !warm.is_empty() {

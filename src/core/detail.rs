@@ -193,6 +193,8 @@ pub enum Own {
     NoSignOfLife,
     /// The session's driver has ended without a report.
     DriverGone,
+    /// The process that runs the agents is of an older version, which knows no clones.
+    OldRunner,
     /// The task that drives the process panicked.
     DriverFailed,
     /// The driver did not end its session in time.
@@ -352,6 +354,7 @@ impl Own {
             | Self::NoHeartbeat { .. }
             | Self::NoSignOfLife
             | Self::DriverGone
+            | Self::OldRunner
             | Self::DriverFailed
             | Self::DriverOverdue
             | Self::NotEnded
@@ -447,6 +450,9 @@ impl fmt::Display for Own {
             Self::NoHeartbeat { silent } => write!(f, "no heartbeat for {}", brief(*silent)),
             Self::NoSignOfLife => f.write_str("its driver gave no sign of life"),
             Self::DriverGone => f.write_str("the driver stopped without a word"),
+            Self::OldRunner => f.write_str(
+                "the process that runs the agents is of an older version: herder runner restart --when-idle",
+            ),
             Self::DriverFailed => f.write_str("the driver failed"),
             Self::DriverOverdue => f.write_str("the driver did not end its session in time"),
             Self::NotEnded => f.write_str("its processes could not be ended"),

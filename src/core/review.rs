@@ -314,7 +314,8 @@ impl From<&Held> for Change {
 }
 
 /// The result of a merge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Merged {
     /// The work is in the base.
     Landed(Landed),

@@ -69,6 +69,7 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::NoHeartbeat { silent } => say("own-no-heartbeat", [("silent", (*silent).into())]),
         O::NoSignOfLife => say("own-no-sign-of-life", []),
         O::DriverGone => say("own-driver-gone", []),
+        O::OldRunner => say("own-old-runner", []),
         O::DriverFailed => say("own-driver-failed", []),
         O::DriverOverdue => say("own-driver-overdue", []),
         O::NotEnded => say("own-not-ended", []),

@@ -27,6 +27,8 @@ pub(super) use conversation::next;
 use super::calls::Waiting;
 use super::fit::sane_live;
 use super::hosted::{Hosted, ended, queue};
+use super::job::Job;
+use super::jobs::Jobs;
 use super::ledger::{Arrival, InOrder};
 use super::record::replace;
 use super::wire::{Envelope, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner};
@@ -63,7 +65,7 @@ struct Inner {
     state: Mutex<State>,
     /// Wakes the writer.
     changed: Notify,
-    /// Notified when a session is forgotten.
+    /// Notified when a session is forgotten, and when a job has ended.
     gone: watch::Sender<()>,
     tasks: TaskTracker,
     /// Cancelled when the runner is to end.
@@ -89,12 +91,19 @@ struct State {
     dirty: BTreeSet<SessionKey>,
     /// Calls of tools that wait for the bot's answers.
     calls: Waiting,
+    jobs: Jobs,
     /// Ends the present connection.
     connection: CancellationToken,
     /// The version that both ends of it speak.
     version: u32,
     /// True once the runner ends: it starts nothing any more.
     ending: bool,
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.sessions.is_empty() && self.jobs.is_idle()
+    }
 }
 
 impl Host {
@@ -277,22 +286,22 @@ impl Inner {
         }
     }
 
-    /// Waits until there is no session.
+    /// Waits until there is neither a session nor a job.
     async fn idle(&self) {
         let mut gone = self.gone.subscribe();
-        while !self.state().sessions.is_empty() {
+        while !self.state().is_idle() {
             if gone.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    /// Ends the runner once there is no session. From then on it takes nothing, so that nothing is begun and lost.
+    /// Ends the runner once there is neither a session nor a job. From then on it takes nothing, so that nothing is begun and lost.
     async fn stop_when_idle(&self) {
         loop {
             self.idle().await;
             let mut state = self.state();
-            if state.sessions.is_empty() {
+            if state.is_idle() {
                 state.ending = true;
                 state.connection.cancel();
                 self.stopping.cancel();
@@ -301,11 +310,38 @@ impl Inner {
         }
     }
 
-    /// Tells all sessions to end: a driver whose orders are gone runs the stop ladder.
+    /// Ends all jobs, and tells all sessions to end: a driver whose orders are gone runs the stop ladder.
     fn end_all(&self) {
-        for hosted in self.state().sessions.values_mut() {
+        let mut state = self.state();
+        state.jobs.stop_all();
+        for hosted in state.sessions.values_mut() {
             hosted.orders = None;
         }
+    }
+
+    /// Begins a job, unless it was begun before.
+    fn perform(self: &Arc<Self>, state: &mut State, number: u64, job: Job) {
+        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
+        if state.ending || !job.marker.starts_with(&prefix) {
+            return warn!(marker = job.marker, ending = state.ending, "a job is not begun");
+        }
+        let Some(begun) = state.jobs.begin(number) else { return };
+        let (inner, epoch) = (Arc::clone(self), state.epoch);
+        self.tasks.spawn(async move {
+            begun.before.wait().await;
+            let done = match begun.stop.is_cancelled() {
+                true => None,
+                false => Box::pin(inner.machine.perform(job, begun.stop)).await,
+            };
+            let mut state = inner.state();
+            drop(begun.token);
+            if state.epoch == epoch {
+                state.jobs.end(number, done.as_ref());
+            }
+            drop(state);
+            inner.gone.send_replace(());
+            inner.changed.notify_one();
+        });
     }
 
     async fn attend(self: &Arc<Self>, stream: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin)) {
@@ -370,6 +406,8 @@ impl Inner {
                 self.not_delivered(&mut state, &of, whispers);
             }
             ToRunner::Launch(launch) => self.launch(&mut state, *launch),
+            ToRunner::Job { job, what } => self.perform(&mut state, job, *what),
+            ToRunner::Jobs { open, stopped } => state.jobs.keep(&open, &stopped),
             ToRunner::Order { of, order } => {
                 if let Some(hosted) = state.sessions.get_mut(&of)
                     && let Some(not_taken) = hosted.order(order)

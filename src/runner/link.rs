@@ -5,6 +5,7 @@
 //! comes back as another one has lost its sessions, which end as interrupted. One that is connected and says nothing
 //! counts as away as well.
 
+mod jobs;
 mod known;
 
 use std::collections::BTreeSet;
@@ -27,8 +28,8 @@ use super::host::next;
 use super::ledger::{InOrder, KEPT_MAX};
 use super::way::{Opens, Way};
 use super::wire::{
-    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, MESSAGE_MAX, OLDEST, Returned, SessionKey,
-    Standing, ToRunner, VERSION, WireError, encode,
+    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, JOBS_FROM, MESSAGE_MAX, OLDEST, Returned,
+    SessionKey, Standing, ToRunner, VERSION, WireError, encode,
 };
 use crate::core::detail::{Detail, Own};
 use crate::core::id::AgentName;
@@ -385,6 +386,8 @@ impl Inner {
                 let mut known = self.known();
                 known.process = process;
                 known.past = past.map(|past| *past);
+                known.version = version;
+                known.asked.connect();
                 drop(known);
                 self.welcomed(incarnation, sessions);
             }
@@ -505,6 +508,10 @@ impl Inner {
                 self.changed.notify_one();
             }
             FromRunner::CallOver { of, call } => known.calls.over(of, call),
+            FromRunner::Done { job, part, last } => {
+                known.asked.take(job, &part, last);
+                self.changed.notify_one();
+            }
             FromRunner::Welcome { .. } | FromRunner::Refused(_) | FromRunner::Status(_) => {
                 return Err(confused());
             }
@@ -533,6 +540,17 @@ impl Inner {
                     encode(&Envelope::new(self.bot.epoch, 0, ToRunner::Returned { of, call, returned }))?;
             }
             frames.write_encoded(message, out)?;
+        }
+        if known.version < JOBS_FROM {
+            known.asked.refuse_all();
+        }
+        if let Some(list) = known.asked.take_list() {
+            frames.write(&Envelope::new(self.bot.epoch, 0, list), out)?;
+        }
+        while out.len() < WRITE_MAX
+            && let Some(job) = known.asked.take_untold()
+        {
+            frames.write_encoded(job, out)?;
         }
         let mut sent = known.sent;
         for (n, message) in known.owed.since(sent + 1) {

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use super::job::{Done, Job, Kind};
 use crate::clock::running::Running;
 use crate::core::check::Evidence;
-use crate::core::checkout;
-use crate::core::detail::Detail;
+use crate::core::checkout::{self, Act, Acted, Plan};
+use crate::core::detail::{Detail, Own};
 use crate::core::id::AgentName;
 use crate::core::review::Merged;
 use crate::redact::Redactor;
@@ -21,7 +23,11 @@ use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::merge;
+use crate::runtime::process::Tree;
 use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
+
+/// Time between SIGTERM and SIGKILL for a job that was stopped: git removes its locks.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The parts of a machine.
 #[derive(Debug)]
@@ -136,9 +142,47 @@ impl Machine {
         }
     }
 
+    /// Does a job; `None` if it was stopped before it was done, and its processes are ended.
+    pub(crate) async fn perform(&self, Job { marker, work }: Job, stop: CancellationToken) -> Option<Done> {
+        let checkouts = self.checkouts(marker.clone());
+        let done = match work {
+            Kind::Clone { act, plan, read } => {
+                let acted = Box::pin(change(&checkouts, act, &plan, read));
+                stop.run_until_cancelled(acted).await.map(Done::Acted)
+            }
+            Kind::Look { plan } => {
+                stop.run_until_cancelled(Box::pin(checkouts.look(&plan))).await.map(Done::Looked)
+            }
+            Kind::Compare { plan, selection } => {
+                let compared = Box::pin(checkouts.diff(&plan, &selection));
+                stop.run_until_cancelled(compared).await.map(Done::Compared)
+            }
+            Kind::Check { number, launch, run } => {
+                let checked = stop.run_until_cancelled(Box::pin(self.check(*launch, *run))).await;
+                let boxed = |evidence: Option<Evidence>| evidence.map(Box::new);
+                checked.map(|checked| Done::Acted(Acted::Checked(number, checked.map(boxed))))
+            }
+            // The step of the base is not cut short.
+            Kind::Merge { number, launch, run } => {
+                let merged = Box::pin(self.merge(*launch, *run, stop)).await;
+                merged.map(|merged| Done::Acted(Acted::Merged(number, merged)))
+            }
+        };
+        if done.is_none() {
+            drop(self.trees.end(&Tree::marked(marker), GRACE).await);
+        }
+        done
+    }
+
+    /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.
+    pub(crate) async fn sweep(&self) {
+        if let Err(reason) = self.checkouts(String::new()).sweep().await {
+            warn!(%reason, "what a killed herder has left of its looks at repositories stays");
+        }
+    }
+
     /// Returns the clones of tasks on this machine, for one act. `marker`: by which its processes are found.
-    #[must_use]
-    pub(crate) fn checkouts(&self, marker: String) -> Checkouts {
+    fn checkouts(&self, marker: String) -> Checkouts {
         let folder = std::path::absolute(&self.tasks).unwrap_or_else(|_| self.tasks.clone());
         let path = environment::own_without(&BTreeSet::new()).remove("PATH");
         Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
@@ -148,7 +192,7 @@ impl Machine {
     ///
     /// # Errors
     /// The clone cannot be read, or the command cannot be started.
-    pub(crate) async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
+    async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
         Box::pin(check::run(&checkouts, &self.trees, (launch, local), run)).await
@@ -159,7 +203,7 @@ impl Machine {
     ///
     /// # Errors
     /// The base cannot be moved, or git or the check cannot be run.
-    pub(crate) async fn merge(
+    async fn merge(
         &self,
         launch: Launch,
         mut run: merge::Run,
@@ -200,4 +244,15 @@ impl Machine {
             }
         }
     }
+}
+
+async fn change(checkouts: &Checkouts, act: Act, plan: &Plan, read: u32) -> Acted {
+    let done = match act {
+        Act::Make => checkouts.make(plan).await.map(Acted::Made),
+        Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
+        Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
+        // They are kinds of their own.
+        Act::Check | Act::Merge => Err(Own::DriverGone.into()),
+    };
+    done.unwrap_or_else(|why| Acted::Failed(act, why))
 }

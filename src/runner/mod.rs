@@ -16,11 +16,14 @@
 //!
 //! `docs/inside/runner.md` has the rules in full.
 
+mod asked;
 mod called;
 mod calls;
 mod fit;
 pub mod host;
 mod hosted;
+mod job;
+mod jobs;
 pub mod ledger;
 pub mod link;
 mod machine;
@@ -32,6 +35,8 @@ mod way;
 pub mod wire;
 
 pub use called::Called;
+pub use job::Job;
+pub(crate) use job::Kind;
 pub use machine::{Machine, Setup, Starts};
 pub use place::Place;
 pub use way::Opens;

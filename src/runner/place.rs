@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 
 use tokio_util::sync::CancellationToken;
 
+use super::job::{Done, Job, Kind};
 use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
-use crate::core::check::Evidence;
+use crate::core::checkout::{Acted, Held, Plan};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::{AgentName, SessionId};
-use crate::core::review::Merged;
-use crate::runtime::check::Run;
-use crate::runtime::git::checkout::Checkouts;
+use crate::runtime::git::diff::{Diff, Selection};
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::merge;
 use crate::runtime::{Driver, Launch, Stay};
 
 /// The place where sessions run.
@@ -82,50 +80,60 @@ impl Place {
         }
     }
 
-    /// Returns the clones of tasks there, for one act; `None` if they are in another process, which knows none.
-    #[must_use]
-    pub(crate) fn checkouts(&self, marker: String) -> Option<Checkouts> {
+    /// Does a job there; `None` if it was stopped before it was done.
+    async fn perform(&self, job: Job, stop: CancellationToken) -> Option<Done> {
         match self {
-            Self::Embedded(machine) => Some(machine.checkouts(marker)),
-            Self::Remote(..) => None,
+            Self::Embedded(machine) => Box::pin(machine.perform(job, stop)).await,
+            Self::Remote(link, _) => match Box::pin(link.perform(job.clone(), stop)).await {
+                Ok(done) => done,
+                Err(why) => Some(job.failed(why)),
+            },
         }
     }
 
-    /// Runs the check of a task there.
-    ///
-    /// # Errors
-    /// The clone cannot be read, the command cannot be started, or clones are in another process, which knows none.
-    pub(crate) async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
-        match self {
-            Self::Embedded(machine) => Box::pin(machine.check(launch, run)).await,
-            Self::Remote(..) => Err(Own::DriverGone.into()),
+    /// Changes a task's clone, checks it or merges it there; `None` if that was stopped before it was done.
+    pub(crate) async fn act(&self, marker: String, work: Kind, stop: CancellationToken) -> Option<Acted> {
+        match self.perform(Job { marker, work }, stop).await? {
+            Done::Acted(acted) => Some(acted),
+            Done::Looked(_) | Done::Compared(_) => None,
         }
     }
 
-    /// Merges the accepted work of a task there; `None` if it was stopped before the base moved.
+    /// Looks at a task's clone there.
     ///
     /// # Errors
-    /// The base cannot be moved, git or the check cannot be run, or clones are in another process, which knows none.
-    pub(crate) async fn merge(
+    /// It cannot be looked at.
+    pub(crate) async fn look(&self, marker: String, plan: &Plan) -> Result<Held, Detail> {
+        let job = Job { marker, work: Kind::Look { plan: Box::new(plan.clone()) } };
+        match self.perform(job, CancellationToken::new()).await {
+            Some(Done::Looked(looked)) => looked,
+            _ => Err(Own::Restarted.into()),
+        }
+    }
+
+    /// Compares a task's clone there with the commit that the task began from, with the text of the selected files.
+    ///
+    /// # Errors
+    /// It cannot be compared.
+    pub(crate) async fn compare(
         &self,
-        launch: Launch,
-        run: merge::Run,
-        stop: CancellationToken,
-    ) -> Option<Result<Merged, Detail>> {
-        match self {
-            Self::Embedded(machine) => Box::pin(machine.merge(launch, run, stop)).await,
-            Self::Remote(..) => Some(Err(Own::DriverGone.into())),
+        marker: String,
+        plan: &Plan,
+        selection: Selection,
+    ) -> Result<Diff, Detail> {
+        let job = Job { marker, work: Kind::Compare { plan: Box::new(plan.clone()), selection } };
+        match self.perform(job, CancellationToken::new()).await {
+            Some(Done::Compared(compared)) => compared,
+            _ => Err(Own::Restarted.into()),
         }
     }
 
     /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.
     pub(crate) async fn sweep(&self) {
-        let checkouts = match self {
-            Self::Embedded(machine) => machine.checkouts(String::new()),
-            Self::Remote(..) => return,
-        };
-        if let Err(reason) = checkouts.sweep().await {
-            tracing::warn!(%reason, "what a killed herder has left of its looks at repositories stays");
+        match self {
+            Self::Embedded(machine) => machine.sweep().await,
+            // It does that itself before it listens.
+            Self::Remote(..) => {}
         }
     }
 

@@ -131,7 +131,9 @@ pub async fn run(
         }
     }
     let (tools, running) = (setup.tools.clone(), setup.trees.running().clone());
-    let host = Host::new(Machine::new(setup), journal, Some(file), past).map_err(StartError::System)?;
+    let machine = Machine::new(setup);
+    machine.sweep().await;
+    let host = Host::new(machine, journal, Some(file), past).map_err(StartError::System)?;
     if let Some(parent) = parent {
         host.started_by(parent);
     }

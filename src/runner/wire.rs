@@ -12,12 +12,13 @@ use serde_json::{Map, Value};
 use tokio_util::bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 
+use super::job::Job;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::runtime::process::descent::Record;
 use crate::runtime::{Launch, Live, Order, Report};
 
 /// The newest version that this herder speaks.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The oldest version that this herder speaks.
 pub const OLDEST: u32 = 1;
@@ -27,6 +28,9 @@ pub const BEAT: Duration = Duration::from_secs(2);
 
 /// The first version whose runners give signs of life and pass calls of tools on.
 pub const CALLS_FROM: u32 = 2;
+
+/// The first version whose runners do jobs.
+pub const JOBS_FROM: u32 = 3;
 
 /// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
 pub const MESSAGE_MAX: usize = 900 * 1024;
@@ -108,6 +112,21 @@ pub enum ToRunner {
     /// Ends the runner as soon as it has no session, instead of [`ToRunner::Hello`]; from version 2 on. The answer is
     /// [`FromRunner::Status`], and the connection ends with the runner.
     StopWhenIdle,
+    /// Asks for a job, once however often it comes; from version 3 on.
+    Job {
+        /// Its number, counted by this bot.
+        job: u64,
+        /// The job.
+        what: Box<Job>,
+    },
+    /// All jobs that the bot waits for; others are ended, and their results forgotten. From version 3 on.
+    Jobs {
+        /// Their numbers.
+        open: Vec<u64>,
+        /// The numbers of those that are to be ended; their ends are waited for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stopped: Vec<u64>,
+    },
 }
 
 /// The answer to a call of one of herder's tools.
@@ -198,6 +217,16 @@ pub enum FromRunner {
         of: SessionKey,
         /// Number of the call.
         call: u64,
+    },
+    /// A part of a job's result, which comes again on a new connection until the bot does not wait for the job any more;
+    /// from version 3 on.
+    Done {
+        /// Number of the job.
+        job: u64,
+        /// The part. All parts together are JSON: the result, or `null` for a job that was ended.
+        part: String,
+        /// True for the last part.
+        last: bool,
     },
 }
 

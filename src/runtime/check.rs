@@ -10,6 +10,7 @@ use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::git::checkout::Checkouts;
@@ -39,7 +40,7 @@ const RUNS_MAX: u32 = 3;
 const COMMAND_MAX: usize = 200;
 
 /// A check that is to be run.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     /// The command with its limits.
     pub(crate) check: Check,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -17,13 +18,15 @@ use crate::core::review::{Back, Merged};
 const TRIES: u32 = 5;
 
 /// Work that is to be merged, and checked before.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     /// The work.
     pub(crate) order: Order,
     /// The check of the result; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
     /// The last check of the work by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) evidence: Option<Box<Evidence>>,
 }
 

@@ -1,6 +1,5 @@
 //! The handle to the whole fleet, for commands and networks.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +19,7 @@ use crate::core::agent::Phase;
 use crate::core::ask::{Inquiry, Settled};
 use crate::core::card::Card;
 use crate::core::checkout::{Held, Plan};
-use crate::core::detail::{Detail, Own};
+use crate::core::detail::Detail;
 use crate::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::link::LinkReport;
@@ -31,7 +30,7 @@ use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
-use crate::runtime::git::diff::{Diff, File};
+use crate::runtime::git::diff::{Diff, Selection};
 
 /// Maximum time of each of the last steps of a shutdown: the end of an evaluation, and the record of the shutdown.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
@@ -296,14 +295,11 @@ impl Fleet {
     /// The clone cannot be read.
     pub async fn look_at_checkout(&self, agent: &AgentName, plan: &Plan) -> Result<Held, Detail> {
         let marker = format!("{}/look", self.shared.marker_of_checkout(agent, plan.task));
-        match self.shared.place.checkouts(marker) {
-            Some(checkouts) => Box::pin(checkouts.look(plan)).await,
-            None => Err(Own::DriverGone.into()),
-        }
+        Box::pin(self.shared.place.look(marker, plan)).await
     }
 
-    /// Compares the clone of a task of this agent with the commit that the task began from, with the text of those files
-    /// that `choose` selects.
+    /// Compares the clone of a task of this agent with the commit that the task began from, with the text of the
+    /// selected files.
     ///
     /// # Errors
     /// The clone cannot be compared.
@@ -311,16 +307,13 @@ impl Fleet {
         &self,
         agent: &AgentName,
         plan: &Plan,
-        choose: impl FnOnce(&[File]) -> BTreeSet<usize> + Send,
+        selection: Selection,
     ) -> Result<Diff, Detail> {
         /// One that is late ends its own commands, and those of no other one.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let (of, number) = (self.shared.marker_of_checkout(agent, plan.task), &NUMBER);
         let marker = format!("{of}/diff-{}", number.fetch_add(1, Ordering::Relaxed));
-        match self.shared.place.checkouts(marker) {
-            Some(checkouts) => Box::pin(checkouts.diff(plan, choose)).await,
-            None => Err(Own::DriverGone.into()),
-        }
+        Box::pin(self.shared.place.compare(marker, plan, selection)).await
     }
 
     /// Records a question that a running session's agent asks people, and returns its number when it is on disk. Its

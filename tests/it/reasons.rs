@@ -102,6 +102,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::OtherProtocol { spoken: None, ours: 1 },
         Own::ModelNotSet { model: "opus".to_owned() },
         Own::NoPlanMode,
+        Own::OldRunner,
     ]
     .into_iter()
     .chain(links().into_iter().map(Own::Link))

@@ -10,6 +10,8 @@ mod process;
 mod simulated;
 mod supervised;
 
+pub(crate) use bot::herder;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;

@@ -163,7 +163,7 @@ pub enum CheckoutEvent {
 }
 
 /// The beginning of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Base {
     /// The commit that it begins from.
     pub commit: String,
@@ -172,7 +172,8 @@ pub struct Base {
 }
 
 /// The result of an act.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Acted {
     /// The clone is there, and begins from this.
     Made(Base),

@@ -130,6 +130,7 @@ impl Inner {
         if hello.epoch > state.epoch {
             state.epoch = hello.epoch;
             state.taken = InOrder::default();
+            state.jobs.begin_term();
         }
         if state.journal.is_none() {
             state.journal = Some(journal.clone());
@@ -137,6 +138,7 @@ impl Inner {
         }
         (state.took, state.version) = (0, version);
         state.calls.connect(hello.epoch);
+        state.jobs.connect();
         state.connection.cancel();
         state.connection = CancellationToken::new();
         let connection = state.connection.clone();
@@ -175,6 +177,11 @@ impl Inner {
             for message in state.calls.untold(epoch) {
                 frames.write(&Envelope::new(epoch, 0, message), out)?;
             }
+        }
+        while out.len() < WRITE_MAX
+            && let Some(part) = state.jobs.take_untold()
+        {
+            frames.write(&Envelope::new(epoch, 0, part), out)?;
         }
         while out.len() < WRITE_MAX
             && let Some(of) = state.dirty.first().cloned()

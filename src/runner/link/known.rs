@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::bytes::Bytes;
 use tracing::{debug, warn};
 
+use super::super::asked::Asked;
 use super::super::called::UnderWay;
 use super::super::ledger::{Arrival, InOrder, Unheard};
 use super::super::wire::{Envelope, MESSAGE_MAX, SessionKey, ToRunner, WireError, encode};
@@ -19,12 +20,16 @@ use crate::runtime::{Live, Report};
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) incarnation: Option<String>,
+    /// The version that both ends of the connection speak.
+    pub(super) version: u32,
     /// Process id of the runner, while it is connected.
     pub(super) process: Option<u32>,
     /// The record of runners that were killed, as the connected one knows it.
     pub(super) past: Option<Record>,
     /// Calls of tools that are not over.
     pub(super) calls: UnderWay,
+    /// Jobs whose results are waited for.
+    pub(super) asked: Asked,
     /// Launches and orders that the runner has not taken yet.
     pub(super) owed: Unheard<Bytes>,
     /// The number up to which they were sent over this connection.

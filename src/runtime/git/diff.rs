@@ -5,6 +5,7 @@
 //! that an agent can exchange meanwhile. Attributes are those of the base: an agent cannot hide a file by them.
 
 mod parts;
+mod selection;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -14,13 +15,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::checkout::{Checkouts, READS, refs, unusable};
 use super::mirror::Mirror;
 use super::{Call, Limits, words};
 use crate::core::checkout::Plan;
 use crate::core::detail::{Detail, GitReason, Own};
+pub(crate) use selection::{Meant, Selection, meant};
 use snapshot::Snapshot;
 
 /// The limits of a command whose output is the text of a diff: what people are shown of it is far less.
@@ -59,7 +61,7 @@ const LOCK_FILES: [&str; 22] = [
 ];
 
 /// The changes of a task against its base.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Diff {
     /// The commit that the task began from.
     pub(crate) base: String,
@@ -78,7 +80,7 @@ pub(crate) struct Diff {
 }
 
 /// The kind of a file's change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
     /// The file is new.
@@ -94,7 +96,7 @@ pub(crate) enum Change {
 }
 
 /// The reason why a file is shown with its counts alone until somebody asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Fold {
     /// A package manager writes it.
@@ -106,7 +108,7 @@ pub(crate) enum Fold {
 }
 
 /// One changed file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct File {
     /// Its name, as bytes: git knows no encoding.
     name: Vec<u8>,
@@ -255,16 +257,11 @@ impl Checkouts {
         Ok(Files { commit, is_checked_out, tree: snapshot.tree, uncommitted })
     }
 
-    /// Returns the changes of a task against its base, with the text of those files that `choose` selects by their
-    /// indices.
+    /// Returns the changes of a task against its base, with the text of the selected files.
     ///
     /// # Errors
     /// There is neither a clone nor a commit of the task, the clone is not what herder made, or git or the disk fails.
-    pub(crate) async fn diff(
-        &self,
-        plan: &Plan,
-        choose: impl FnOnce(&[File]) -> BTreeSet<usize> + Send,
-    ) -> Result<Diff, Detail> {
+    pub(crate) async fn diff(&self, plan: &Plan, selection: &Selection) -> Result<Diff, Detail> {
         let source = self.repository(plan).await?;
         let [base_ref, head_ref] = refs(plan.task);
         let no_base = || GitReason::NoBase { base: base_ref.clone() };
@@ -309,7 +306,7 @@ impl Checkouts {
         snapshot.mark(&mut files);
         files.sort_by(|one, other| one.name.cmp(&other.name));
         self.folded(&scratch, &mut files).await?;
-        let chosen = choose(&files);
+        let chosen = selection.among(&files);
         if !chosen.is_empty() {
             self.patches(&scratch, (&base, &snapshot.tree), &mut files, &chosen).await?;
         }

@@ -7,6 +7,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::checkout::{COPIES, Checkouts, READS, refs, unusable};
 use super::mirror::{Mirror, Places};
 use super::{Call, Output, Repository, files, words};
@@ -31,7 +33,7 @@ const IN_PROGRESS: [&str; 6] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
 
 /// Work that is to be merged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// The task's clone.
     pub(crate) plan: Plan,

@@ -4,29 +4,23 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::supervisor::Supervisor;
 use crate::core::checkout::{Act, Acted, Plan};
-use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::input::Input;
 use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
+use crate::runner::Kind;
 use crate::runtime::Launch;
 use crate::runtime::check::Run;
-use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::git::merge::Order;
 use crate::runtime::merge;
-use crate::runtime::process::Tree;
 use crate::supervisor::Shared;
 use crate::supervisor::session::Session;
-
-/// Time between SIGTERM and SIGKILL for a run that is not due any more: git removes its locks.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// The last act that was begun, if one was.
 pub(super) type Acting = Option<JoinHandle<()>>;
@@ -49,19 +43,12 @@ impl Supervisor<'_> {
                 // Its result has been sent.
                 drop(before.await);
             }
-            let (task, draining) = (plan.task, shared.draining.clone());
+            let task = plan.task;
             let marker = shared.marker_of_checkout(&agent, task);
-            let acted = match shared.place.checkouts(marker.clone()) {
-                Some(checkouts) => {
-                    let acted = Box::pin(perform(&checkouts, act, &plan, read));
-                    match draining.run_until_cancelled(acted).await {
-                        Some(acted) => acted,
-                        // The next start does it again.
-                        None => return drop(shared.trees.end(&Tree::marked(marker), Duration::ZERO).await),
-                    }
-                }
-                None if act == Act::Read => Acted::Read(read, Err(Own::DriverGone.into())),
-                None => Acted::Failed(act, Own::DriverGone.into()),
+            let work = Kind::Clone { act, plan: Box::new(plan), read };
+            // The next start does it again.
+            let Some(acted) = shared.place.act(marker, work, shared.draining.child_token()).await else {
+                return;
             };
             shared.input(&agent, Input::Checkout { task, acted });
         }));
@@ -73,30 +60,18 @@ impl Supervisor<'_> {
             && self.checking.as_ref().is_none_or(|check| check.of != of)
         {
             let marker = self.marker_beside("check", of);
-            let run = self.check_of(task, marker.clone());
-            let shared = Arc::clone(self.shared);
-            self.checking = Some(self.run_beside(of, marker, |stop| async move {
-                // Without one, it was taken out of the settings, or there is only a review.
-                let Some((launch, run)) = run else { return Some(Acted::Checked(number, Ok(None))) };
-                let checked = Box::pin(shared.place.check(launch, run));
-                let evidence = stop.run_until_cancelled(checked).await?;
-                Some(Acted::Checked(number, evidence.map(|evidence| evidence.map(Box::new))))
-            }));
+            let work =
+                self.check_of(task, marker.clone()).map(|(launch, run)| Kind::Check { number, launch, run });
+            // Without one, it was taken out of the settings, or there is only a review.
+            self.checking = Some(self.run_beside(of, marker, work, Acted::Checked(number, Ok(None))));
         }
         if self.merging.is_none()
             && let Some(of @ (task, number)) = self.agent.merges_due().next()
         {
             let marker = self.marker_beside("merge", of);
-            let run = self.merge_of(task, marker.clone());
-            let shared = Arc::clone(self.shared);
-            self.merging = Some(self.run_beside(of, marker, |stop| async move {
-                let result = match run {
-                    // The step of the base is not cut short.
-                    Some((launch, run)) => Box::pin(shared.place.merge(launch, run, stop)).await?,
-                    None => Ok(Merged::Kept),
-                };
-                Some(Acted::Merged(number, result))
-            }));
+            let work =
+                self.merge_of(task, marker.clone()).map(|(launch, run)| Kind::Merge { number, launch, run });
+            self.merging = Some(self.run_beside(of, marker, work, Acted::Merged(number, Ok(Merged::Kept))));
         }
     }
 
@@ -108,27 +83,32 @@ impl Supervisor<'_> {
     }
 
     /// Runs something beside the agent's sessions until it ends, or is told to stop because it is not due any more.
-    fn run_beside<F: Future<Output = Option<Acted>> + Send + 'static>(
+    /// `without`: the result if there is nothing to run.
+    fn run_beside(
         &self,
         of: (WorkId, u32),
         marker: String,
-        work: impl FnOnce(CancellationToken) -> F,
+        work: Option<Kind>,
+        without: Acted,
     ) -> Box<Beside> {
         let stop = self.shared.draining.child_token();
-        let work = work(stop.clone());
+        let guard = stop.clone().drop_guard();
         let (shared, agent, task) = (Arc::clone(self.shared), self.name.clone(), of.0);
         drop(self.shared.services.spawn(async move {
-            match work.await {
-                Some(acted) => shared.input(&agent, Input::Checkout { task, acted }),
-                // It runs again if it is still due.
-                None => drop(shared.trees.end(&Tree::marked(marker), GRACE).await),
+            let acted = match work {
+                Some(work) => shared.place.act(marker, work, stop).await,
+                None => Some(without),
+            };
+            // It runs again if it is still due.
+            if let Some(acted) = acted {
+                shared.input(&agent, Input::Checkout { task, acted });
             }
         }));
-        Box::new(Beside { of, _guard: stop.drop_guard() })
+        Box::new(Beside { of, _guard: guard })
     }
 
     /// Returns the merge of a task, as the settings have it now.
-    fn merge_of(&self, task: WorkId, marker: String) -> Option<(Launch, merge::Run)> {
+    fn merge_of(&self, task: WorkId, marker: String) -> Option<(Box<Launch>, Box<merge::Run>)> {
         let checkout = self.agent.checkouts.all.get(&task)?;
         let review = checkout.review.as_ref()?;
         let spec = AgentSpec::clone(self.agent.spec.as_ref()?);
@@ -143,17 +123,17 @@ impl Supervisor<'_> {
         let check = repository.check.as_deref().cloned();
         let evidence = checkout.evidence.clone();
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((launch, merge::Run { order, check, evidence }))
+        Some((Box::new(launch), Box::new(merge::Run { order, check, evidence })))
     }
 
     /// Returns the check of a task, as the settings have it now.
-    fn check_of(&self, task: WorkId, marker: String) -> Option<(Launch, Run)> {
+    fn check_of(&self, task: WorkId, marker: String) -> Option<(Box<Launch>, Box<Run>)> {
         let checkout = self.agent.checkouts.all.get(&task)?.clone();
         let mut spec = AgentSpec::clone(self.agent.spec.as_ref()?);
         let check = spec.repository.as_ref()?.check.as_deref()?.clone();
         spec.workspace = self.shared.checkout_folder(task);
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((launch, Run { check, checkout }))
+        Some((Box::new(launch), Box::new(Run { check, checkout })))
     }
 
     /// Returns the agent's settings for a session: its folder is the clone of the task, if the task has one.
@@ -174,17 +154,6 @@ impl Supervisor<'_> {
         let spec = self.agent.spec.as_ref()?;
         self.checkout_folder().or_else(|| spec.repository.is_none().then(|| spec.workspace.clone()))
     }
-}
-
-async fn perform(checkouts: &Checkouts, act: Act, plan: &Plan, read: u32) -> Acted {
-    let done = match act {
-        Act::Make => checkouts.make(plan).await.map(Acted::Made),
-        Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
-        Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
-        // They run beside the acts, see `begin_due`.
-        Act::Check | Act::Merge => Err(Own::DriverGone.into()),
-    };
-    done.unwrap_or_else(|why| Acted::Failed(act, why))
 }
 
 impl Shared {

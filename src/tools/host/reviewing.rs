@@ -1,11 +1,9 @@
 //! The tools of an agent that reviews another agent's task.
 
-use std::collections::BTreeSet;
-
 use super::{Arguments, Caller, Host, Told, act};
 use crate::core::review::{Opinion, ReviewOf, WHY_MAX};
 use crate::core::work::{TaskEnd, TaskReport};
-use crate::runtime::git::diff::{Diff, File};
+use crate::runtime::git::diff::{Diff, File, Selection};
 use crate::runtime::text::bounded;
 
 /// Length of a page of the changes, in bytes: some hundred lines, which a model reads at once.
@@ -54,13 +52,7 @@ pub(super) async fn diff(host: &Host, caller: Caller<'_>, arguments: Arguments<'
     let gone = || format!("The task of {} is not in review any more.", of.agent);
     let view = host.fleet().view(&of.agent).ok_or_else(gone)?;
     let checkout = view.agent.checkouts.all.get(&of.task).ok_or_else(gone)?;
-    let wanted = |files: &[File]| -> BTreeSet<usize> {
-        let is_wanted = |known: &File| match file {
-            Some(file) => known.name() == file,
-            None => known.fold.is_none(),
-        };
-        files.iter().enumerate().filter(|(_, known)| is_wanted(known)).map(|(at, _)| at).collect()
-    };
+    let wanted = file.map_or(Selection::Unfolded, |file| Selection::Named(file.to_owned()));
     let diff = Box::pin(host.fleet().diff_of_checkout(&of.agent, &checkout.plan, wanted)).await;
     let diff = diff.map_err(|why| format!("The changes cannot be read: {why}."))?;
     if diff.head != of.head {

@@ -23,20 +23,55 @@ esac
 number=$(($(cat "DIR/count") + 1))
 echo "$number" > "DIR/count"
 echo "$number $*" >> "DIR/calls"
-[ "$number" = "$(cat "DIR/at")" ] || exec REAL "$@"
-echo 0 > "DIR/at"
-echo "$number $*" >> "DIR/killed"
+at=$(cat "DIR/at")
+[ "$at" -gt 0 ] && [ "$number" -ge "$at" ] && [ -e "DIR/pid" ] || exec REAL "$@"
+# The next one may begin before the test has seen this.
+[ -e "DIR/each" ] && echo $((number + STEP)) > "DIR/at" || echo 0 > "DIR/at"
+echo 0 > "DIR/count"
+victim=$PPID
+if [ "VICTIM" != runner ]; then
+    victim=$(cat "DIR/pid")
+    # The commands of its runner go on until the next one comes.
+    rm "DIR/pid"
+fi
 case "SIDE" in
-before) kill -9 "$(cat "DIR/pid")" ;;
-beside) kill -9 "$(cat "DIR/pid")"; exec REAL "$@" ;;
+before)
+    echo "$number $*" >> "DIR/killed"
+    kill -9 "$victim"
+    ;;
+beside)
+    echo "$number $*" >> "DIR/killed"
+    kill -9 "$victim"
+    exec REAL "$@"
+    ;;
 after)
     REAL "$@"
     code=$?
-    kill -9 "$(cat "DIR/pid")"
+    echo "$number $*" >> "DIR/killed"
+    kill -9 "$victim"
     exit $code
     ;;
 esac
 "#;
+
+/// The process that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    /// herder, whose agents run in the same process.
+    Herder,
+    /// A bot whose agents run in a process of their own, in which git goes on.
+    Bot,
+    /// The process of its agents, which the bot starts again.
+    Runner,
+}
+
+impl Victim {
+    /// Returns the number of commands from one kill to the next. A bot waits for up to 5 s before it starts a runner
+    /// again that does not live for long.
+    fn step(self) -> u32 {
+        if self == Self::Runner { 3 } else { 1 }
+    }
+}
 
 /// The moment of a kill, as seen by a git command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,24 +89,24 @@ struct Story {
     config: PathBuf,
     _server: Server,
     person: Person,
+    victim: Victim,
     herder: Option<Running>,
+    /// Number of kills that were seen.
+    kills: usize,
 }
 
 impl Story {
-    async fn begin(side: Side) -> Self {
-        Self::begin_with(side, "").await
-    }
-
     /// Begins with more settings of the agent.
-    async fn begin_with(side: Side, more: &str) -> Self {
+    async fn begin((victim, side): (Victim, Side), more: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let at = |name: &str| dir.path().join(name);
         let person = Person::with_repository(at("app"));
         let server = outside_server().await;
+        let local = if victim == Victim::Herder { "embedded" } else { "process" };
         let text = format!(
             "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n\
              [access]\nadmins = [\"irc:test:alice\"]\n[tools]\nenabled = false\n[evaluator]\nkind = \"off\"\n\
-             [supervisor]\nstop_grace = \"1s\"\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nrepository = {:?}\n\
+             [supervisor]\nstop_grace = \"1s\"\n[runners]\nlocal = \"{local}\"\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nrepository = {:?}\n\
              git_name = \"spark\"\ngit_email = \"spark@example.org\"\ncommand = [\"sh\", {:?}]\nenv = {{ NOTES = {:?} }}\n\
              {more}\n",
             server.address().port(),
@@ -85,7 +120,9 @@ impl Story {
         let git = GIT
             .replace("REAL", &real.expect("git is there (package git)").display().to_string())
             .replace("DIR", &dir.path().display().to_string())
-            .replace("SIDE", &format!("{side:?}").to_lowercase());
+            .replace("SIDE", &format!("{side:?}").to_lowercase())
+            .replace("VICTIM", &format!("{victim:?}").to_lowercase())
+            .replace("STEP", &victim.step().to_string());
         std::fs::create_dir(at("bin")).expect("a folder");
         std::fs::write(at("bin/git"), git).expect("a file");
         std::fs::set_permissions(at("bin/git"), std::fs::Permissions::from_mode(0o755)).expect("its mode");
@@ -93,7 +130,7 @@ impl Story {
             std::fs::write(at(name), text).expect("a file");
         }
         let config = at("bot.toml");
-        let mut story = Self { dir, config, _server: server, person, herder: None };
+        let mut story = Self { dir, config, _server: server, person, victim, herder: None, kills: 0 };
         story.starts();
         story
     }
@@ -102,6 +139,7 @@ impl Story {
         let path = std::env::var("PATH").expect("a PATH");
         let path = format!("{}:{path}", self.at("bin").display());
         let herder = Running::start(self.dir.path(), &self.config, &[("PATH", &path)]);
+        std::fs::write(self.at("count"), "0").expect("a file");
         std::fs::write(self.at("pid"), herder.pid().to_string()).expect("a file");
         self.herder = Some(herder);
     }
@@ -119,10 +157,22 @@ impl Story {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// Counts from now on, and has herder killed at the call of this number.
+    /// Counts from now on, and has the victim killed at the call of this number.
     fn kills_at(&self, call: u32) {
-        std::fs::write(self.at("count"), "0").expect("a file");
-        std::fs::write(self.at("at"), call.to_string()).expect("a file");
+        for (name, number) in [("count", 0), ("at", call)] {
+            std::fs::write(self.at(name), number.to_string()).expect("a file");
+        }
+    }
+
+    /// Ends herder in order, and its runner if it has one.
+    async fn ends(&mut self) {
+        let herder = self.herder.take().expect("it runs");
+        signal(&herder, Signal::TERM);
+        reap(herder).await;
+        if self.victim != Victim::Herder {
+            let stopped = crate::runner::herder(self.dir.path(), &["runner", "stop"]);
+            assert!(stopped.status.success(), "{stopped:?}");
+        }
     }
 
     /// Asks; herder may be killed before it has answered.
@@ -145,26 +195,21 @@ impl Story {
     /// Waits for the kill that was asked for, and starts herder again. Returns false if the call never came, after
     /// `over` says that there is nothing more to wait for.
     async fn is_killed(&mut self, over: impl AsyncFn(&Self) -> bool) -> bool {
-        self.is_killed_again(over, 0).await
-    }
-
-    /// Waits likewise, and has the next herder killed at this call; 0 for none.
-    async fn is_killed_again(&mut self, over: impl AsyncFn(&Self) -> bool, next: u32) -> bool {
         let mut killed = false;
-        self.until("herder is killed, or done", async || {
-            killed = std::fs::read_to_string(self.at("at")).is_ok_and(|at| at.trim() == "0");
+        self.until("it is killed, or done", async || {
+            killed = lines(&self.at("killed")).len() > self.kills;
             killed || over(self).await
         })
         .await;
         if !killed {
             return false;
         }
-        let herder = self.herder.take().expect("it runs");
-        reap(herder).await;
-        if next > 0 {
-            self.kills_at(next);
+        self.kills += 1;
+        // A bot starts its runner again by itself.
+        if self.victim != Victim::Runner {
+            reap(self.herder.take().expect("it runs")).await;
+            self.starts();
         }
-        self.starts();
         true
     }
 
@@ -234,13 +279,13 @@ fn name(number: u32) -> String {
     [letter(number / 20), letter(number % 20)].iter().collect()
 }
 
-async fn killed_at_each_command(side: Side) {
-    let mut story = Story::begin(side).await;
+async fn killed_at_each_command(victim: Victim, side: Side) {
+    let mut story = Story::begin((victim, side), "").await;
     let before = Untouched::of(&story.person);
     let socket = story.at("data").join(local::FILE_NAME);
     let (mut tasks, mut call) = (Vec::new(), 0);
     loop {
-        call += 1;
+        call += victim.step();
         asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
         story.kills_at(call);
         let text = format!("commit {}", name(call));
@@ -254,10 +299,9 @@ async fn killed_at_each_command(side: Side) {
             break;
         }
     }
-    let made = call - 1;
     let mut gone = 0;
     loop {
-        gone += 1;
+        gone += victim.step();
         let task = tasks.pop().expect("there are more tasks than commands of a removal");
         asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
         story.kills_at(gone);
@@ -273,15 +317,23 @@ async fn killed_at_each_command(side: Side) {
             break;
         }
     }
-    let herder = story.herder.take().expect("it runs");
-    signal(&herder, Signal::TERM);
-    reap(herder).await;
+    story.ends().await;
     // Each kind of work was met: a clone, a fetch, a removal.
     let killed = lines(&story.at("killed"));
-    assert_eq!(killed.len(), usize::try_from(made + gone - 1).expect("a number"));
-    for command in
-        ["clone ", "checkout ", "config user.name", "update-ref refs/", "fetch ", "status ", "update-ref -d"]
-    {
+    assert_eq!(killed.len(), usize::try_from((call + gone) / victim.step() - 2).expect("a number"));
+    let all: &[&str] = match victim {
+        Victim::Runner => &["update-ref refs/"],
+        Victim::Herder | Victim::Bot => &[
+            "clone ",
+            "checkout ",
+            "config user.name",
+            "update-ref refs/",
+            "fetch ",
+            "status ",
+            "update-ref -d",
+        ],
+    };
+    for command in all {
         assert!(killed.iter().any(|call| call.contains(command)), "{command}: {killed:#?}");
     }
     before.holds(&story.person);
@@ -289,17 +341,32 @@ async fn killed_at_each_command(side: Side) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_before_each_command_the_next_herder_does_it() {
-    killed_at_each_command(Side::Before).await;
+    killed_at_each_command(Victim::Herder, Side::Before).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_beside_each_command_the_next_herder_does_it_once() {
-    killed_at_each_command(Side::Beside).await;
+    killed_at_each_command(Victim::Herder, Side::Beside).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_after_each_command_the_next_herder_goes_on() {
-    killed_at_each_command(Side::After).await;
+    killed_at_each_command(Victim::Herder, Side::After).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_is_killed_beside_each_command_of_its_runner_has_it_done_once() {
+    killed_at_each_command(Victim::Bot, Side::Beside).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_that_is_killed_before_each_command_is_followed_by_one_that_does_it() {
+    killed_at_each_command(Victim::Runner, Side::Before).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_that_is_killed_after_each_command_is_followed_by_one_that_goes_on() {
+    killed_at_each_command(Victim::Runner, Side::After).await;
 }
 
 /// Settings by which accepted work is merged, after a check of the merged files.
@@ -307,8 +374,8 @@ const MERGES: &str = "base = \"main\"\nreview = \"person\"\non_accept = \"merge\
 
 /// Kills herder at each of its git commands from the acceptance of a task to the removal of its clone. `in_use`: the
 /// base is checked out.
-async fn killed_at_each_command_of_a_merge(side: Side, in_use: bool) {
-    let mut story = Story::begin_with(side, MERGES).await;
+async fn killed_at_each_command_of_a_merge(victim: Victim, side: Side, in_use: bool) {
+    let mut story = Story::begin((victim, side), MERGES).await;
     let person = Person::of(story.person.path().to_owned());
     match in_use {
         true => person.git(&["reset", "--quiet", "--hard"]),
@@ -331,10 +398,12 @@ async fn killed_at_each_command_of_a_merge(side: Side, in_use: bool) {
         removed && state(story, "done").await
     };
     let mut call = 1;
+    // Each next one is killed at the call after.
+    std::fs::write(story.at("each"), "").expect("a file");
     story.kills_at(call);
     story.ask("accept", &[&task]).await;
-    // Each next herder begins with the merge's first command, and gets further by one.
-    while story.is_killed_again(&over, call + 1).await {
+    // Each next one begins with the merge's first command, and gets further by one.
+    while story.is_killed(&over).await {
         call += 1;
         if !in_use {
             // Somebody else moves the base, so that the merged files are new.
@@ -356,12 +425,12 @@ async fn killed_at_each_command_of_a_merge(side: Side, in_use: bool) {
     if in_use {
         assert_eq!(person.git(&["status", "--porcelain"]), "?? loose", "{:?}", lines(&story.at("killed")));
     }
-    let herder = story.herder.take().expect("it runs");
-    signal(&herder, Signal::TERM);
-    reap(herder).await;
+    story.ends().await;
     let killed = lines(&story.at("killed"));
     let moves = if in_use { "merge --quiet" } else { "update-ref refs/heads/main" };
-    for command in ["merge-tree", "commit-tree", "update-ref refs/herder", moves] {
+    let all = ["merge-tree", "commit-tree", "update-ref refs/herder", moves];
+    // A runner ends the merge of a bot that is killed, so that the next one finds it done.
+    for command in all.into_iter().filter(|_| victim == Victim::Herder) {
         assert!(killed.iter().any(|call| call.contains(command)), "{command}: {killed:#?}");
     }
     match in_use {
@@ -373,22 +442,37 @@ async fn killed_at_each_command_of_a_merge(side: Side, in_use: bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_before_each_command_of_a_merge_the_next_herder_merges_once() {
-    killed_at_each_command_of_a_merge(Side::Before, false).await;
+    killed_at_each_command_of_a_merge(Victim::Herder, Side::Before, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_beside_each_command_of_a_merge_the_next_herder_merges_once() {
-    killed_at_each_command_of_a_merge(Side::Beside, false).await;
+    killed_at_each_command_of_a_merge(Victim::Herder, Side::Beside, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_after_each_command_of_a_merge_the_next_herder_merges_once() {
-    killed_at_each_command_of_a_merge(Side::After, false).await;
+    killed_at_each_command_of_a_merge(Victim::Herder, Side::After, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_beside_each_command_of_a_merge_the_checked_out_base_is_whole() {
-    killed_at_each_command_of_a_merge(Side::Beside, true).await;
+    killed_at_each_command_of_a_merge(Victim::Herder, Side::Beside, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_is_killed_beside_each_command_of_a_merge_has_it_merged_once() {
+    killed_at_each_command_of_a_merge(Victim::Bot, Side::Beside, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_that_is_killed_after_each_command_of_a_merge_is_followed_by_one_that_merges_once() {
+    killed_at_each_command_of_a_merge(Victim::Runner, Side::After, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runner_that_is_killed_beside_each_command_of_a_merge_leaves_the_checked_out_base_whole() {
+    killed_at_each_command_of_a_merge(Victim::Runner, Side::Beside, true).await;
 }
 
 /// Notes its process and waits until it may go on.
@@ -396,7 +480,16 @@ const CHECK: &str = "check = \"echo $$ >> $NOTES.checks; while [ ! -e $NOTES.go 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_a_check_runs_the_next_herder_runs_it_again_and_not_the_work() {
-    let mut story = Story::begin_with(Side::Before, CHECK).await;
+    killed_while_a_check_runs(Victim::Herder).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_is_killed_while_a_check_runs_has_it_run_again_and_not_the_work() {
+    killed_while_a_check_runs(Victim::Bot).await;
+}
+
+async fn killed_while_a_check_runs(victim: Victim) {
+    let mut story = Story::begin((victim, Side::Before), CHECK).await;
     let checks = story.at("notes.checks");
     let text = "commit alpha";
     let socket = story.at("data").join(local::FILE_NAME);
@@ -422,7 +515,32 @@ async fn killed_while_a_check_runs_the_next_herder_runs_it_again_and_not_the_wor
     for pid in lines(&checks) {
         assert!(!super::checked::lives(&pid), "{pid} of a killed herder's check is left");
     }
-    let herder = story.herder.take().expect("it runs");
-    signal(&herder, Signal::TERM);
-    reap(herder).await;
+    story.ends().await;
+}
+
+/// A result that is longer than a message comes in parts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_changes_in_a_clone_on_a_runner_are_shown() {
+    let mut story = Story::begin((Victim::Runner, Side::Before), "").await;
+    let text = "commit alpha";
+    let socket = story.at("data").join(local::FILE_NAME);
+    asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+    story.ask("task new", &["spark", text]).await.expect("it is there");
+    let task = story.is_right(text).await;
+    let line = "\u{1}".repeat(99) + "\n";
+    for name in ["one", "two", "three"] {
+        std::fs::write(story.clone_of(task).path().join(name), line.repeat(900)).expect("a file");
+    }
+    let shown = story.ask("task diff", &[&task.to_string()]).await.expect("it is there");
+    let files = shown.data.expect("it has data")["files"].clone();
+    let lines = |name: &str| {
+        let file = files.as_array()?.iter().find(|file| file["name"] == name)?;
+        file["added"].as_u64()
+    };
+    for (name, added) in [("alpha", 1), ("one", 900), ("two", 900), ("three", 900)] {
+        assert_eq!(lines(name), Some(added), "{name}: {files}");
+    }
+    let one = story.ask("task diff", &[&task.to_string(), "two"]).await.expect("it is there");
+    assert!(one.ok && one.lines.len() > 5, "{:?}", one.lines);
+    story.ends().await;
 }

@@ -83,7 +83,7 @@ impl Home {
 const WAITS: &str =
     "cat >/dev/null; echo line 1; echo $$ >pid; until [ -e go ]; do sleep 0.01; done; rm go pid; echo line 2";
 
-pub(super) fn herder(dir: &Path, args: &[&str]) -> std::process::Output {
+pub(crate) fn herder(dir: &Path, args: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_herder"));
     command.args(args).arg("--config").arg(dir.join("bot.toml")).output().expect("herder starts")
 }

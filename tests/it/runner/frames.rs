@@ -56,9 +56,14 @@ fn a_message_at_the_bound_passes_and_a_longer_one_is_refused_at_both_ends() {
 
 #[test]
 fn a_version_is_common_or_there_is_none() {
-    for ((oldest, newest), common) in
-        [((1, 1), Some(1)), ((1, 9), Some(2)), ((2, 9), Some(2)), ((3, 9), None), ((0, 0), None)]
-    {
+    for ((oldest, newest), common) in [
+        ((1, 1), Some(1)),
+        ((1, 9), Some(3)),
+        ((2, 2), Some(2)),
+        ((3, 9), Some(3)),
+        ((4, 9), None),
+        ((0, 0), None),
+    ] {
         assert_eq!(common_version(oldest, newest), common, "{oldest} {newest}");
     }
 }

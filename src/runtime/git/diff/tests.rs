@@ -1,10 +1,9 @@
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Change, Diff, File};
+use super::{Change, Diff, File, Selection};
 use crate::runtime::git::tests::{Scene, git_as_a_person, set_traps};
 
 /// Returns the changes as lines: the kind, the counts, the names, and what is remarkable.
@@ -37,10 +36,6 @@ fn changes(diff: &Diff) -> Vec<String> {
     diff.files.iter().map(line).collect()
 }
 
-fn all(files: &[File]) -> BTreeSet<usize> {
-    (0..files.len()).collect()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_diff_has_what_is_committed_and_what_is_not() {
     let scene = Scene::new();
@@ -57,7 +52,7 @@ async fn a_diff_has_what_is_committed_and_what_is_not() {
     fs::create_dir(scene.repository().join("sub")).expect("a folder");
     scene.commit("last", "l\n");
     scene.checkouts.make(&scene.plan()).await.expect("a clone");
-    let diff = scene.checkouts.diff(&scene.plan(), all).await.expect("it is compared");
+    let diff = scene.checkouts.diff(&scene.plan(), &Selection::All).await.expect("it is compared");
     assert_eq!((changes(&diff), diff.commits, diff.uncommitted), (Vec::<String>::new(), 0, 0));
     let clone = scene.clone();
     let at = |name: &str| clone.join(name);
@@ -79,7 +74,7 @@ async fn a_diff_has_what_is_committed_and_what_is_not() {
     fs::write(at("staged"), "s\n").expect("a file");
     git_as_a_person(&clone, &["add", "staged"]);
     git_as_a_person(&clone, &["init", "--quiet", "nested"]);
-    let diff = scene.checkouts.diff(&scene.plan(), all).await.expect("it is compared");
+    let diff = scene.checkouts.diff(&scene.plan(), &Selection::All).await.expect("it is compared");
     assert_eq!(
         changes(&diff),
         [
@@ -109,7 +104,7 @@ async fn a_diff_has_what_is_committed_and_what_is_not() {
     // A clone that is lost has left what was fetched.
     scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
     fs::remove_dir_all(&clone).expect("removed");
-    let lost = scene.checkouts.diff(&scene.plan(), all).await.expect("it is compared");
+    let lost = scene.checkouts.diff(&scene.plan(), &Selection::All).await.expect("it is compared");
     assert!(lost.fetched && lost.uncommitted == 0 && lost.head == diff.head);
     assert_eq!(lost.files.len(), 7, "{:?}", changes(&lost));
 }
@@ -141,7 +136,7 @@ async fn nothing_of_a_hostile_clone_is_run_or_believed_by_a_diff() {
     symlink(scene.dir.path(), at("deep")).expect("a link");
     let _ = fs::remove_file(&mark);
     let before = files_below(&scene.clone().join(".git"));
-    let diff = scene.checkouts.diff(&scene.plan(), all).await.expect("it is compared");
+    let diff = scene.checkouts.diff(&scene.plan(), &Selection::All).await.expect("it is compared");
     assert_eq!(fs::read_to_string(&mark).unwrap_or_default(), "", "run for a diff");
     assert_eq!(files_below(&scene.clone().join(".git")), before, "nothing of the clone's is written");
     assert_eq!(
@@ -158,8 +153,8 @@ async fn nothing_of_a_hostile_clone_is_run_or_believed_by_a_diff() {
     let text: String = diff.files.iter().filter_map(|file| file.patch.clone()).collect();
     assert!(text.contains("+changed") && !text.contains("secret"), "{text}");
     // Only what is asked for has a text, whatever the attributes are.
-    let only = |files: &[File]| files.iter().position(|file| file.name() == "one.gen").into_iter().collect();
-    let diff = scene.checkouts.diff(&scene.plan(), only).await.expect("it is compared");
+    let only = Selection::Named("one.gen".to_owned());
+    let diff = scene.checkouts.diff(&scene.plan(), &only).await.expect("it is compared");
     let texts: Vec<String> = diff.files.into_iter().filter_map(|file| file.patch).collect();
     assert_eq!(texts.len(), 1);
     assert!(texts[0].ends_with("@@ -1 +1 @@\n-1\n+changed\n"), "{}", texts[0]);
@@ -198,7 +193,7 @@ async fn a_diff_shows_files_by_any_name_and_none_that_is_too_large() {
     fs::write(&locked, "l\n").expect("a file");
     let made = Command::new("mkfifo").arg(scene.clone().join("pipe")).status().expect("mkfifo is there");
     assert!(made.success());
-    let diff = scene.checkouts.diff(&scene.plan(), all).await.expect("it is compared");
+    let diff = scene.checkouts.diff(&scene.plan(), &Selection::All).await.expect("it is compared");
     let seen = changes(&diff);
     assert!(seen.contains(&"Modified - large unread uncommitted".to_owned()), "{seen:?}");
     assert!(seen.contains(&"Modified +600 -600 many uncommitted Long".to_owned()), "{seen:?}");
@@ -210,9 +205,8 @@ async fn a_diff_shows_files_by_any_name_and_none_that_is_too_large() {
     }
     // One of them alone.
     for name in names {
-        let shown = String::from_utf8_lossy(name).into_owned();
-        let only = |files: &[File]| files.iter().position(|file| file.name() == shown).into_iter().collect();
-        let diff = scene.checkouts.diff(&scene.plan(), only).await.expect("it is compared");
+        let only = Selection::Named(String::from_utf8_lossy(name).into_owned());
+        let diff = scene.checkouts.diff(&scene.plan(), &only).await.expect("it is compared");
         let texts: Vec<_> = diff.files.iter().filter_map(|file| file.patch.as_deref()).collect();
         assert_eq!(texts.len(), 1);
         assert!(texts[0].contains("\n+@@ -1 +1 @@\n"), "{}", texts[0]);

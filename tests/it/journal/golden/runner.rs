@@ -1,5 +1,5 @@
 //! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of
-//! everything, and `v2/` one of everything that version 2 has added.
+//! everything, `v2/` one of everything that version 2 has added, and `v3/` likewise.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -33,8 +33,8 @@ variants!(ORDERS, order_name, Order: Go Steer Insist Answer Hold Stop);
 variants!(TOLD, told_name, Told: Yes No Words Nobody);
 variants!(INQUIRIES, inquiry_name, Inquiry: Question Plan);
 variants!(REPORTS, report_name, Report: Beat Signal Words NotTaken);
-variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard Returned StopWhenIdle);
-variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live Beat Call CallOver);
+variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard Returned StopWhenIdle Job Jobs);
+variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live Beat Call CallOver Done);
 variants!(HELLO_REFUSALS, hello_refusal_name, HelloRefusal: Version Journal Epoch);
 
 const USAGE: Usage =
@@ -265,6 +265,26 @@ fn from_runner_2() -> Vec<Envelope<FromRunner>> {
     bodies.into_iter().map(|body| Envelope { v: 2, epoch: 12, n: 0, body }).collect()
 }
 
+/// Messages of the bot that version 3 has added. The kinds of jobs are held where they are defined.
+fn to_runner_3() -> Vec<Envelope<ToRunner>> {
+    let jobs = include_str!("../../../golden/runner/v3/job.jsonl").lines();
+    let look =
+        jobs.filter(|line| line.contains("\"look\"")).map(|line| serde_json::from_str(line).expect("a job"));
+    let mut bodies: Vec<ToRunner> = look.map(|job| ToRunner::Job { job: 3, what: Box::new(job) }).collect();
+    bodies.push(ToRunner::Jobs { open: vec![3, 4], stopped: Vec::new() });
+    bodies.push(ToRunner::Jobs { open: vec![3, 4], stopped: vec![4] });
+    bodies.into_iter().map(|body| Envelope { v: 3, epoch: 12, n: 0, body }).collect()
+}
+
+/// Messages of the runner that version 3 has added.
+fn from_runner_3() -> Vec<Envelope<FromRunner>> {
+    let bodies = [
+        FromRunner::Done { job: 3, part: "{\"acted\":".to_owned(), last: false },
+        FromRunner::Done { job: 3, part: "\"removed\"}".to_owned(), last: true },
+    ];
+    bodies.into_iter().map(|body| Envelope { v: 3, epoch: 12, n: 0, body }).collect()
+}
+
 fn assert_messages<T: PartialEq + Debug + Serialize + DeserializeOwned>(name: &str, samples: &[T]) {
     let path = PathBuf::from("../runner").join(name);
     assert_golden(
@@ -283,8 +303,9 @@ fn there_is_a_sample_of_everything_that_is_said_between_bot_and_runner() {
     assert_all(TOLD, &tolds(), told_name);
     assert_all(INQUIRIES, &inquiries(), inquiry_name);
     assert_all(REPORTS, &reports(), report_name);
-    assert_all(TO, &bodies([to_runner(), to_runner_2()].concat()), to_name);
-    let from: Vec<FromRunner> = from_runner().into_iter().chain(from_runner_2()).map(|it| it.body).collect();
+    assert_all(TO, &bodies([to_runner(), to_runner_2(), to_runner_3()].concat()), to_name);
+    let from: Vec<FromRunner> =
+        [from_runner(), from_runner_2(), from_runner_3()].concat().into_iter().map(|it| it.body).collect();
     assert_all(FROM, &from, from_name);
     assert_all(HELLO_REFUSALS, &hello_refusals(), hello_refusal_name);
 }
@@ -303,6 +324,12 @@ fn messages_of_version_1_are_read_and_written_as_they_were() {
 fn messages_of_version_2_are_read_and_written_as_they_were() {
     assert_messages("v2/to-runner.jsonl", &to_runner_2());
     assert_messages("v2/from-runner.jsonl", &from_runner_2());
+}
+
+#[test]
+fn messages_of_version_3_are_read_and_written_as_they_were() {
+    assert_messages("v3/to-runner.jsonl", &to_runner_3());
+    assert_messages("v3/from-runner.jsonl", &from_runner_3());
 }
 
 /// A peer that is a little newer has fields that this one does not know.
