@@ -37,7 +37,8 @@ impl Filter {
         Self { phase: cut(&self.phase), tag: cut(&self.tag), text: cut(&self.text).to_lowercase() }
     }
 
-    fn is_none(&self) -> bool {
+    /// Whether all agents pass.
+    pub(in super::super) fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
@@ -52,16 +53,18 @@ impl Filter {
         if self.is_none() { "/".to_owned() } else { format!("/?{}", self.query()) }
     }
 
-    fn is_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
+    /// Whether the phase of an agent passes.
+    pub(in super::super) fn is_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
         let wanted = Mood::ALL.into_iter().find(|mood| self.phase == mood.class());
         self.phase.is_empty() || wanted.is_some_and(|mood| mood.includes(seen, view.voice.now))
     }
 
-    /// Whether an agent passes. Text is looked for in what the row shows, so that it finds no secret that the row hides.
-    pub(in super::super) fn fits(&self, view: &View<'_>, seen: &Seen) -> bool {
-        self.is_phase(view, seen) && self.fits_but_for_phase(view, seen)
+    /// Agents that pass, whatever their phase: those that are counted, and the rows are some of them.
+    pub(in super::super) fn fitting<'a>(&self, view: &View<'_>, agents: &'a [Seen]) -> Vec<&'a Seen> {
+        agents.iter().filter(|seen| self.fits_but_for_phase(view, seen)).collect()
     }
 
+    /// Text is looked for in what the row shows, so that it finds no secret that the row hides.
     fn fits_but_for_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
         let spec = seen.agent.spec.as_ref();
         if !self.tag.is_empty() && !spec.is_some_and(|spec| spec.tags.contains(&self.tag)) {
@@ -71,9 +74,9 @@ impl Filter {
         self.text.is_empty()
             || has(seen.name.as_str())
             || spec.is_some_and(|spec| spec.tags.iter().any(|tag| has(tag)) || has(spec.account.as_str()))
-            || has(&phase(view, seen))
-            || needs(view, seen).iter().any(|need| has(need))
             || work(view, seen).is_some_and(|(_, text)| has(&text))
+            || needs(view, seen).iter().any(|need| has(need))
+            || has(&phase(view, seen))
     }
 }
 
@@ -128,7 +131,7 @@ fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
     tags.dedup();
     tags.truncate(TAGS_MAX);
     html! {
-        form.finder role="search" method="get" action="/" hx-get="/" hx-trigger="input delay:30ms" hx-target="#fleet" hx-select="#fleet" hx-swap="outerHTML" hx-sync="this:replace" {
+        form.finder role="search" method="get" action="/" hx-get="/" hx-trigger="input" hx-target="#fleet" hx-select="#fleet" hx-swap="outerHTML" hx-sync="this:replace" {
             input type="search" name="text" value=(filter.text) maxlength=(FILTER_MAX) aria-label=(view.text("page-filter")) placeholder=(view.text("page-filter"));
             select name="phase" aria-label=(view.text("page-phase")) {
                 option value="" { (view.text("page-any-phase")) }
@@ -148,8 +151,7 @@ fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
 }
 
 /// Number of agents by mood, as links that filter.
-pub(super) fn counts(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
-    let fitting: Vec<&Seen> = agents.iter().filter(|seen| filter.fits_but_for_phase(view, seen)).collect();
+pub(super) fn counts(view: &View<'_>, fitting: &[&Seen], filter: &Filter) -> Markup {
     let link = |phase: &str| Filter { phase: phase.to_owned(), ..filter.clone() }.path();
     let current = |is_current: bool| is_current.then_some("true");
     html! {
