@@ -30,13 +30,13 @@ use crate::core::role::Role;
 use crate::l10n::Locale;
 use crate::supervisor::View as Seen;
 use layout::Page;
+use story::{LastWords, Story};
 
 pub(super) use crate::commands::say::Voice;
 pub(super) use act::{act, choose_language, door, enter, leave};
 pub(super) use fleet::{Filter, changed, row, table_body};
-pub(super) use history::history;
-pub(super) use money::{money, money_csv};
-pub(super) use story::{LastWords, Story};
+pub(super) use history::{Wanted as Sought, history};
+pub(super) use money::{Charts, Wanted as WantedCharts, money, money_csv};
 pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
@@ -97,6 +97,15 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// Contents of a view that are read back once, and then only go on.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    story: Story,
+    words: LastWords,
+    booked: money::Booked,
+    newest: history::Newest,
+}
+
 /// Agents of a view: all, and those that pass its filter but for their phase.
 pub(super) type Agents<'a> = (&'a [Seen], &'a [&'a Seen]);
 
@@ -106,14 +115,14 @@ pub(super) async fn pieces<'a>(
     look: &'a Look,
     (view, still): (&'a View<'a>, &'a View<'a>),
     (agents, fitting): Agents<'a>,
-    (story, words): (&'a mut Story, &'a mut LastWords),
+    past: &'a mut Past,
 ) -> Vec<Piece<'a>> {
     let summary = |view: &View<'_>| fleet::summary(view, agents);
     let mut pieces = vec![Piece::aged("summary", summary(still), move || summary(view))];
     match look {
         Look::Fleet(filter) => {
-            words.go_on(view.app, &needs::first(view, agents)).await;
-            let words = &*words;
+            past.words.go_on(view.app, &needs::first(view, agents)).await;
+            let words = &past.words;
             let needs = move |view: &View<'_>| needs::needs(view, agents, &filter.path(), words);
             pieces.push(Piece::aged("needs", needs(still), move || needs(view)));
             pieces.push(Piece::plain("counts", fleet::counts(view, fitting, filter)));
@@ -121,8 +130,8 @@ pub(super) async fn pieces<'a>(
         }
         Look::Agent(name) => {
             if let Some(seen) = agents.iter().find(|seen| seen.name == *name) {
-                story.go_on(view.app, name).await;
-                let story = &*story;
+                past.story.go_on(view.app, name).await;
+                let story = &past.story;
                 pieces.push(Piece::aged("head", agent::head(still, seen), move || agent::head(view, seen)));
                 let sessions = move |view: &View<'_>| timeline::timeline(view, seen, story);
                 pieces.push(Piece::aged("timeline", sessions(still), move || sessions(view)));
@@ -139,6 +148,11 @@ pub(super) async fn pieces<'a>(
                 task::piece(view, agents, *id).unwrap_or_else(|| maud::PreEscaped(String::new()))
             };
             pieces.push(Piece::aged("task", task(still), move || task(view)));
+        }
+        Look::Money(charts) => pieces.extend(money::pieces(view, *charts, agents, &mut past.booked)),
+        Look::History(sought) => {
+            let events = past.newest.events(view, sought).await;
+            pieces.push(Piece::plain("history", events));
         }
         Look::Still => {}
     }

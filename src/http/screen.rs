@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as AsyncMutex, broadcast};
+use tokio::sync::{Mutex as AsyncMutex, broadcast, watch};
 
-use super::page::{self, Filter, View};
+use super::page::{self, Charts, Filter, Sought, View};
 use super::{App, Shared};
 use crate::clock;
 use crate::core::id::{AgentName, WorkId};
@@ -51,6 +51,10 @@ pub(super) enum Look {
     Board,
     /// One task.
     Task(WorkId),
+    /// Spending.
+    Money(Charts),
+    /// The newest entries that are sought in the history.
+    History(Sought),
     /// A view of which nothing but the top line changes.
     Still,
 }
@@ -97,8 +101,7 @@ struct State {
     listed: u64,
     /// When rows were last rendered because time had passed.
     aged: Option<Timestamp>,
-    story: page::Story,
-    words: page::LastWords,
+    past: page::Past,
     /// Whether a task renders it.
     is_followed: bool,
 }
@@ -216,12 +219,25 @@ pub(super) async fn follow(app: &Shared, kind: &Kind, since: &str) -> Followed {
     Followed { missed, changes }
 }
 
+/// Waits until the journal has grown; for ever where that is no change.
+async fn grows(journal: &mut Option<watch::Receiver<()>>) {
+    let is_open = match journal {
+        Some(grown) => grown.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_open {
+        std::future::pending().await
+    }
+}
+
 async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
-    let Some((mut fleet, shutdown)) =
-        app.upgrade().map(|app| (app.setup.fleet.changes(), app.shutdown.clone()))
+    let Some((mut fleet, journal, shutdown)) =
+        app.upgrade().map(|app| (app.setup.fleet.changes(), app.setup.journal.grown(), app.shutdown.clone()))
     else {
         return;
     };
+    // Entries are written of which no agent's view tells, as those of the audit trail.
+    let mut journal = Some(journal).filter(|_| matches!(screen.kind.look, Look::History(_)));
     // The first rendering includes every change from before this task began.
     fleet.mark_changed();
     loop {
@@ -241,6 +257,7 @@ async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
                 tokio::time::sleep(GATHER).await;
                 fleet.borrow_and_update();
             }
+            () = grows(&mut journal) => tokio::time::sleep(GATHER).await,
             () = tokio::time::sleep(LOOK_AGAIN) => {}
         }
         let Some(app) = app.upgrade() else { return };
@@ -273,10 +290,15 @@ impl Screen {
         // Looked for once: the rows and their counts are of the same agents.
         let fitting = match &self.kind.look {
             Look::Fleet(filter) => filter.fitting(&view, &agents),
-            Look::Agent(_) | Look::Board | Look::Task(_) | Look::Still => Vec::new(),
+            Look::Agent(_)
+            | Look::Board
+            | Look::Task(_)
+            | Look::Money(_)
+            | Look::History(_)
+            | Look::Still => Vec::new(),
         };
-        let past = (&mut state.story, &mut state.words);
-        let pieces = page::pieces(&self.kind.look, (&view, &still), (&agents, &fitting), past).await;
+        let agents = (&*agents, &*fitting);
+        let pieces = page::pieces(&self.kind.look, (&view, &still), agents, &mut state.past).await;
         let mut changed = false;
         for mut piece in pieces {
             if state.pieces.get(piece.id).is_none_or(|(before, _)| *before != piece.compared) {
@@ -345,7 +367,10 @@ impl State {
                         Some(row) => Row { seen: seen.clone(), ..row },
                         None => {
                             changed = true;
-                            Row { seen: seen.clone(), piece: Piece { html: html.into(), version: self.version } }
+                            Row {
+                                seen: seen.clone(),
+                                piece: Piece { html: html.into(), version: self.version },
+                            }
                         }
                     }
                 }
@@ -363,7 +388,7 @@ impl State {
 /// Takes the mark of a change off the root of a piece. In a page that is asked for by a filter, a marked piece would be
 /// swapped into the old page, and be missing in the part that replaces it.
 fn in_place(html: &str) -> Arc<str> {
-    html.replacen(" hx-swap-oob=\"true\"", "", 1).into()
+    html.replacen(" hx-swap-oob=\"true\"", "", 1).replacen(" hx-swap-oob=\"outerMorph\"", "", 1).into()
 }
 
 /// The beginning of the minute.

@@ -4,6 +4,7 @@ mod api;
 mod browser;
 mod events;
 mod follow;
+mod followed;
 mod guard;
 mod hammer;
 mod health;

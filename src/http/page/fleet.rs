@@ -42,6 +42,11 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// Words that are looked for.
+    pub(in super::super) fn text(&self) -> &str {
+        &self.text
+    }
+
     fn query(&self) -> String {
         let pairs = [("phase", &self.phase), ("tag", &self.tag), ("text", &self.text)];
         let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
