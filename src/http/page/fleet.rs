@@ -198,13 +198,13 @@ pub(super) fn summary(view: &View<'_>, agents: &[Seen]) -> Markup {
                     span.sign aria-hidden="true" { (if is_up { "●" } else { "✖" }) } " " (voice.link(&link))
                 }
             }
-            span { (money) @if let Some(cap) = cap { " " (bar(view, today, cap.limit)) } }
+            span { (money) @if let Some(cap) = cap { " " (bar(view, Unit::Usd, today, cap.limit)) } }
         }
     }
 }
 
 /// Part of a limit that is used, as a bar whose text says the same.
-fn bar(view: &View<'_>, used: f64, limit: f64) -> Markup {
+pub(super) fn bar(view: &View<'_>, unit: Unit, used: f64, limit: f64) -> Markup {
     let part = if limit > 0.0 { (used / limit).clamp(0.0, 1.0) * 100.0 } else { 0.0 };
     let class = if part >= 100.0 {
         "over"
@@ -213,8 +213,8 @@ fn bar(view: &View<'_>, used: f64, limit: f64) -> Markup {
     } else {
         "fine"
     };
-    let money = |amount: f64| view.voice.locale.money(amount).into();
-    let said = view.voice.text("page-of-cap", &[("used", money(used)), ("limit", money(limit))]);
+    let amount = |amount: f64| view.voice.locale.amount(unit, amount).into();
+    let said = view.voice.text("page-of-cap", &[("used", amount(used)), ("limit", amount(limit))]);
     html! {
         svg.bar role="img" aria-label=(said) viewBox="0 0 100 12" preserveAspectRatio="none" {
             title { (said) }
@@ -313,7 +313,7 @@ pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
                 // An agent that has spent nothing is quiet, whatever its cap.
                 @if today.cost_usd > 0.0 {
                     (voice.locale.money(today.cost_usd))
-                    @if let Some(cap) = cap { " " (bar(view, cap.used, cap.limit)) }
+                    @if let Some(cap) = cap { " " (bar(view, Unit::Usd, cap.used, cap.limit)) }
                 }
             }
             td.number data-label=[label("page-crashes", agent.totals.crashes > 0)] { @if agent.totals.crashes > 0 { (agent.totals.crashes) } }

@@ -7,10 +7,12 @@ use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
+use super::fleet::bar;
 use super::layout::Page;
 use super::{Asked, Piece, View};
 use crate::chart::Chart;
 use crate::chart::spending::{By, Spending, csv, months};
+use crate::commands::cap_used;
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, count, task};
 use crate::core::id::{AccountName, AgentName};
@@ -70,12 +72,13 @@ pub(in super::super) struct Booked {
 
 impl Booked {
     /// Returns whether the charts look otherwise by now: most of what agents do costs nothing at that moment.
-    fn has_changed(&mut self, usage: Vec<Together>, agents: &[Seen], now: Timestamp) -> bool {
+    fn has_changed(&mut self, usage: &[Together], agents: &[Seen], now: Timestamp) -> bool {
         let is_drawn = self.drawn.as_ref().is_some_and(|(at, names, drawn)| {
-            *at == hour(now) && *drawn == usage && names.iter().eq(agents.iter().map(|seen| &seen.name))
+            *at == hour(now) && drawn == usage && names.iter().eq(agents.iter().map(|seen| &seen.name))
         });
         if !is_drawn {
-            self.drawn = Some((hour(now), agents.iter().map(|seen| seen.name.clone()).collect(), usage));
+            self.drawn =
+                Some((hour(now), agents.iter().map(|seen| seen.name.clone()).collect(), usage.to_vec()));
         }
         !is_drawn
     }
@@ -123,24 +126,46 @@ pub(in super::super) async fn money_csv(
     (headers, csv(&app.setup.fleet.books(), window)).into_response()
 }
 
-/// The caps of the whole fleet, and those of each account where bars are divided by account, each with its words.
-fn caps(view: &View<'_>, by: By) -> Vec<(Standing, String)> {
-    let together = view.app.setup.fleet.usage();
-    let shown = together.into_iter().filter(|shared| shared.scope.is_none() || by == By::Account);
-    let words = |account: Option<&AccountName>, cap: &Standing| {
+/// The caps of the whole fleet with their words: bars are of all agents together, which no other cap is for.
+fn lines(view: &View<'_>, usage: &[Together]) -> Vec<(Standing, String)> {
+    let words = |cap: &Standing| {
         let limit = ("limit", view.voice.locale.amount(cap.cap.unit, cap.limit).into());
-        match account {
-            Some(account) => {
-                let account = view.voice.short(account.as_str(), WORK_MAX);
-                view.voice.text("page-cap-of", &[("account", account.into()), limit])
-            }
-            None => view.voice.text("page-cap-line", &[limit]),
+        view.voice.text("page-cap-line", &[limit])
+    };
+    let fleet = usage.iter().filter(|shared| shared.scope.is_none());
+    fleet.flat_map(|shared| &shared.caps).map(|cap| (*cap, words(cap))).collect()
+}
+
+/// Each cap that agents share, beside the usage that counts for it.
+fn caps(view: &View<'_>, usage: &[Together]) -> Markup {
+    let voice = view.voice;
+    let name = |scope: Option<&AccountName>| match scope {
+        None => voice.text("cmd-spent-fleet", &[]),
+        Some(account) => {
+            let account = voice.short(account.as_str(), WORK_MAX);
+            voice.text("cmd-spent-account", &[("account", account.into())])
         }
     };
-    shown
-        .flat_map(|shared| shared.caps.into_iter().map(move |cap| (shared.scope.clone(), cap)))
-        .map(|(account, cap)| (cap, words(account.as_ref(), &cap)))
-        .collect()
+    let all: Vec<(Option<&AccountName>, &Standing)> = usage
+        .iter()
+        .flat_map(|shared| shared.caps.iter().map(|standing| (shared.scope.as_ref(), standing)))
+        .collect();
+    html! { section #money-caps hx-swap-oob="true" {
+        @if !all.is_empty() {
+            h2 { (view.text("page-caps")) }
+            table.sums {
+                tbody {
+                    @for (scope, standing) in all {
+                        tr {
+                            th scope="row" { (name(scope)) }
+                            td aria-hidden="true" { (bar(view, standing.cap.unit, standing.used, standing.limit)) }
+                            td { (cap_used(voice, *standing)) }
+                        }
+                    }
+                }
+            }
+        }
+    } }
 }
 
 /// The pieces of the view: the charts only where usage has changed.
@@ -151,14 +176,16 @@ pub(super) fn pieces<'a>(
     booked: &mut Booked,
 ) -> Vec<Piece<'a>> {
     let mut pieces = vec![Piece::plain("money-tasks", by_task(view, agents))];
-    if booked.has_changed(view.app.setup.fleet.usage(), agents, view.voice.now) {
+    let usage = view.app.setup.fleet.usage();
+    if booked.has_changed(&usage, agents, view.voice.now) {
         let books = view.app.setup.fleet.books();
         let hours = ("money-hours", "page-money-hours", "hour");
         let days = ("money-days", "page-money-days", "day");
         for (window, names) in [(Window::Hour, hours), (Window::Day, days)] {
-            pieces.push(Piece::plain(names.0, chart(view, &books, charts, (window, names))));
+            pieces.push(Piece::plain(names.0, chart(view, (&books, &usage), charts, (window, names))));
         }
         pieces.push(Piece::plain("money-months", by_month(view, &books)));
+        pieces.push(Piece::plain("money-caps", caps(view, &usage)));
     }
     pieces
 }
@@ -166,14 +193,13 @@ pub(super) fn pieces<'a>(
 /// A chart below its heading, with the file of the same figures.
 fn chart(
     view: &View<'_>,
-    books: &[(AgentName, Books)],
+    (books, usage): (&[(AgentName, Books)], &[Together]),
     charts: Charts,
     (window, (id, title, file)): (Window, (&str, &str, &str)),
 ) -> Markup {
     let spending = Spending { window, unit: charts.unit, by: charts.by };
     let others = view.text("page-others");
-    let chart =
-        spending.chart(books, (view.text(title), &others), &caps(view, charts.by), view.voice.now);
+    let chart = spending.chart(books, (view.text(title), &others), &lines(view, usage), view.voice.now);
     html! {
         section.money id=(id) hx-swap-oob="true" {
             h2 { (view.text(title)) }
@@ -199,7 +225,11 @@ fn body(view: &View<'_>, charts: Charts, shown: &Shown) -> Markup {
             }
         }
         div.pair {
-            @for id in ["money-hours", "money-days", "money-tasks", "money-months"] { (shown.piece(id)) }
+            @for id in ["money-hours", "money-days"] { (shown.piece(id)) }
+        }
+        (shown.piece("money-caps"))
+        div.pair {
+            @for id in ["money-tasks", "money-months"] { (shown.piece(id)) }
         }
     }
 }
