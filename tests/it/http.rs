@@ -1,5 +1,6 @@
 //! The page and the API of a whole herder, asked over TCP.
 
+mod answers;
 mod api;
 mod browser;
 mod events;
