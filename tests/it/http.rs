@@ -19,6 +19,7 @@ mod page;
 mod picture;
 mod reviews;
 mod schemathesis;
+mod sessions;
 mod tls;
 mod views;
 
