@@ -81,6 +81,7 @@ pub use dispatch::Dispatcher;
 pub(crate) use history::{hide_whisper, is_told, line as history_line};
 pub(crate) use log::line as log_line;
 pub(crate) use task::{listed, record};
+pub(crate) use usage::cap as cap_used;
 
 use crate::core::card::Priority;
 use crate::core::role::Role;

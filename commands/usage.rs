@@ -125,7 +125,7 @@ fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Stand
 }
 
 /// Formats a cap with the amount that is used: `$4.20 of $5.00 per day`.
-pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
+pub(crate) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     let Standing { cap, limit, used } = standing;
     let amount = |amount| voice.locale.amount(cap.unit, amount).into();
     let per = ("per", voice.locale.per(cap.window).into());

@@ -1763,7 +1763,7 @@ page-evidence = Wie weit sie ist
 # Read before how long ago: "4 min".
 page-in-review = Zur Durchsicht seit
 page-cap-line = Grenze { $limit }
-page-cap-of = { $account }: Grenze { $limit }
+page-caps = Grenzen
 page-money-days = Nach Tagen, 35 Tage (UTC)
 page-money-hours = Nach Stunden, 24 Stunden (UTC)
 page-others = übrige

@@ -1857,7 +1857,7 @@ page-evidence = How far it is
 # Read before how long ago: "4 min".
 page-in-review = In review for
 page-cap-line = cap { $limit }
-page-cap-of = { $account }: cap { $limit }
+page-caps = Caps
 page-money-days = By day, 35 days (UTC)
 page-money-hours = By hour, 24 hours (UTC)
 page-others = others

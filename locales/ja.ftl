@@ -1584,7 +1584,7 @@ page-evidence = 進み具合
 # Read before how long ago: "4 min".
 page-in-review = 確認待ち
 page-cap-line = 上限 { $limit }
-page-cap-of = { $account }：上限 { $limit }
+page-caps = 上限
 page-money-days = 日別、35 日間（UTC）
 page-money-hours = 時間別、24 時間（UTC）
 page-others = その他

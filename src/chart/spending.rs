@@ -11,7 +11,7 @@ use crate::core::usage::{Books, DAYS_KEPT, Page, Standing, Unit, Window, amount,
 const HOURS: i64 = 24;
 
 /// The division of each bar of a usage chart: by agent or by account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum By {
     /// Divides each bar by agent.
     #[default]

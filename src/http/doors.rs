@@ -1,6 +1,6 @@
 //! Connections: how many there may be, how long a request may take to arrive and an answer to be read.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -37,8 +37,11 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Maximum time for a client to read what was sent, before the next piece is sent.
 const SLOW_MAX: Duration = Duration::from_secs(20);
 
-/// Connections beyond [`CONNECTIONS_MAX`] that are told so at one time; more are hung up on.
+/// Connections beyond [`CONNECTIONS_MAX`] that are waited for, while they read that, at one time. Others are told in passing.
 const TURNED_AWAY_MAX: usize = 64;
+
+/// Pieces of a request that are read of one who is told in passing, of 1 KiB each: as much as a head may have.
+const PASSING_READS: usize = HEAD_BYTES_MAX / 1024;
 
 /// Time limit for telling one of them.
 const TURNED_AWAY_WITHIN: Duration = Duration::from_secs(1);
@@ -192,6 +195,39 @@ impl Bound {
     }
 }
 
+/// A connection that was accepted.
+trait Connection: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+    /// Says that there is no room, without a wait: into the empty buffer of a new connection the few bytes fit.
+    fn tell_in_passing(self) -> io::Result<()>;
+}
+
+impl Connection for TcpStream {
+    fn tell_in_passing(self) -> io::Result<()> {
+        tell_in_passing(self.into_std()?)
+    }
+}
+
+impl Connection for UnixStream {
+    fn tell_in_passing(self) -> io::Result<()> {
+        tell_in_passing(self.into_std()?)
+    }
+}
+
+fn tell_in_passing(mut stream: impl Read + Write) -> io::Result<()> {
+    stream.write_all(BUSY)?;
+    // Hanging up on a request that is still unread would take the answer with it.
+    let mut rest = [0; 1024];
+    for _ in 0..PASSING_READS {
+        match stream.read(&mut rest) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => break,
+            Err(reason) => return Err(reason),
+        }
+    }
+    Ok(())
+}
+
 /// Everything that a connection is answered with.
 struct Door {
     app: Router,
@@ -204,11 +240,19 @@ struct Door {
 }
 
 impl Door {
-    fn answer(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+    fn answer(&self, stream: impl Connection) {
         let certificate = self.certificate.clone();
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
             // Connections beyond the limit get no TLS handshake, because a handshake is expensive.
-            let Ok(place) = Arc::clone(&self.doorstep).try_acquire_owned() else { return };
+            let Ok(place) = Arc::clone(&self.doorstep).try_acquire_owned() else {
+                // One who expects encryption could not read it.
+                if certificate.is_none()
+                    && let Err(reason) = stream.tell_in_passing()
+                {
+                    debug!(%reason, "an HTTP connection could not be told that there is no room");
+                }
+                return;
+            };
             self.connections.spawn(async move {
                 let _place = place;
                 let told = async {

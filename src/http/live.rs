@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use super::Shared;
-use super::page::Filter;
+use super::page::{Filter, Sought, WantedCharts};
 use super::screen::{self, Change, Kind, Look};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::role::Role;
@@ -42,8 +42,13 @@ pub(super) struct Wanted {
     /// The version that the page shows.
     #[serde(default)]
     at: String,
+    /// Events or audits, of a history.
+    #[serde(default)]
+    kind: String,
     #[serde(flatten)]
     filter: Filter,
+    #[serde(flatten)]
+    charts: WantedCharts,
 }
 
 impl Wanted {
@@ -51,9 +56,14 @@ impl Wanted {
         if let Some(task) = self.task.as_deref().and_then(|id| id.parse().ok()) {
             return Look::Task(WorkId(task));
         }
-        match (self.view.as_deref(), self.agent.as_deref().and_then(|name| AgentName::new(name).ok())) {
+        let agent = self.agent.as_deref().and_then(|name| AgentName::new(name).ok());
+        match (self.view.as_deref(), agent) {
             (Some("board"), _) => Look::Board,
             (Some("still"), _) => Look::Still,
+            (Some("money"), _) => Look::Money(self.charts.charts()),
+            (Some("history"), agent) => {
+                Look::History(Sought::newest(agent.as_ref(), &self.kind, self.filter.text()))
+            }
             (_, Some(agent)) => Look::Agent(agent),
             (_, None) => Look::Fleet(self.filter.bounded()),
         }

@@ -30,13 +30,13 @@ use crate::core::role::Role;
 use crate::l10n::Locale;
 use crate::supervisor::View as Seen;
 use layout::Page;
+use story::{LastWords, Story};
 
 pub(super) use crate::commands::say::Voice;
 pub(super) use act::{act, choose_language, door, enter, leave};
 pub(super) use fleet::{Filter, changed, row, table_body};
-pub(super) use history::history;
-pub(super) use money::{money, money_csv};
-pub(super) use story::{LastWords, Story};
+pub(super) use history::{Wanted as Sought, history};
+pub(super) use money::{Charts, Wanted as WantedCharts, money, money_csv};
 pub(super) use task::task;
 
 /// Files that the page is made of, in the binary. Their names carry the version, so that browsers may keep them.
@@ -72,53 +72,87 @@ impl View<'_> {
     }
 }
 
-/// A piece of a page: its id, what tells whether it has changed, and its HTML.
-pub(super) type Piece = (&'static str, String, String);
+/// A piece of a page.
+pub(super) struct Piece<'a> {
+    pub(super) id: &'static str,
+    /// The text that tells whether the piece has changed.
+    pub(super) compared: String,
+    html: Option<Box<dyn FnOnce() -> String + Send + 'a>>,
+}
+
+impl<'a> Piece<'a> {
+    /// A piece that changes with each letter of it.
+    fn plain(id: &'static str, html: Markup) -> Self {
+        Self { id, compared: html.into_string(), html: None }
+    }
+
+    /// A piece that is compared by a rendering of another moment, and rendered only if that has changed.
+    fn aged(id: &'static str, still: Markup, now: impl FnOnce() -> Markup + Send + 'a) -> Self {
+        Self { id, compared: still.into_string(), html: Some(Box::new(|| now().into_string())) }
+    }
+
+    /// The HTML.
+    pub(super) fn html(&mut self) -> String {
+        self.html.take().map_or_else(|| self.compared.clone(), |render| render())
+    }
+}
+
+/// Contents of a view that are read back once, and then only go on.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    story: Story,
+    words: LastWords,
+    booked: money::Booked,
+    newest: history::Newest,
+}
+
+/// Agents of a view: all, and those that pass its filter but for their phase.
+pub(super) type Agents<'a> = (&'a [Seen], &'a [&'a Seen]);
 
 /// The pieces of a view that change while it is looked at, but for the fleet's rows. `still` is the same view at a moment that
 /// changes less often.
-pub(super) async fn pieces(
-    look: &Look,
-    (view, still): (&View<'_>, &View<'_>),
-    agents: &[Seen],
-    (story, words): (&mut Story, &mut LastWords),
-) -> Vec<Piece> {
-    let plain = |id, html: Markup| {
-        let html = html.into_string();
-        (id, html.clone(), html)
-    };
-    let summary = |view: &View<'_>| fleet::summary(view, agents).into_string();
-    let mut pieces = vec![("summary", summary(still), summary(view))];
+pub(super) async fn pieces<'a>(
+    look: &'a Look,
+    (view, still): (&'a View<'a>, &'a View<'a>),
+    (agents, fitting): Agents<'a>,
+    past: &'a mut Past,
+) -> Vec<Piece<'a>> {
+    let summary = |view: &View<'_>| fleet::summary(view, agents);
+    let mut pieces = vec![Piece::aged("summary", summary(still), move || summary(view))];
     match look {
         Look::Fleet(filter) => {
-            words.go_on(view.app, &needs::first(view, agents)).await;
-            let needs = |view: &View<'_>| needs::needs(view, agents, &filter.path(), words).into_string();
-            pieces.push(("needs", needs(still), needs(view)));
-            pieces.push(plain("counts", fleet::counts(view, agents, filter)));
-            pieces.push(plain("spend", fleet::spend(view, agents)));
+            past.words.go_on(view.app, &needs::first(view, agents)).await;
+            let words = &past.words;
+            let needs = move |view: &View<'_>| needs::needs(view, agents, &filter.path(), words);
+            pieces.push(Piece::aged("needs", needs(still), move || needs(view)));
+            pieces.push(Piece::plain("counts", fleet::counts(view, fitting, filter)));
+            pieces.push(Piece::plain("spend", fleet::spend(view, agents)));
         }
         Look::Agent(name) => {
             if let Some(seen) = agents.iter().find(|seen| seen.name == *name) {
-                story.go_on(view.app, name).await;
-                pieces.push((
-                    "head",
-                    agent::head(still, seen).into_string(),
-                    agent::head(view, seen).into_string(),
-                ));
-                let sessions = |view: &View<'_>| timeline::timeline(view, seen, story).into_string();
-                pieces.push(("timeline", sessions(still), sessions(view)));
-                pieces.push(plain("tail", agent::tail(view, seen, story)));
+                past.story.go_on(view.app, name).await;
+                let story = &past.story;
+                pieces.push(Piece::aged("head", agent::head(still, seen), move || agent::head(view, seen)));
+                let sessions = move |view: &View<'_>| timeline::timeline(view, seen, story);
+                pieces.push(Piece::aged("timeline", sessions(still), move || sessions(view)));
+                pieces.push(Piece::plain("tail", agent::tail(view, seen, story)));
             }
         }
         Look::Board => {
-            let board = |view: &View<'_>| board::board(view, agents).into_string();
-            pieces.push(("board", board(still), board(view)));
+            let board = move |view: &View<'_>| board::board(view, agents);
+            pieces.push(Piece::aged("board", board(still), move || board(view)));
         }
         Look::Task(id) => {
             // An empty piece takes the place of a task that is not kept any more.
-            let [still, task] = [still, view]
-                .map(|view| task::piece(view, agents, *id).map(Markup::into_string).unwrap_or_default());
-            pieces.push(("task", still, task));
+            let task = move |view: &View<'_>| {
+                task::piece(view, agents, *id).unwrap_or_else(|| maud::PreEscaped(String::new()))
+            };
+            pieces.push(Piece::aged("task", task(still), move || task(view)));
+        }
+        Look::Money(charts) => pieces.extend(money::pieces(view, *charts, agents, &mut past.booked)),
+        Look::History(sought) => {
+            let events = past.newest.events(view, sought).await;
+            pieces.push(Piece::plain("history", events));
         }
         Look::Still => {}
     }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as AsyncMutex, broadcast};
+use tokio::sync::{Mutex as AsyncMutex, broadcast, watch};
 
-use super::page::{self, Filter, View};
+use super::page::{self, Charts, Filter, Sought, View};
 use super::{App, Shared};
 use crate::clock;
 use crate::core::id::{AgentName, WorkId};
@@ -31,6 +31,9 @@ const BEHIND_MAX: usize = 64;
 /// Time for which a screen is kept for the stream of a page that was just made.
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
+/// Time for which a screen of a filter is kept: while somebody types, each letter makes one that nobody looks at again.
+const FILTER_KEPT_FOR: Duration = Duration::from_secs(5);
+
 /// Screens at one time: twice the streams, since a page is made before its stream is opened.
 const SCREENS_MAX: usize = 128;
 
@@ -48,6 +51,10 @@ pub(super) enum Look {
     Board,
     /// One task.
     Task(WorkId),
+    /// Spending.
+    Money(Charts),
+    /// The newest entries that are sought in the history.
+    History(Sought),
     /// A view of which nothing but the top line changes.
     Still,
 }
@@ -94,8 +101,7 @@ struct State {
     listed: u64,
     /// When rows were last rendered because time had passed.
     aged: Option<Timestamp>,
-    story: page::Story,
-    words: page::LastWords,
+    past: page::Past,
     /// Whether a task renders it.
     is_followed: bool,
 }
@@ -213,12 +219,25 @@ pub(super) async fn follow(app: &Shared, kind: &Kind, since: &str) -> Followed {
     Followed { missed, changes }
 }
 
+/// Waits until the journal has grown; for ever where that is no change.
+async fn grows(journal: &mut Option<watch::Receiver<()>>) {
+    let is_open = match journal {
+        Some(grown) => grown.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_open {
+        std::future::pending().await
+    }
+}
+
 async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
-    let Some((mut fleet, shutdown)) =
-        app.upgrade().map(|app| (app.setup.fleet.changes(), app.shutdown.clone()))
+    let Some((mut fleet, journal, shutdown)) =
+        app.upgrade().map(|app| (app.setup.fleet.changes(), app.setup.journal.grown(), app.shutdown.clone()))
     else {
         return;
     };
+    // Entries are written of which no agent's view tells, as those of the audit trail.
+    let mut journal = Some(journal).filter(|_| matches!(screen.kind.look, Look::History(_)));
     // The first rendering includes every change from before this task began.
     fleet.mark_changed();
     loop {
@@ -238,6 +257,7 @@ async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
                 tokio::time::sleep(GATHER).await;
                 fleet.borrow_and_update();
             }
+            () = grows(&mut journal) => tokio::time::sleep(GATHER).await,
             () = tokio::time::sleep(LOOK_AGAIN) => {}
         }
         let Some(app) = app.upgrade() else { return };
@@ -249,7 +269,9 @@ async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
 impl Screen {
     fn is_wanted(&self, now: Timestamp) -> bool {
         let used = Timestamp::from_millis(self.used.load(Ordering::Relaxed));
-        self.changes.receiver_count() > 0 || now.since(used) < KEPT_FOR
+        let is_typed = matches!(&self.kind.look, Look::Fleet(filter) if !filter.is_none());
+        let kept_for = if is_typed { FILTER_KEPT_FOR } else { KEPT_FOR };
+        self.changes.receiver_count() > 0 || now.since(used) < kept_for
     }
 
     fn id(&self, version: u64) -> Arc<str> {
@@ -265,18 +287,29 @@ impl Screen {
         // An age that grew by less than a minute is no change: a new rendering would discard a half-written answer.
         let still = page::View { voice: page::Voice { now: minute(view.voice.now), ..view.voice }, ..view };
         let agents = app.setup.fleet.agents();
-        let past = (&mut state.story, &mut state.words);
-        let pieces = page::pieces(&self.kind.look, (&view, &still), &agents, past).await;
+        // Looked for once: the rows and their counts are of the same agents.
+        let fitting = match &self.kind.look {
+            Look::Fleet(filter) => filter.fitting(&view, &agents),
+            Look::Agent(_)
+            | Look::Board
+            | Look::Task(_)
+            | Look::Money(_)
+            | Look::History(_)
+            | Look::Still => Vec::new(),
+        };
+        let agents = (&*agents, &*fitting);
+        let pieces = page::pieces(&self.kind.look, (&view, &still), agents, &mut state.past).await;
         let mut changed = false;
-        for (id, compared, html) in pieces {
-            if state.pieces.get(id).is_none_or(|(before, _)| *before != compared) {
-                let piece = Piece { html: html.into(), version: state.version };
-                state.pieces.insert(id, (compared, piece));
+        for mut piece in pieces {
+            if state.pieces.get(piece.id).is_none_or(|(before, _)| *before != piece.compared) {
+                let rendered = Piece { html: piece.html().into(), version: state.version };
+                state.pieces.insert(piece.id, (piece.compared, rendered));
                 changed = true;
             }
         }
         if let Look::Fleet(filter) = &self.kind.look {
-            changed |= state.render_rows(&view, agents, filter);
+            let listed = fitting.into_iter().filter(|seen| filter.is_phase(&view, seen));
+            changed |= state.render_rows(&view, listed);
         }
         if !changed {
             state.version = before;
@@ -312,7 +345,7 @@ impl Screen {
 
 impl State {
     /// Renders the rows of agents that look otherwise than they did. Answers whether any does.
-    fn render_rows(&mut self, view: &View<'_>, agents: Vec<Seen>, filter: &Filter) -> bool {
+    fn render_rows<'a>(&mut self, view: &View<'_>, listed: impl Iterator<Item = &'a Seen>) -> bool {
         let now = view.voice.now;
         let is_aged = self.aged.is_none_or(|aged| now.since(aged) >= LOOK_AGAIN);
         if is_aged {
@@ -321,20 +354,23 @@ impl State {
         let (mut changed, count) = (false, self.rows.len());
         let mut before = std::mem::take(&mut self.rows);
         let mut added = false;
-        for seen in agents.into_iter().filter(|seen| filter.fits(view, seen)) {
+        for seen in listed {
             let known = before.remove(&seen.name);
             added |= known.is_none();
             // Idle times and countdowns are part of what is shown of those that work or wait.
             let ages = is_aged && (seen.agent.session().is_some() || seen.agent.countdown().is_some());
             let row = match known {
-                Some(row) if !ages && !page::changed(&row.seen, &seen) => row,
+                Some(row) if !ages && !page::changed(&row.seen, seen) => row,
                 known => {
-                    let html = page::row(view, &seen).into_string();
+                    let html = page::row(view, seen).into_string();
                     match known.filter(|row| *row.piece.html == *html) {
-                        Some(row) => Row { seen, ..row },
+                        Some(row) => Row { seen: seen.clone(), ..row },
                         None => {
                             changed = true;
-                            Row { seen, piece: Piece { html: html.into(), version: self.version } }
+                            Row {
+                                seen: seen.clone(),
+                                piece: Piece { html: html.into(), version: self.version },
+                            }
                         }
                     }
                 }
@@ -352,7 +388,7 @@ impl State {
 /// Takes the mark of a change off the root of a piece. In a page that is asked for by a filter, a marked piece would be
 /// swapped into the old page, and be missing in the part that replaces it.
 fn in_place(html: &str) -> Arc<str> {
-    html.replacen(" hx-swap-oob=\"true\"", "", 1).into()
+    html.replacen(" hx-swap-oob=\"true\"", "", 1).replacen(" hx-swap-oob=\"outerMorph\"", "", 1).into()
 }
 
 /// The beginning of the minute.

@@ -93,11 +93,17 @@ impl Journal {
         self.reader().durable()
     }
 
+    /// Returns a receiver that is notified when entries have reached the disk.
+    #[must_use]
+    pub fn grown(&self) -> watch::Receiver<()> {
+        self.shown().grown.subscribe()
+    }
+
     /// Returns a reader of all entries after the number `after` that `filter` selects.
     #[must_use]
     pub fn follow(&self, after: u64, filter: Filter) -> Follower {
         let way = Way { next: after.saturating_add(1), filter: Arc::new(filter), open: None };
-        Follower { journal: self.clone(), way, grown: self.shown().grown.subscribe() }
+        Follower { journal: self.clone(), way, grown: self.grown() }
     }
 }
 

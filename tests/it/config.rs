@@ -3,6 +3,7 @@
 mod credentials;
 mod evaluator;
 mod landing;
+mod listener;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

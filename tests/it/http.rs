@@ -1,9 +1,11 @@
 //! The page and the API of a whole herder, asked over TCP.
 
+mod answers;
 mod api;
 mod browser;
 mod events;
 mod follow;
+mod followed;
 mod guard;
 mod hammer;
 mod health;
@@ -17,6 +19,7 @@ mod page;
 mod picture;
 mod reviews;
 mod schemathesis;
+mod sessions;
 mod tls;
 mod views;
 

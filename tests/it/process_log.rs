@@ -235,3 +235,29 @@ fn an_outage_and_a_pause_are_read_in_the_log() {
     assert!(lines.iter().all(|line| line["timestamp"].is_string()), "{lines:#?}");
     stop(child);
 }
+
+/// Somebody who reads nothing but the log can tell that an agent ran in circles, that it was told so first, that a person was
+/// called, and who took the call and let it go on.
+#[test]
+fn an_alert_and_who_answered_it_are_read_in_the_log() {
+    let folder = folder();
+    let config = fs::read_to_string(folder.path().join("bot.toml")).expect("it is there");
+    let agent = format!(
+        "runtime = \"claude\"\ncommand = [{:?}, \"demo-agent\", \"claude-obey\", \"--once\", \"yes\", \"--pace\", \"0.05\"]\n",
+        env!("CARGO_BIN_EXE_herder")
+    );
+    let (before, _) = config.split_once("runtime = ").expect("it has a runtime");
+    let workspace = config.lines().find(|line| line.starts_with("workspace")).expect("it has a place");
+    let config = format!("[evaluator]\nkind = \"builtin\"\n{before}{agent}{workspace}\n");
+    fs::write(folder.path().join("bot.toml"), config).expect("it is written");
+    let (child, mut log) = start(folder.path(), "json");
+    let mut lines = read_until(&mut log, "agent added");
+    say(folder.path(), &["task", "add", "spark", "benchmark in a spiral"]);
+    lines.extend(read_until(&mut log, "a person is called"));
+    lines.extend(read_until(&mut log, "paused"));
+    say(folder.path(), &["resume", "spark"]);
+    lines.extend(read_until(&mut log, "\"outcome\":\"success\""));
+    let told: Vec<String> = lines.iter().filter_map(|line| told(line)).collect();
+    insta::assert_snapshot!(told.join("\n"));
+    stop(child);
+}

@@ -1,14 +1,18 @@
 //! Messages of the real binary to the service manager, over a socket of the test's own.
 
+use std::io::Write as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use herder::run::Options;
+use herder::supervisor::FaultInjection;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::going_down::Hanging;
-use crate::stage::PATIENCE;
+use crate::stage::{self, PATIENCE, Stage};
 
 /// The period in which herder reports that it lives, in microseconds: half of the service manager's timeout.
 const WATCHDOG: &str = "400000";
@@ -98,25 +102,89 @@ fn each_part_of_a_life_is_told_in_its_place() {
     assert!(service.child.wait().expect("it ends").success());
 }
 
+impl Service {
+    /// Asserts that at most the sign that is under way still comes, for several of its periods.
+    fn falls_silent(&mut self) {
+        // Signs from before it hung may wait to be read on a busy machine, and one may be under way.
+        self.socket.set_nonblocking(true).expect("a socket");
+        let mut buffer = [0; 4096];
+        while self.socket.recv(&mut buffer).is_ok() {}
+        self.socket.set_nonblocking(false).expect("a socket");
+        self.socket.set_read_timeout(Some(Duration::from_secs(2))).expect("it can wait");
+        let mut signs = 0;
+        while let Ok(length) = self.socket.recv(&mut buffer) {
+            signs += usize::from(String::from_utf8_lossy(&buffer[..length]).contains("WATCHDOG=1"));
+            assert!(signs <= 1, "it says that it lives while it hangs");
+        }
+        self.socket.set_read_timeout(Some(PATIENCE)).expect("it can wait");
+    }
+}
+
 #[test]
 fn no_sign_of_life_comes_while_the_journal_hangs() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut service = Service::start(dir.path());
     service.hears("WATCHDOG=1");
     let hanging = Hanging::writer_of(service.child.id());
-    // Signs from before it hung may wait to be read on a busy machine, and one may be under way.
-    service.socket.set_nonblocking(true).expect("a socket");
-    let mut before = [0; 4096];
-    while service.socket.recv(&mut before).is_ok() {}
-    service.socket.set_nonblocking(false).expect("a socket");
-    service.socket.set_read_timeout(Some(Duration::from_secs(2))).expect("it can wait");
-    let mut buffer = [0; 4096];
-    let mut signs = 0;
-    while let Ok(length) = service.socket.recv(&mut buffer) {
-        signs += usize::from(String::from_utf8_lossy(&buffer[..length]).contains("WATCHDOG=1"));
-        assert!(signs <= 1, "it says that it lives while it cannot write");
-    }
+    service.falls_silent();
     drop(hanging);
-    service.socket.set_read_timeout(Some(PATIENCE)).expect("it can wait");
     service.hears("WATCHDOG=1");
+}
+
+/// Set for the process whose root hangs when it is told to.
+const HANGS: &str = "HERDER_TEST_ROOT_HANGS";
+
+/// A herder whose root hangs from a line of the input to the next one, and which ends with the input.
+#[tokio::main(flavor = "multi_thread", worker_threads = 4)]
+async fn hangs_at_every_line() {
+    let (hangs, goes_on) = (Arc::new(Mutex::new(false)), Arc::new(Condvar::new()));
+    let (held, woken) = (Arc::clone(&hangs), Arc::clone(&goes_on));
+    let fault = FaultInjection::of_root(move || {
+        let hangs = held.lock().expect("a lock");
+        drop(woken.wait_while(hangs, |hangs| *hangs).expect("a lock"));
+    });
+    let (server, dir) = (stage::server().await, tempfile::tempdir().expect("a folder"));
+    let config = stage::config(dir.path(), vec![stage::embedded_network(&server)], Vec::new());
+    let stage = Stage::open(config, Options { fault, ..stage::inside(&server) }).await;
+    let lines = tokio::task::spawn_blocking(move || {
+        for _ in std::io::stdin().lines() {
+            let mut hangs = hangs.lock().expect("a lock");
+            *hangs = !*hangs;
+            goes_on.notify_all();
+        }
+    });
+    lines.await.expect("no panic");
+    stage.close().await;
+}
+
+#[test]
+fn no_sign_of_life_comes_while_the_root_hangs() {
+    if std::env::var_os(HANGS).is_some() {
+        return hangs_at_every_line();
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("notify");
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("it can wait");
+    let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["service::no_sign_of_life_comes_while_the_root_hangs", "--exact"])
+        .envs([
+            (HANGS, "1".as_ref()),
+            ("NOTIFY_SOCKET", path.as_os_str()),
+            ("WATCHDOG_USEC", WATCHDOG.as_ref()),
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("this program starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut service = Service { child, socket, heard: Vec::new() };
+    service.hears("WATCHDOG=1");
+    input.write_all(b"\n").expect("it reads");
+    service.falls_silent();
+    input.write_all(b"\n").expect("it reads");
+    service.hears("WATCHDOG=1");
+    drop(input);
+    assert!(service.child.wait().expect("it ends").success());
 }

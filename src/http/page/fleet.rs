@@ -37,8 +37,14 @@ impl Filter {
         Self { phase: cut(&self.phase), tag: cut(&self.tag), text: cut(&self.text).to_lowercase() }
     }
 
-    fn is_none(&self) -> bool {
+    /// Whether all agents pass.
+    pub(in super::super) fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Words that are looked for.
+    pub(in super::super) fn text(&self) -> &str {
+        &self.text
     }
 
     fn query(&self) -> String {
@@ -52,16 +58,18 @@ impl Filter {
         if self.is_none() { "/".to_owned() } else { format!("/?{}", self.query()) }
     }
 
-    fn is_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
+    /// Whether the phase of an agent passes.
+    pub(in super::super) fn is_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
         let wanted = Mood::ALL.into_iter().find(|mood| self.phase == mood.class());
         self.phase.is_empty() || wanted.is_some_and(|mood| mood.includes(seen, view.voice.now))
     }
 
-    /// Whether an agent passes. Text is looked for in what the row shows, so that it finds no secret that the row hides.
-    pub(in super::super) fn fits(&self, view: &View<'_>, seen: &Seen) -> bool {
-        self.is_phase(view, seen) && self.fits_but_for_phase(view, seen)
+    /// Agents that pass, whatever their phase: those that are counted, and the rows are some of them.
+    pub(in super::super) fn fitting<'a>(&self, view: &View<'_>, agents: &'a [Seen]) -> Vec<&'a Seen> {
+        agents.iter().filter(|seen| self.fits_but_for_phase(view, seen)).collect()
     }
 
+    /// Text is looked for in what the row shows, so that it finds no secret that the row hides.
     fn fits_but_for_phase(&self, view: &View<'_>, seen: &Seen) -> bool {
         let spec = seen.agent.spec.as_ref();
         if !self.tag.is_empty() && !spec.is_some_and(|spec| spec.tags.contains(&self.tag)) {
@@ -71,9 +79,9 @@ impl Filter {
         self.text.is_empty()
             || has(seen.name.as_str())
             || spec.is_some_and(|spec| spec.tags.iter().any(|tag| has(tag)) || has(spec.account.as_str()))
-            || has(&phase(view, seen))
-            || needs(view, seen).iter().any(|need| has(need))
             || work(view, seen).is_some_and(|(_, text)| has(&text))
+            || needs(view, seen).iter().any(|need| has(need))
+            || has(&phase(view, seen))
     }
 }
 
@@ -128,7 +136,7 @@ fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
     tags.dedup();
     tags.truncate(TAGS_MAX);
     html! {
-        form.finder role="search" method="get" action="/" hx-get="/" hx-trigger="input delay:30ms" hx-target="#fleet" hx-select="#fleet" hx-swap="outerHTML" hx-sync="this:replace" {
+        form.finder role="search" method="get" action="/" hx-get="/" hx-trigger="input" hx-target="#fleet" hx-select="#fleet" hx-swap="outerHTML" hx-sync="this:replace" {
             input type="search" name="text" value=(filter.text) maxlength=(FILTER_MAX) aria-label=(view.text("page-filter")) placeholder=(view.text("page-filter"));
             select name="phase" aria-label=(view.text("page-phase")) {
                 option value="" { (view.text("page-any-phase")) }
@@ -148,8 +156,7 @@ fn finder(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
 }
 
 /// Number of agents by mood, as links that filter.
-pub(super) fn counts(view: &View<'_>, agents: &[Seen], filter: &Filter) -> Markup {
-    let fitting: Vec<&Seen> = agents.iter().filter(|seen| filter.fits_but_for_phase(view, seen)).collect();
+pub(super) fn counts(view: &View<'_>, fitting: &[&Seen], filter: &Filter) -> Markup {
     let link = |phase: &str| Filter { phase: phase.to_owned(), ..filter.clone() }.path();
     let current = |is_current: bool| is_current.then_some("true");
     html! {
@@ -191,13 +198,13 @@ pub(super) fn summary(view: &View<'_>, agents: &[Seen]) -> Markup {
                     span.sign aria-hidden="true" { (if is_up { "●" } else { "✖" }) } " " (voice.link(&link))
                 }
             }
-            span { (money) @if let Some(cap) = cap { " " (bar(view, today, cap.limit)) } }
+            span { (money) @if let Some(cap) = cap { " " (bar(view, Unit::Usd, today, cap.limit)) } }
         }
     }
 }
 
 /// Part of a limit that is used, as a bar whose text says the same.
-fn bar(view: &View<'_>, used: f64, limit: f64) -> Markup {
+pub(super) fn bar(view: &View<'_>, unit: Unit, used: f64, limit: f64) -> Markup {
     let part = if limit > 0.0 { (used / limit).clamp(0.0, 1.0) * 100.0 } else { 0.0 };
     let class = if part >= 100.0 {
         "over"
@@ -206,8 +213,8 @@ fn bar(view: &View<'_>, used: f64, limit: f64) -> Markup {
     } else {
         "fine"
     };
-    let money = |amount: f64| view.voice.locale.money(amount).into();
-    let said = view.voice.text("page-of-cap", &[("used", money(used)), ("limit", money(limit))]);
+    let amount = |amount: f64| view.voice.locale.amount(unit, amount).into();
+    let said = view.voice.text("page-of-cap", &[("used", amount(used)), ("limit", amount(limit))]);
     html! {
         svg.bar role="img" aria-label=(said) viewBox="0 0 100 12" preserveAspectRatio="none" {
             title { (said) }
@@ -306,7 +313,7 @@ pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
                 // An agent that has spent nothing is quiet, whatever its cap.
                 @if today.cost_usd > 0.0 {
                     (voice.locale.money(today.cost_usd))
-                    @if let Some(cap) = cap { " " (bar(view, cap.used, cap.limit)) }
+                    @if let Some(cap) = cap { " " (bar(view, Unit::Usd, cap.used, cap.limit)) }
                 }
             }
             td.number data-label=[label("page-crashes", agent.totals.crashes > 0)] { @if agent.totals.crashes > 0 { (agent.totals.crashes) } }

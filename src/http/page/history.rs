@@ -10,15 +10,13 @@ use serde::Deserialize;
 
 use super::layout::Page;
 use super::{Asked, View, Voice};
-use crate::clock;
 use crate::commands::{Verb, audit_line, command, hide_whisper, history_line, is_told};
 use crate::core::id::AgentName;
 use crate::core::role::Role;
 use crate::core::time::Timestamp;
+use crate::http::Shared;
 use crate::http::screen::{Kind, Look};
-use crate::http::{App, Shared};
 use crate::journal::{Entry, Piece, Reach, ReadError, Recorded, Stream};
-use crate::l10n::Locale;
 
 /// Entries of a page.
 const SHOWN: usize = 100;
@@ -30,7 +28,7 @@ const REACH: Reach = Reach { entries: 20_000, files: 4 };
 const TEXT_MAX: usize = 100;
 
 /// Query of the view.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(default)]
 pub(in super::super) struct Wanted {
     agent: String,
@@ -43,9 +41,42 @@ pub(in super::super) struct Wanted {
     before: String,
 }
 
+impl Wanted {
+    /// The newest entries of an agent or of all, in which the text occurs.
+    pub(in super::super) fn newest(agent: Option<&AgentName>, kind: &str, text: &str) -> Self {
+        Self {
+            agent: agent.map(ToString::to_string).unwrap_or_default(),
+            kind: if kind == "audit" { kind.to_owned() } else { String::new() },
+            text: text.trim().chars().take(TEXT_MAX).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same query without a bound; `None` if it has one, so that nothing can be added to what it found.
+    fn unbounded(&self) -> Option<Self> {
+        let is_bounded = day(&self.from, false).or(day(&self.to, true)).is_some();
+        let agent = AgentName::new(&self.agent).ok();
+        let is_newest = !is_bounded && self.before.parse::<u64>().is_err();
+        is_newest.then(|| Self::newest(agent.as_ref(), &self.kind, &self.text))
+    }
+
+    fn wants_audit(&self) -> bool {
+        self.kind == "audit"
+    }
+
+    /// Address of the stream of its changes.
+    fn live(&self, at: &str) -> String {
+        let pairs = [("agent", &self.agent), ("kind", &self.kind), ("text", &self.text)];
+        let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
+        format!("/live?view=history&{query}&at={at}")
+    }
+}
+
 /// An entry that was found.
 #[derive(Debug)]
 struct Found {
+    /// Place in the journal.
+    seq: u64,
     at: Timestamp,
     agent: Option<AgentName>,
     line: String,
@@ -59,6 +90,54 @@ struct Entries {
     back_to: Option<Timestamp>,
     /// True if all entries since the wanted day were looked at.
     is_all: bool,
+    /// Place of the newest entry that was looked at.
+    upto: u64,
+    /// True if the entries that are known already were met.
+    is_met: bool,
+}
+
+/// The newest entries, read back once, and from then on only what is new.
+#[derive(Debug, Default)]
+pub(in super::super) struct Newest(Option<Piece<Entries>>);
+
+impl Newest {
+    /// Reads what is new, and shows all of it to those who may see it.
+    pub(super) async fn events(&mut self, view: &View<'_>, wanted: &Wanted) -> Markup {
+        if let Some(refused) = refused(view, wanted) {
+            return html! { div #history { (refused) } };
+        }
+        let after = self.0.as_ref().map_or(0, |known| known.gathered.upto);
+        self.0 = match look(view, wanted, after).await {
+            Ok(new) => Some(joined(self.0.take(), new)),
+            Err(reason) => {
+                tracing::error!(%reason, "history could not be read");
+                None
+            }
+        };
+        html! { div #history hx-swap-oob="outerMorph" { (events(view, wanted, self.0.as_ref())) } }
+    }
+}
+
+/// Puts new entries before those that are known, unless there may be others between them.
+fn joined(known: Option<Piece<Entries>>, mut new: Piece<Entries>) -> Piece<Entries> {
+    let Some(mut known) = known.filter(|_| new.gathered.is_met) else { return new };
+    known.unreadable += new.unreadable;
+    known.gathered.upto = known.gathered.upto.max(new.gathered.upto);
+    new.gathered.found.append(&mut known.gathered.found);
+    known.gathered.found = new.gathered.found;
+    if known.gathered.found.len() > SHOWN {
+        known.gathered.found.truncate(SHOWN);
+        let last = known.gathered.found.last();
+        (known.next, known.gathered.back_to) = (last.map(|last| last.seq), last.map(|last| last.at));
+    }
+    known
+}
+
+/// Words for those who may not see what they want.
+fn refused(view: &View<'_>, wanted: &Wanted) -> Option<Markup> {
+    let role = command(if wanted.wants_audit() { Verb::Audit } else { Verb::History }).role;
+    let needs = || view.voice.text("page-needs-role", &[("role", view.role(role).into())]);
+    (view.role < role).then(|| html! { p.quiet { (needs()) } })
 }
 
 /// The beginning of a day, in the zone of this machine.
@@ -81,33 +160,42 @@ pub(in super::super) async fn history(
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let locale = app.language(&parts);
-    let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
+    let newest = wanted.unbounded();
+    let look_at = newest.clone().map_or(Look::Still, Look::History);
+    let shown = app.shown(&Kind { look: look_at, role: caller.role, language: locale.name() }).await;
     let view = app.view(caller.role, locale);
-    let wants_audit = wanted.kind == "audit";
-    let verb = if wants_audit { Verb::Audit } else { Verb::History };
-    let body = if caller.role >= command(verb).role {
-        let found = look(&app, locale, caller.role, wanted.clone()).await;
-        body(&view, &wanted, found.as_ref().ok())
-    } else {
-        let role = command(verb).role;
-        let needs = view.voice.text("page-needs-role", &[("role", view.role(role).into())]);
-        html! { (finder(&view, &wanted)) p.quiet { (needs) } }
-    };
     let title = view.text("page-title-history");
-    let body = html! { h1 { (title) } (body) };
-    Page { title: &title, at: Some("/history"), live: None }.show(&view, (&caller, &parts), &shown, &body)
+    let found = match (&newest, refused(&view, &wanted)) {
+        (Some(_), _) => html! { (shown.piece("history")) },
+        (None, Some(refused)) => refused,
+        (None, None) => events(&view, &wanted, look(&view, &wanted, 0).await.as_ref().ok()),
+    };
+    let body = html! { h1 { (title) } (finder(&view, &wanted)) (found) };
+    let live = newest.map(|newest| newest.live(&shown.id));
+    Page { title: &title, at: Some("/history"), live: live.as_deref() }.show(
+        &view,
+        (&caller, &parts),
+        &shown,
+        &body,
+    )
 }
 
-async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<Piece<Entries>, ReadError> {
-    let agent = AgentName::new(&wanted.agent).ok();
-    let wants_audit = wanted.kind == "audit";
+/// Looks for entries from the newest one on, down to the place `after`.
+async fn look(view: &View<'_>, wanted: &Wanted, after: u64) -> Result<Piece<Entries>, ReadError> {
+    let (app, role) = (view.app, view.role);
+    let (agent, wants_audit) = (AgentName::new(&wanted.agent).ok(), wanted.wants_audit());
     let (from, to) = (day(&wanted.from, false), day(&wanted.to, true));
     let before: u64 = wanted.before.parse().unwrap_or(u64::MAX);
     let text = wanted.text.trim().chars().take(TEXT_MAX).collect::<String>().to_lowercase();
-    let (locale, redactor, now) = (locale.clone(), app.setup.redactor.clone(), clock::now());
+    let (locale, redactor, now) = (view.voice.locale.clone(), app.setup.redactor.clone(), view.voice.now);
     let of = agent.clone();
     // Rendered where it is read: what is searched is what is shown, and only that is kept.
     let take = move |page: &mut Entries, mut recorded: Recorded| {
+        if recorded.seq <= after {
+            page.is_met = true;
+            return ControlFlow::Break(());
+        }
+        page.upto = page.upto.max(recorded.seq);
         if from.is_some_and(|from| recorded.at < from) {
             page.is_all = true;
             return ControlFlow::Break(());
@@ -141,7 +229,7 @@ async fn look(app: &App, locale: &Locale, role: Role, wanted: Wanted) -> Result<
         };
         let has = |words: &str| words.to_lowercase().contains(&text);
         if text.is_empty() || has(&line) || agent.as_ref().is_some_and(|agent| has(agent.as_str())) {
-            page.found.push(Found { at: recorded.at, agent, line });
+            page.found.push(Found { seq: recorded.seq, at: recorded.at, agent, line });
         }
         if page.found.len() < SHOWN { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
@@ -174,26 +262,21 @@ fn finder(view: &View<'_>, wanted: &Wanted) -> Markup {
     }
 }
 
-fn body(view: &View<'_>, wanted: &Wanted, piece: Option<&Piece<Entries>>) -> Markup {
+fn events(view: &View<'_>, wanted: &Wanted, piece: Option<&Piece<Entries>>) -> Markup {
+    let Some(piece) = piece else { return html! { p.quiet { (view.text("cmd-history-failed")) } } };
+    let is_over = piece.next.is_none() || piece.gathered.is_all;
     html! {
-        (finder(view, wanted))
-        @match piece {
-            None => { p.quiet { (view.text("cmd-history-failed")) } }
-            Some(piece) => {
-                @let is_over = piece.next.is_none() || piece.gathered.is_all;
-                @if piece.gathered.found.is_empty() && is_over { p.quiet { (view.text("page-history-nothing")) } }
-                ul.events {
-                    @for found in &piece.gathered.found {
-                        li {
-                            time { (view.voice.locale.time(found.at)) } " "
-                            @if let Some(agent) = &found.agent { a href={ "/agents/" (agent) } { (agent) } " " }
-                            (found.line)
-                        }
-                    }
+        @if piece.gathered.found.is_empty() && is_over { p.quiet { (view.text("page-history-nothing")) } }
+        ul.events {
+            @for found in &piece.gathered.found {
+                li id={ "event-" (found.seq) } {
+                    time { (view.voice.locale.time(found.at)) } " "
+                    @if let Some(agent) = &found.agent { a href={ "/agents/" (agent) } { (agent) } " " }
+                    (found.line)
                 }
-                (end(view, wanted, piece))
             }
         }
+        (end(view, wanted, piece))
     }
 }
 

@@ -7,21 +7,26 @@ use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
+use super::fleet::bar;
 use super::layout::Page;
-use super::{Asked, View};
+use super::{Asked, Piece, View};
 use crate::chart::Chart;
 use crate::chart::spending::{By, Spending, csv, months};
+use crate::commands::cap_used;
 use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, count, task};
 use crate::core::id::{AccountName, AgentName};
-use crate::core::usage::{Books, Standing, Unit, Window};
+use crate::core::ledger::Shared as Together;
+use crate::core::time::Timestamp;
+use crate::core::usage::{Books, Standing, Unit, Window, hour};
 use crate::http::Shared;
-use crate::http::screen::{Kind, Look};
+use crate::http::screen::{Kind, Look, Shown};
+use crate::supervisor::View as Seen;
 
 /// Tasks that are listed: those that cost most.
 const TASKS_MAX: usize = 20;
 
-/// Unit, owners and window of the charts.
+/// Unit, owners and window of the charts, as an address has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in super::super) struct Wanted {
@@ -31,16 +36,51 @@ pub(in super::super) struct Wanted {
 }
 
 impl Wanted {
-    fn by(&self) -> By {
-        if self.by == "account" { By::Account } else { By::Agent }
-    }
-
-    fn unit(&self) -> Unit {
-        if self.unit == "tokens" { Unit::Tokens } else { Unit::Usd }
+    /// The charts that are wanted; the usual ones for words that are no choice.
+    pub(in super::super) fn charts(&self) -> Charts {
+        Charts {
+            by: if self.by == "account" { By::Account } else { By::Agent },
+            unit: if self.unit == "tokens" { Unit::Tokens } else { Unit::Usd },
+        }
     }
 
     fn window(&self) -> Window {
         if self.window == "day" { Window::Day } else { Window::Hour }
+    }
+}
+
+/// Unit and owners of the charts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in super::super) struct Charts {
+    by: By,
+    unit: Unit,
+}
+
+impl Charts {
+    fn query(self) -> String {
+        let by = if self.by == By::Account { "account" } else { "agent" };
+        let unit = if self.unit == Unit::Tokens { "tokens" } else { "usd" };
+        format!("by={by}&unit={unit}")
+    }
+}
+
+/// The usage that the charts were last drawn of.
+#[derive(Debug, Default)]
+pub(in super::super) struct Booked {
+    drawn: Option<(i64, Vec<AgentName>, Vec<Together>)>,
+}
+
+impl Booked {
+    /// Returns whether the charts look otherwise by now: most of what agents do costs nothing at that moment.
+    fn has_changed(&mut self, usage: &[Together], agents: &[Seen], now: Timestamp) -> bool {
+        let is_drawn = self.drawn.as_ref().is_some_and(|(at, names, drawn)| {
+            *at == hour(now) && drawn == usage && names.iter().eq(agents.iter().map(|seen| &seen.name))
+        });
+        if !is_drawn {
+            self.drawn =
+                Some((hour(now), agents.iter().map(|seen| seen.name.clone()).collect(), usage.to_vec()));
+        }
+        !is_drawn
     }
 }
 
@@ -53,12 +93,19 @@ pub(in super::super) async fn money(
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
-    let shown = app.shown(&Kind { look: Look::Still, role: caller.role, language: locale.name() }).await;
+    let (locale, charts) = (app.language(&parts), wanted.charts());
+    let kind = Kind { look: Look::Money(charts), role: caller.role, language: locale.name() };
+    let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);
-    let body = body(&view, &wanted);
+    let body = body(&view, charts, &shown);
     let title = view.text("page-title-money");
-    Page { title: &title, at: Some("/money"), live: None }.show(&view, (&caller, &parts), &shown, &body)
+    let live = format!("/live?view=money&{}&at={}", charts.query(), shown.id);
+    Page { title: &title, at: Some("/money"), live: Some(&live) }.show(
+        &view,
+        (&caller, &parts),
+        &shown,
+        &body,
+    )
 }
 
 /// The books as a file for a spreadsheet.
@@ -79,42 +126,93 @@ pub(in super::super) async fn money_csv(
     (headers, csv(&app.setup.fleet.books(), window)).into_response()
 }
 
-/// The caps of the whole fleet, and those of each account where bars are divided by account, each with its words.
-fn caps(view: &View<'_>, by: By) -> Vec<(Standing, String)> {
-    let together = view.app.setup.fleet.usage();
-    let shown = together.into_iter().filter(|shared| shared.scope.is_none() || by == By::Account);
-    let words = |account: Option<&AccountName>, cap: &Standing| {
+/// The caps of the whole fleet with their words: bars are of all agents together, which no other cap is for.
+fn lines(view: &View<'_>, usage: &[Together]) -> Vec<(Standing, String)> {
+    let words = |cap: &Standing| {
         let limit = ("limit", view.voice.locale.amount(cap.cap.unit, cap.limit).into());
-        match account {
-            Some(account) => {
-                let account = view.voice.short(account.as_str(), WORK_MAX);
-                view.voice.text("page-cap-of", &[("account", account.into()), limit])
-            }
-            None => view.voice.text("page-cap-line", &[limit]),
+        view.voice.text("page-cap-line", &[limit])
+    };
+    let fleet = usage.iter().filter(|shared| shared.scope.is_none());
+    fleet.flat_map(|shared| &shared.caps).map(|cap| (*cap, words(cap))).collect()
+}
+
+/// Each cap that agents share, beside the usage that counts for it.
+fn caps(view: &View<'_>, usage: &[Together]) -> Markup {
+    let voice = view.voice;
+    let name = |scope: Option<&AccountName>| match scope {
+        None => voice.text("cmd-spent-fleet", &[]),
+        Some(account) => {
+            let account = voice.short(account.as_str(), WORK_MAX);
+            voice.text("cmd-spent-account", &[("account", account.into())])
         }
     };
-    shown
-        .flat_map(|shared| shared.caps.into_iter().map(move |cap| (shared.scope.clone(), cap)))
-        .map(|(account, cap)| (cap, words(account.as_ref(), &cap)))
-        .collect()
+    let all: Vec<(Option<&AccountName>, &Standing)> = usage
+        .iter()
+        .flat_map(|shared| shared.caps.iter().map(|standing| (shared.scope.as_ref(), standing)))
+        .collect();
+    html! { section #money-caps hx-swap-oob="true" {
+        @if !all.is_empty() {
+            h2 { (view.text("page-caps")) }
+            table.sums {
+                tbody {
+                    @for (scope, standing) in all {
+                        tr {
+                            th scope="row" { (name(scope)) }
+                            td aria-hidden="true" { (bar(view, standing.cap.unit, standing.used, standing.limit)) }
+                            td { (cap_used(voice, *standing)) }
+                        }
+                    }
+                }
+            }
+        }
+    } }
 }
 
-fn chart(view: &View<'_>, books: &[(AgentName, Books)], wanted: &Wanted, window: Window) -> Chart {
-    let spending = Spending { window, unit: wanted.unit(), by: wanted.by() };
-    let id = if window == Window::Day { "page-money-days" } else { "page-money-hours" };
+/// The pieces of the view: the charts only where usage has changed.
+pub(super) fn pieces<'a>(
+    view: &View<'_>,
+    charts: Charts,
+    agents: &[Seen],
+    booked: &mut Booked,
+) -> Vec<Piece<'a>> {
+    let mut pieces = vec![Piece::plain("money-tasks", by_task(view, agents))];
+    let usage = view.app.setup.fleet.usage();
+    if booked.has_changed(&usage, agents, view.voice.now) {
+        let books = view.app.setup.fleet.books();
+        let hours = ("money-hours", "page-money-hours", "hour");
+        let days = ("money-days", "page-money-days", "day");
+        for (window, names) in [(Window::Hour, hours), (Window::Day, days)] {
+            pieces.push(Piece::plain(names.0, chart(view, (&books, &usage), charts, (window, names))));
+        }
+        pieces.push(Piece::plain("money-months", by_month(view, &books)));
+        pieces.push(Piece::plain("money-caps", caps(view, &usage)));
+    }
+    pieces
+}
+
+/// A chart below its heading, with the file of the same figures.
+fn chart(
+    view: &View<'_>,
+    (books, usage): (&[(AgentName, Books)], &[Together]),
+    charts: Charts,
+    (window, (id, title, file)): (Window, (&str, &str, &str)),
+) -> Markup {
+    let spending = Spending { window, unit: charts.unit, by: charts.by };
     let others = view.text("page-others");
-    spending.chart(books, (view.text(id), &others), &caps(view, wanted.by()), view.voice.now)
+    let chart = spending.chart(books, (view.text(title), &others), &lines(view, usage), view.voice.now);
+    html! {
+        section.money id=(id) hx-swap-oob="true" {
+            h2 { (view.text(title)) }
+            (picture(view, &chart, charts.unit))
+            p { a href={ "/money.csv?window=" (file) } { (view.text("page-csv")) } }
+        }
+    }
 }
 
-fn body(view: &View<'_>, wanted: &Wanted) -> Markup {
-    let books = view.app.setup.fleet.books();
-    let link = |by: By, unit: Unit| {
-        let by = if by == By::Account { "account" } else { "agent" };
-        let unit = if unit == Unit::Tokens { "tokens" } else { "usd" };
-        format!("/money?by={by}&unit={unit}")
-    };
+fn body(view: &View<'_>, charts: Charts, shown: &Shown) -> Markup {
+    let link = |by: By, unit: Unit| format!("/money?{}", Charts { by, unit }.query());
     let current = |is_current: bool| is_current.then_some("true");
-    let (by, unit) = (wanted.by(), wanted.unit());
+    let Charts { by, unit } = charts;
     html! {
         h1 { (view.text("page-title-money")) }
         nav.counts aria-label=(view.text("page-money-show")) {
@@ -127,15 +225,11 @@ fn body(view: &View<'_>, wanted: &Wanted) -> Markup {
             }
         }
         div.pair {
-            @for (window, title, file) in [(Window::Hour, "page-money-hours", "hour"), (Window::Day, "page-money-days", "day")] {
-                section.money {
-                    h2 { (view.text(title)) }
-                    (picture(view, &chart(view, &books, wanted, window), unit))
-                    p { a href={ "/money.csv?window=" (file) } { (view.text("page-csv")) } }
-                }
-            }
-            section { (by_task(view)) }
-            section { (by_month(view, &books)) }
+            @for id in ["money-hours", "money-days"] { (shown.piece(id)) }
+        }
+        (shown.piece("money-caps"))
+        div.pair {
+            @for id in ["money-tasks", "money-months"] { (shown.piece(id)) }
         }
     }
 }
@@ -164,7 +258,7 @@ fn picture(view: &View<'_>, chart: &Chart, unit: Unit) -> Markup {
 
 fn by_month(view: &View<'_>, books: &[(AgentName, Books)]) -> Markup {
     let months = months(books);
-    html! {
+    html! { section #money-months hx-swap-oob="true" {
         h2 { (view.text("page-by-month")) }
         @if months.is_empty() { p.quiet { (view.text("page-money-nothing")) } } @else {
             table.sums {
@@ -185,18 +279,18 @@ fn by_month(view: &View<'_>, books: &[(AgentName, Books)]) -> Markup {
             }
             p.quiet { (view.text("page-months-kept")) }
         }
-    }
+    } }
 }
 
-fn by_task(view: &View<'_>) -> Markup {
-    let (agents, board) = (view.app.setup.fleet.agents(), view.app.setup.fleet.board());
-    let mut all: Vec<Listed<'_>> = all_of(&agents, Some(&board));
+fn by_task(view: &View<'_>, agents: &[Seen]) -> Markup {
+    let board = view.app.setup.fleet.board();
+    let mut all: Vec<Listed<'_>> = all_of(agents, Some(&board));
     all.retain(|one| !one.work().card().spent.is_none());
     all.sort_by_key(|one| {
         let spent = one.work().card().spent;
         std::cmp::Reverse((spent.microdollars, spent.tokens))
     });
-    html! {
+    html! { section #money-tasks hx-swap-oob="true" {
         h2 { (view.text("page-by-task")) }
         @if all.is_empty() { p.quiet { (view.text("page-money-nothing")) } } @else {
             table.sums {
@@ -219,5 +313,5 @@ fn by_task(view: &View<'_>) -> Markup {
                 }
             }
         }
-    }
+    } }
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
 
 use crate::kill::{Running, reap, signal};
 use crate::simulated_discord::{Discord, permission};
@@ -40,6 +42,23 @@ fn configured(dir: &Path, sim: &Discord) -> PathBuf {
     config
 }
 
+/// The token of somebody who looks at the page.
+const TOKEN: &str = "a-token-that-is-long-enough";
+
+/// Opens a page's stream, sees a change in it, and goes.
+async fn look(socket: &Path, view: &str) {
+    let mut stream = UnixStream::connect(socket).await.expect("it listens");
+    let request =
+        format!("GET /live{view} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    let (mut heard, mut piece) = (String::new(), [0; 4096]);
+    while !heard.contains("id=\"summary\"") {
+        let length = stream.read(&mut piece).await.expect("a stream");
+        assert!(length > 0, "{heard}");
+        heard.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_herder_sleeps() {
     let (dir, sim) = (tempfile::tempdir().expect("a folder"), Discord::start().await);
@@ -47,9 +66,21 @@ async fn an_idle_herder_sleeps() {
     sim.gateway().heartbeat(Duration::from_secs(5));
     sim.role("manager", permission::MANAGE_GUILD);
     let config = configured(dir.path(), &sim);
+    // A page that nobody looks at costs nothing either.
+    let socket = dir.path().join("http.sock");
+    let text = std::fs::read_to_string(&config).expect("it was written");
+    let http = format!(
+        "{text}[http]\nlisten = \"unix:{}\"\n[[http.token]]\nname = \"test\"\nrole = \"viewer\"\nsecret = {{ file = \"token\" }}\n",
+        socket.display()
+    );
+    std::fs::write(&config, http).expect("a file");
+    std::fs::write(dir.path().join("token"), TOKEN).expect("a file");
     let herder = Running::start(dir.path(), &config, &[("DISCORD_TOKEN", &sim.token())]);
     sim.command("pause").await;
     sim.channel("#spark").await;
+    for view in ["", "?view=money", "?view=history"] {
+        look(&socket, view).await;
+    }
     let beats = async |more: u32| {
         let before = sim.gateway().heartbeats();
         sim.until("heartbeats", |state| state.gateway.heartbeats >= before + more).await;

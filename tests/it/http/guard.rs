@@ -47,6 +47,27 @@ async fn no_other_name_below_localhost_than_the_drawn_one_is_herders() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_of_the_configuration_are_herders_and_no_others() {
+    let names = |_: &mut herder::run::Options, http: &mut herder::config::Http| {
+        http.hosts = ["herder.example.org", "10.0.0.7"].map(str::to_owned).into();
+    };
+    let house = House::open_with("cat", names).await;
+    for (host, wanted) in [
+        ("herder.example.org", 200),
+        ("HERDER.example.org:443", 200),
+        ("10.0.0.7:7700", 200),
+        ("127.0.0.1", 200),
+        ("example.org", 421),
+        ("x.herder.example.org", 421),
+        ("herder.example.org.evil.example", 421),
+        ("10.0.0.8", 421),
+    ] {
+        assert_eq!(text(house.get("/livez").header("host", host)).await.0, wanted, "{host}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_sites_page_can_change_nothing() {
     let house = House::open("cat").await;
     let body = json!({ "command": "pause", "agent": "spark" });
@@ -188,5 +209,36 @@ async fn links_that_are_guessed_are_bounded_as_tokens_are() {
     }
     assert_eq!(text(house.get("/api/v1/agents").bearer_auth(secret(Role::Admin))).await.0, 200);
     assert_eq!(text(house.post(&good)).await.0, 303);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_a_crowd_beyond_the_bound_is_told_to_come_again() {
+    /// More than herder has tasks for.
+    const BEYOND: usize = 120;
+    let house = House::open("cat").await;
+    let address = house.url.trim_start_matches("http://").to_owned();
+    let connect = async |request: &str| {
+        let mut raw = TcpStream::connect(&address).await.expect("it listens");
+        raw.write_all(request.as_bytes()).await.expect("sent");
+        raw
+    };
+    let mut held = Vec::new();
+    for _ in 0..256 {
+        held.push(connect("GET /livez HTTP/1.1\r\nHost: localhost\r\n").await);
+    }
+    // None of them reads before all have come.
+    let mut beyond = Vec::new();
+    for _ in 0..BEYOND {
+        beyond.push(connect("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await);
+    }
+    for (n, mut raw) in beyond.into_iter().enumerate() {
+        let mut answer = Vec::new();
+        // An answer may be followed by a reset.
+        let _ = raw.read_to_end(&mut answer).await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("Retry-After: 1"), "{n}: {answer}");
+    }
+    drop(held);
     house.close().await;
 }

@@ -257,6 +257,8 @@ fn nonsense() -> impl Strategy<Value = Nonsense> {
         Just("limit=18446744073709551616&next=n99999999999999999999".to_owned()),
         Just("after=-1&agent=,,,&kind=%00".to_owned()),
         Just("agent=%F0%9F%98%80&limit=1&limit=2".to_owned()),
+        Just("view=money&by=%00&unit=&window=%FF&at=1.2.3".to_owned()),
+        Just("view=history&kind=audit&agent=..&text=%F0%28&before=-1".to_owned()),
     ];
     let bodies = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),

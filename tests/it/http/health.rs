@@ -8,10 +8,14 @@ use herder::clock;
 use herder::core::link::LinkState;
 use herder::core::time::Timestamp;
 use herder::supervisor::FaultInjection;
+use reqwest::Client;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{House, json as ask};
-use crate::stage::PATIENCE;
+use crate::going_down::Hanging;
+use crate::kill::{Running, reap, signal};
+use crate::stage::{PATIENCE, appears};
 
 /// An hour, in milliseconds.
 const HOUR: i64 = 3_600_000;
@@ -87,4 +91,42 @@ async fn readyz_says_since_when_the_root_does_not_answer() {
     assert_eq!((status, state.as_str()), (200, "ok"));
     assert!(since > hung.moved(HOUR / 2) && since <= freed.moved(HOUR), "{since:?}, freed {freed:?}");
     house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readyz_names_the_journal_while_it_hangs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (config, socket) = (folder.path().join("bot.toml"), folder.path().join("http.sock"));
+    std::fs::write(&config, format!("data_dir = \"data\"\n[http]\nlisten = \"unix:{}\"\n", socket.display()))
+        .expect("a file");
+    let herder = Running::start(folder.path(), &config, &[]);
+    appears(&socket).await;
+    let looked = async || {
+        let client = Client::builder().unix_socket(&*socket).no_proxy().build().expect("a client");
+        ask(client.get("http://localhost/readyz")).await
+    };
+    let until = async |wanted: u16| {
+        let looking = async {
+            loop {
+                let (status, parts) = looked().await;
+                if status == wanted {
+                    return parts;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking).await.expect("it becomes so")
+    };
+    until(200).await;
+    let hanging = Hanging::writer_of(herder.pid());
+    let before = clock::now();
+    let parts = until(503).await;
+    assert_eq!(parts["journal"]["state"], "failing", "{parts}");
+    assert_eq!(parts["root"]["state"], "ok", "nothing else is named: {parts}");
+    let since: Timestamp = serde_json::from_value(parts["journal"]["since"].clone()).expect("a time");
+    assert!(since >= before && since <= clock::now(), "{since:?} after {before:?}");
+    drop(hanging);
+    let parts = until(200).await;
+    assert_eq!(parts["journal"]["state"], "ok", "{parts}");
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success());
 }

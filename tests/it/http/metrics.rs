@@ -6,13 +6,21 @@ mod rules;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use herder::config::Listen;
+use herder::core::input::{Control, Input};
 use herder::core::role::Role;
+use herder::supervisor::FaultInjection;
 use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
-use super::{House, json as ask};
+use super::{House, json as ask, secret, text};
 
 /// Prints every sample as `name labels value`, as the parser of that format reads it.
 const READ: &str = r"
@@ -86,6 +94,78 @@ fn read(format: &str, text: &str) -> Vec<String> {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{format}: {}\n{text}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// A listener that other machines reach, or that a proxy stands before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_are_for_everybody_on_this_machine_alone() {
+    let (anywhere, here) = ([0, 0, 0, 0], [127, 0, 0, 1]);
+    for (address, behind_proxy, is_open) in
+        [(here, false, true), (anywhere, false, false), (here, true, false)]
+    {
+        let house = House::open_with("cat", |_, http| {
+            http.listen = Listen::Tcp(SocketAddr::from((address, 0)));
+            http.behind_proxy = behind_proxy;
+        })
+        .await;
+        let (status, numbers) = text(house.get("/metrics")).await;
+        let wanted = if is_open { 200 } else { 401 };
+        assert_eq!((status, numbers.contains("herder_agents")), (wanted, is_open), "{address:?} {numbers}");
+        for (token, wanted) in [(secret(Role::Viewer), 200), ("a wrong one".to_owned(), wanted)] {
+            let (status, _) = text(house.get("/metrics").bearer_auth(token)).await;
+            assert_eq!(status, wanted, "{address:?} behind a proxy: {behind_proxy}");
+        }
+        // A token is no part of an address, which stands in logs.
+        let (status, _) = text(house.get(&format!("/metrics?token={}", secret(Role::Admin)))).await;
+        assert_eq!(status, wanted);
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_scrape_waits_for_no_supervisor_and_not_for_the_root() {
+    let (stands, free) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let stop = |stands: &Arc<Semaphore>, free: &Arc<Semaphore>| {
+        let (stands, free, runtime) = (Arc::clone(stands), Arc::clone(free), Handle::current());
+        move || {
+            stands.add_permits(1);
+            tokio::task::block_in_place(|| runtime.block_on(free.acquire()).expect("it is open").forget());
+        }
+    };
+    let hang = stop(&stands, &free);
+    // The supervisor stands still with all that it holds while it decides about the pause.
+    let of_spark = FaultInjection::new(move |_, input| {
+        if matches!(input, Input::Control { control: Control::Pause { .. }, .. }) {
+            hang();
+        }
+    });
+    let (hang, hangs) = (stop(&stands, &free), Arc::new(AtomicBool::new(false)));
+    let wanted = Arc::clone(&hangs);
+    let of_root = FaultInjection::of_root(move || {
+        if wanted.swap(false, Ordering::SeqCst) {
+            hang();
+        }
+    });
+    for (fault, is_root) in [(of_spark, false), (of_root, true)] {
+        let house = House::open_with("cat", |options, _| options.fault = fault).await;
+        hangs.store(is_root, Ordering::SeqCst);
+        let command = if is_root {
+            json!({ "command": "task add", "args": ["auto", "sweep"] })
+        } else {
+            json!({ "command": "pause", "agent": "spark" })
+        };
+        let asking = tokio::spawn(house.command(Role::Operator, &command).send());
+        stands.acquire().await.expect("it is open").forget();
+        for _ in 0..8 {
+            let (status, numbers) = text(house.get("/metrics")).await;
+            let idle = "herder_agents{phase=\"idle\"} 1.0\n";
+            assert!(status == 200 && numbers.contains(idle), "root: {is_root}; {numbers}");
+        }
+        assert!(!asking.is_finished(), "it stood still all that time");
+        free.add_permits(1);
+        assert_eq!(asking.await.expect("no panic").expect("an answer").status(), 200);
+        house.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
