@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::check::Check;
-use crate::core::checkout::Repository;
+use crate::core::checkout::{CloneSetup, Repository};
 use crate::core::id::AgentName;
 use crate::core::review::{Landing, Method, OnAccept, ROUNDS, Reviewer};
 use crate::core::spec::AgentSpec;
@@ -24,7 +24,7 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let copy = section.texts("copy").unwrap_or_default();
     let git_name = section.text("git_name").map_or_else(String::new, |name| name.value);
     let git_email = section.text("git_email").map_or_else(String::new, |email| email.value);
-    let check = check(section);
+    let (setup, check) = (setup(section), check(section));
     let landing = landing(section);
     let Some(path) = path else {
         for key in ["review", "review_rounds", "on_accept", "merge_method"]
@@ -33,11 +33,12 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
         {
             section.problem(key, "it is for agents with a repository; write repository = \"/srv/repos/app\"");
         }
-        for key in ["base", "copy", "git_name", "git_email", "check"] {
+        for key in ["base", "copy", "setup", "git_name", "git_email", "check"] {
             let given = match key {
                 "base" => !base.is_empty(),
                 "copy" => !copy.is_empty(),
                 "git_name" => !git_name.is_empty(),
+                "setup" => setup.is_some(),
                 "check" => check.is_some(),
                 _ => !git_email.is_empty(),
             };
@@ -81,7 +82,26 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     }
     section.folder("repository", PathBuf::from(&path.value));
     let copy = copy.into_iter().map(|file| file.value).collect();
-    Some(Box::new(Repository { path: path.value.into(), base, copy, git_name, git_email, check, landing }))
+    let path = path.value.into();
+    Some(Box::new(Repository { path, base, copy, setup, git_name, git_email, check, landing }))
+}
+
+/// Parses the command that makes a new clone ready; `None` if there is none.
+fn setup(section: &Section<'_>) -> Option<Box<CloneSetup>> {
+    let command = section.filled("setup");
+    let timeout = section.duration("setup_timeout", Duration::from_secs(1));
+    let Some(command) = command else {
+        if timeout.is_some() {
+            let why = "there is no setup to which it applies; write e.g. setup = \"npm ci\"";
+            section.problem("setup_timeout", why);
+        }
+        return None;
+    };
+    if command.value.contains('\0') {
+        section.problem("setup", "a command contains no NUL; take it out");
+    }
+    let timeout = timeout.unwrap_or(CloneSetup::TIMEOUT);
+    Some(Box::new(CloneSetup { command: command.value, timeout }))
 }
 
 /// Parses the way of the agent's work into the base.

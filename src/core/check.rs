@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkout::WHY_MAX;
 use super::cut;
 use super::detail::{Detail, GitReason, Own};
 use super::id::WorkId;
@@ -29,6 +30,10 @@ pub(super) const COMMIT_SHOWN: usize = 10;
 
 /// Maximum length of the output that a person is told in chat, in bytes.
 const TOLD_MAX: usize = 600;
+
+/// Maximum length of the output of a setup that a person is told in chat, in bytes: within what is kept of the reason of a
+/// failed act, so that its end is not cut off, also if it begins with half of a character.
+const SETUP_TOLD_MAX: usize = WHY_MAX - 3;
 
 /// The command that has to succeed before an agent's task is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +123,22 @@ impl Evidence {
             (None, None, Some(signal)) => Own::Signal { signal },
             (None, None, None) => Own::NotWaitedFor,
         };
-        own.with(self.told())
+        own.with(self.told(TOLD_MAX))
+    }
+
+    /// Returns why the command, which ran as the setup of a clone, has not set it up, with the last lines of its output;
+    /// `None` if it has.
+    #[must_use]
+    pub fn why_not_set_up(&self) -> Option<Detail> {
+        let command = self.command.clone();
+        let own = match (self.code, self.signal) {
+            _ if self.late => GitReason::SetupLate { command }.into(),
+            (Some(0), _) => return None,
+            (Some(code), _) => GitReason::SetupFailed { command, code }.into(),
+            (None, Some(signal)) => GitReason::SetupKilled { command, signal }.into(),
+            (None, None) => Own::NotWaitedFor,
+        };
+        Some(own.with(self.told(SETUP_TOLD_MAX)))
     }
 
     /// Returns the beginning of the commit's name that it ran on.
@@ -127,12 +147,12 @@ impl Evidence {
         self.commit.chars().take(COMMIT_SHOWN).collect()
     }
 
-    /// Returns the last lines of the output, for a person.
-    fn told(&self) -> String {
+    /// Returns the last lines of the output, for a person, in at most this many bytes.
+    fn told(&self, max: usize) -> String {
         let lines: Vec<&str> = self.output.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = lines.get(lines.len().saturating_sub(LINES_TOLD)..).unwrap_or_default();
         let told = last.join(" | ");
-        told[cut::floor(&told, told.len().saturating_sub(TOLD_MAX))..].to_owned()
+        told[cut::floor(&told, told.len().saturating_sub(max))..].to_owned()
     }
 
     /// Returns what the agent is told about a check that failed, before its task's text.
@@ -229,9 +249,34 @@ mod tests {
 
     #[test]
     fn people_are_told_the_last_lines() {
-        assert_eq!(evidence("a\nb\n\nc\nd\ne\nf\n").told(), "b | c | d | e | f");
-        let long = evidence(&"ä".repeat(1000)).told();
+        assert_eq!(evidence("a\nb\n\nc\nd\ne\nf\n").told(TOLD_MAX), "b | c | d | e | f");
+        let long = evidence(&"ä".repeat(1000)).told(TOLD_MAX);
         assert!(long.len() <= TOLD_MAX + 1, "{}", long.len());
+    }
+
+    #[test]
+    fn people_are_told_why_a_clone_is_not_set_up() {
+        let command = || "make test".to_owned();
+        let red = evidence("a\nb\n");
+        for (ended, why) in [
+            (red.clone(), GitReason::SetupFailed { command: command(), code: 2 }),
+            (
+                Evidence { code: None, signal: Some(9), ..red.clone() },
+                GitReason::SetupKilled { command: command(), signal: 9 },
+            ),
+            // One that is told to end may exit with 0.
+            (
+                Evidence { code: Some(0), late: true, ..red.clone() },
+                GitReason::SetupLate { command: command() },
+            ),
+        ] {
+            assert_eq!(ended.why_not_set_up(), Some(why.with("a | b")));
+        }
+        assert_eq!(Evidence { code: Some(0), ..red }.why_not_set_up(), None);
+        // The last words are whole where the reason of a failure is cut.
+        let why = evidence(&format!("{}the end", "ä".repeat(1000))).why_not_set_up().expect("it failed");
+        let why = why.bounded(WHY_MAX);
+        assert!(why.said.ends_with("the end"), "{why}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod event;
 mod seat;
+mod setup;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,12 +21,16 @@ use super::work::{TaskEnd, Work, WorkKind};
 
 pub use event::{Act, Acted, Base, CheckoutEvent};
 pub use seat::Conversation;
+pub use setup::CloneSetup;
 
 /// Name of the folder below the data folder in which the clones of tasks are.
 pub const FOLDER: &str = "tasks";
 
 /// Maximum length of the part of a branch's name that comes from the task's text, in bytes.
 const SLUG_MAX: usize = 40;
+
+/// Maximum length of the reason of a failed act, in bytes.
+pub(super) const WHY_MAX: usize = 500;
 
 /// A repository in which each task of an agent gets a clone and a branch of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -38,6 +43,9 @@ pub struct Repository {
     /// Files of the repository's folder that are copied into each clone although git does not track them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<String>,
+    /// The command that runs once in each new clone; `None`: it is ready as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Box<CloneSetup>>,
     /// Name of the author of the agent's commits; empty: the agent's own git settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub git_name: String,
@@ -78,7 +86,8 @@ impl Plan {
     #[must_use]
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
-        let repository = Repository { check: None, landing: Landing::default(), ..repository.clone() };
+        let repository =
+            Repository { setup: None, check: None, landing: Landing::default(), ..repository.clone() };
         Self {
             task,
             repository,

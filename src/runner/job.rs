@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::checkout::{Act, Acted, Held, Plan};
 use crate::core::detail::Detail;
 use crate::runtime::git::diff::{Diff, Selection};
-use crate::runtime::{Launch, check, merge};
+use crate::runtime::{Launch, check, merge, setup};
 
 /// A job. Repeated, it finds what it has done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub(crate) enum Kind {
         plan: Box<Plan>,
         /// Number of the read.
         read: u32,
+        /// The setup of a clone that is made; `None` if it needs none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setup: Option<Box<setup::Run>>,
     },
     /// A person is about to remove a clone, and is told what it holds.
     Look {
@@ -82,7 +85,12 @@ impl Job {
             Kind::Check { launch, .. } | Kind::Merge { launch, .. } => {
                 launch.withheld.extend(more.iter().cloned());
             }
-            Kind::Clone { .. } | Kind::Look { .. } | Kind::Compare { .. } => {}
+            Kind::Clone { setup, .. } => {
+                if let Some(setup) = setup {
+                    setup.launch.withheld.extend(more.iter().cloned());
+                }
+            }
+            Kind::Look { .. } | Kind::Compare { .. } => {}
         }
     }
 
@@ -106,7 +114,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::core::check::Check;
-    use crate::core::checkout::{Base, Checkout, Repository};
+    use crate::core::checkout::{Base, Checkout, CloneSetup, Repository};
     use crate::core::id::WorkId;
     use crate::core::review::{Landed, Merged, Method};
     use crate::runtime::git::merge::Order;
@@ -147,9 +155,13 @@ pub(super) mod tests {
             method: Method::Squash,
             text: "port the build".to_owned(),
         };
-        let merge = merge::Run { order, check: Some(check.clone()), evidence: None };
+        let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
+        let alone = merge::Run { order, setup: None, check: Some(check.clone()), evidence: None };
+        let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
+        let make = |setup| Kind::Clone { act: Act::Make, plan: Box::new(plan()), read: 0, setup };
+        let run = setup::Run { launch: launch(), setup };
         vec![
-            job(Kind::Clone { act: Act::Make, plan: Box::new(plan()), read: 0 }),
+            job(make(None)),
             look(),
             job(Kind::Compare {
                 plan: Box::new(plan()),
@@ -160,7 +172,9 @@ pub(super) mod tests {
                 launch: Box::new(launch()),
                 run: Box::new(check::Run { check, checkout }),
             }),
-            job(Kind::Merge { number: 2, launch: Box::new(launch()), run: Box::new(merge) }),
+            job(Kind::Merge { number: 2, launch: Box::new(launch()), run: Box::new(alone) }),
+            job(make(Some(Box::new(run)))),
+            job(Kind::Merge { number: 3, launch: Box::new(launch()), run: Box::new(merge) }),
         ]
     }
 
@@ -213,10 +227,28 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn no_process_of_a_job_gets_what_is_withheld() {
+        let more = BTreeSet::from(["TOKEN".to_owned()]);
+        let mut withheld = 0;
+        for mut job in jobs() {
+            job.withhold(&more);
+            let launch = match job.work {
+                Kind::Check { launch, .. } | Kind::Merge { launch, .. } => launch.withheld,
+                Kind::Clone { setup: Some(setup), .. } => setup.launch.withheld,
+                // git gets a path and nothing else.
+                Kind::Clone { setup: None, .. } | Kind::Look { .. } | Kind::Compare { .. } => continue,
+            };
+            assert!(launch.contains("TOKEN"));
+            withheld += 1;
+        }
+        assert_eq!(withheld, 4);
+    }
+
+    #[test]
     fn a_job_that_cannot_be_done_fails_as_what_it_is() {
         let why = || Detail::from("no");
         let failed: Vec<Done> = jobs().iter().map(|job| job.failed(why())).collect();
-        let read = job(Kind::Clone { act: Act::Read, plan: Box::new(plan()), read: 3 });
+        let read = job(Kind::Clone { act: Act::Read, plan: Box::new(plan()), read: 3, setup: None });
         assert_eq!(read.failed(why()), Done::Acted(Acted::Read(3, Err(why()))));
         assert_eq!(
             failed,
@@ -226,6 +258,8 @@ pub(super) mod tests {
                 Done::Compared(Err(why())),
                 Done::Acted(Acted::Checked(1, Err(why()))),
                 Done::Acted(Acted::Merged(2, Err(why()))),
+                Done::Acted(Acted::Failed(Act::Make, why())),
+                Done::Acted(Acted::Merged(3, Err(why()))),
             ]
         );
     }

@@ -22,9 +22,8 @@ use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::merge;
 use crate::runtime::process::Tree;
-use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation};
+use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, setup};
 
 /// Time between SIGTERM and SIGKILL for a job that was stopped: git removes its locks.
 const GRACE: Duration = Duration::from_secs(2);
@@ -146,8 +145,8 @@ impl Machine {
     pub(crate) async fn perform(&self, Job { marker, work }: Job, stop: CancellationToken) -> Option<Done> {
         let checkouts = self.checkouts(marker.clone());
         let done = match work {
-            Kind::Clone { act, plan, read } => {
-                let acted = Box::pin(change(&checkouts, act, &plan, read));
+            Kind::Clone { act, plan, read, setup } => {
+                let acted = Box::pin(self.change(&checkouts, act, (&plan, setup), read));
                 stop.run_until_cancelled(acted).await.map(Done::Acted)
             }
             Kind::Look { plan } => {
@@ -186,6 +185,31 @@ impl Machine {
         let folder = std::path::absolute(&self.tasks).unwrap_or_else(|_| self.tasks.clone());
         let path = environment::own_without(&BTreeSet::new()).remove("PATH");
         Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
+    }
+
+    /// Makes, reads or removes a clone.
+    async fn change(
+        &self,
+        checkouts: &Checkouts,
+        act: Act,
+        (plan, setup): (&Plan, Option<Box<setup::Run>>),
+        read: u32,
+    ) -> Acted {
+        let done = match act {
+            Act::Make => {
+                let setup = setup.map(|run| {
+                    self.withhold(&run.launch.withheld);
+                    let local = self.local(&run.launch, None);
+                    ((run.launch, local), run.setup)
+                });
+                Box::pin(setup::make(checkouts, &self.trees, plan, setup)).await.map(Acted::Made)
+            }
+            Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
+            Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
+            // They are kinds of their own.
+            Act::Check | Act::Merge => Err(Own::DriverGone.into()),
+        };
+        done.unwrap_or_else(|why| Acted::Failed(act, why))
     }
 
     /// Runs the check of a task in its clone.
@@ -244,15 +268,4 @@ impl Machine {
             }
         }
     }
-}
-
-async fn change(checkouts: &Checkouts, act: Act, plan: &Plan, read: u32) -> Acted {
-    let done = match act {
-        Act::Make => checkouts.make(plan).await.map(Acted::Made),
-        Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
-        Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
-        // They are kinds of their own.
-        Act::Check | Act::Merge => Err(Own::DriverGone.into()),
-    };
-    done.unwrap_or_else(|why| Acted::Failed(act, why))
 }

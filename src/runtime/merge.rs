@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::check;
 use super::git::checkout::Checkouts;
 use super::git::merge::{Move, Order, Prepared, Step};
-use super::{Launch, Local, ProcessTrees};
+use super::{Launch, Local, ProcessTrees, check, setup};
 use crate::core::check::{Check, Evidence};
+use crate::core::checkout::CloneSetup;
 use crate::core::detail::{Detail, GitReason};
 use crate::core::review::{Back, Merged};
 
@@ -22,6 +22,9 @@ const TRIES: u32 = 5;
 pub(crate) struct Run {
     /// The work.
     pub(crate) order: Order,
+    /// The setup of the folder in which the result is checked; `None` if it needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) setup: Option<CloneSetup>,
     /// The check of the result; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
@@ -67,7 +70,7 @@ async fn ready(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
     with: (Launch, Local),
-    Run { order, check, evidence }: &Run,
+    Run { order, setup, check, evidence }: &Run,
 ) -> Result<Result<Step, Merged>, Detail> {
     let step = match checkouts.prepare(order).await? {
         Prepared::Landed(landed) => return Ok(Err(Merged::Landed(landed))),
@@ -83,7 +86,7 @@ async fn ready(
         evidence.as_deref().is_some_and(|evidence| evidence.is_green() && same(evidence))
     };
     if let Some(check) = check.as_ref().filter(|check| !passed(check)) {
-        let evidence = checked(checkouts, trees, with, (order, &step), check).await?;
+        let evidence = checked(checkouts, trees, with, (order, &step), (setup.as_ref(), check)).await?;
         if !evidence.is_green() {
             let (branch, evidence) = (step.branch, Box::new(evidence));
             return Ok(Err(Merged::Back(Back::Red { branch, evidence })));
@@ -97,13 +100,21 @@ async fn checked(
     trees: &ProcessTrees,
     (launch, local): (Launch, Local),
     (order, step): (&Order, &Step),
-    check: &Check,
+    (setup, check): (Option<&CloneSetup>, &Check),
 ) -> Result<Evidence, Detail> {
     let folder = checkouts.lay_out(&order.plan, step).await?;
     let mut spec = (*launch.spec).clone();
     spec.workspace.clone_from(&folder);
     let launch = Launch { spec: Arc::new(spec), ..launch };
-    let evidence = Box::pin(check::on(trees, (launch, local), check, (&step.to, &step.tree))).await;
+    let with = (launch, local);
+    let checked = async {
+        if let Some(setup) = setup {
+            let evidence = setup::run(trees, with.clone(), setup).await?;
+            evidence.why_not_set_up().map_or(Ok(()), Err)?;
+        }
+        check::on(trees, with, check, (&step.to, &step.tree)).await
+    };
+    let evidence = Box::pin(checked).await;
     // The next check removes the rest.
     drop(checkouts.clear(&folder).await);
     evidence

@@ -45,6 +45,7 @@ pub mod protocol;
 pub mod reason;
 pub mod rpc;
 mod session;
+pub(crate) mod setup;
 pub mod text;
 mod warm;
 mod workspace;

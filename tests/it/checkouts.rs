@@ -6,6 +6,7 @@ mod costs;
 mod killed;
 pub(crate) mod repository;
 pub(crate) mod reviewed;
+mod set_up;
 
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@ mod credentials;
 mod evaluator;
 mod landing;
 mod listener;
+mod setup;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -12,8 +12,7 @@ use crate::notice::{Notice, Refusal};
 use crate::outcome::Category;
 use crate::work::{Actor, Work, WorkKind};
 
-/// Maximum length of the reason of a failed act, in bytes.
-pub(super) const WHY_MAX: usize = 500;
+pub(super) use crate::checkout::WHY_MAX;
 
 /// Returns work with the task that it belongs to: a message belongs to the task that is open, or begins one.
 pub(super) fn placed(agent: &Agent, mut work: Work) -> Work {

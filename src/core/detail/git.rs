@@ -26,6 +26,12 @@ pub enum GitReason {
     TooMuch { command: String },
     /// The repository has not all files of the commit, as is so in a partial clone.
     Partial { base: String },
+    /// The setup of a new clone exited with this code.
+    SetupFailed { command: String, code: i32 },
+    /// This signal ended the setup of a new clone.
+    SetupKilled { command: String, signal: i32 },
+    /// The setup of a new clone was not done in time.
+    SetupLate { command: String },
     /// The clone of the task is not there.
     NoClone { path: String },
     /// The repository has a branch of another herder under this name.
@@ -80,6 +86,9 @@ impl GitReason {
             | Self::Failed { command: text }
             | Self::Late { command: text }
             | Self::TooMuch { command: text }
+            | Self::SetupFailed { command: text, .. }
+            | Self::SetupKilled { command: text, .. }
+            | Self::SetupLate { command: text }
             | Self::NoClone { path: text }
             | Self::OffBranch { branch: text }
             | Self::Replaced { path: text }
@@ -128,6 +137,13 @@ impl fmt::Display for GitReason {
                 "the repository lacks files of the commit `{base}`, as a partial clone does; get them there: git fetch \
                  --refetch --no-filter"
             ),
+            Self::SetupFailed { command, code } => {
+                write!(f, "the setup `{command}` failed with exit code {code}")
+            }
+            Self::SetupKilled { command, signal } => {
+                write!(f, "the setup `{command}` was ended by signal {signal}")
+            }
+            Self::SetupLate { command } => write!(f, "the setup `{command}` was not done in time"),
             Self::NoClone { path } => write!(f, "the task's clone {path} is not there"),
             Self::OffBranch { branch } => {
                 write!(f, "the last commit of its branch `{branch}` is not checked out there")

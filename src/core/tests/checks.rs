@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Desk, Step, spec};
 use crate::agent::Phase;
 use crate::check::{Check, Evidence};
-use crate::checkout::{Acted, Base, Held, Repository};
+use crate::checkout::{Acted, Base, CloneSetup, Held, Repository};
 use crate::detail::Own;
 use crate::id::WorkId;
 use crate::input::{Control, Input};
@@ -52,6 +52,14 @@ pub(super) fn at_work_in(repository: Repository) -> Desk {
     assert_eq!(step.told(), "Checkout(Made, SessionStarted(1)");
     desk.runs();
     desk
+}
+
+#[test]
+fn a_plan_leaves_out_the_settings_that_are_read_when_they_are_needed() {
+    let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
+    let copied = Repository { copy: vec![".env".to_owned()], ..Repository::default() };
+    let desk = at_work_in(Repository { setup: Some(Box::new(setup)), check: check(), ..copied.clone() });
+    assert_eq!(desk.agent.checkouts.all[&TASK].plan.repository, copied);
 }
 
 /// Returns the beginning of a task.

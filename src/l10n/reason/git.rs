@@ -15,6 +15,13 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::Late { command } => say("git-late", [text("command", command)]),
         G::TooMuch { command } => say("git-too-much", [text("command", command)]),
         G::Partial { base } => say("git-partial", [text("base", base)]),
+        G::SetupFailed { command, code } => {
+            say("git-setup-failed", [text("command", command), ("code", code.to_string().into())])
+        }
+        G::SetupKilled { command, signal } => {
+            say("git-setup-killed", [text("command", command), ("signal", signal.to_string().into())])
+        }
+        G::SetupLate { command } => say("git-setup-late", [text("command", command)]),
         G::NoClone { path } => say("git-no-clone", [text("path", path)]),
         G::OffBranch { branch } => say("git-off-branch", [text("branch", branch)]),
         G::Moved => say("git-moved", []),

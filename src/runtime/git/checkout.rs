@@ -239,11 +239,12 @@ impl Checkouts {
     pub(crate) async fn remove(&self, plan: &Plan) -> Result<(), Detail> {
         let path = self.path(plan.task);
         let (gone, staging) = (path.with_extension(GONE), path.with_extension(NEW));
-        let merged = self.merged(plan.task);
+        let (merged, waiting) = (self.merged(plan.task), self.waiting(plan.task));
         let removed = self.at(&path, move |path| {
             files::remove(&gone)?;
             files::remove(&staging)?;
             files::remove(&merged)?;
+            files::remove(&waiting)?;
             match std::fs::rename(path, &gone) {
                 Ok(()) => files::remove(&gone),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -13,6 +13,7 @@ pub(crate) mod diff;
 mod files;
 pub(crate) mod merge;
 pub(super) mod mirror;
+mod ready;
 #[cfg(test)]
 mod tests;
 

@@ -1,4 +1,5 @@
 mod merge;
+mod ready;
 mod refs;
 
 use std::fs;

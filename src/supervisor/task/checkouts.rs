@@ -14,11 +14,11 @@ use crate::core::id::WorkId;
 use crate::core::input::Input;
 use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
+use crate::core::work::Work;
 use crate::runner::Kind;
-use crate::runtime::Launch;
 use crate::runtime::check::Run;
 use crate::runtime::git::merge::Order;
-use crate::runtime::merge;
+use crate::runtime::{Launch, merge, setup};
 use crate::supervisor::Shared;
 use crate::supervisor::session::Session;
 
@@ -38,14 +38,18 @@ impl Supervisor<'_> {
     pub(super) fn act(&mut self, act: Act, plan: Plan, read: u32) {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         let before = self.acting.take();
+        let (task, setup) = (plan.task, self.setup_of(act, plan.task));
+        // Its processes are ended by their marker: git beside it, in a look at the clone, is not one of them.
+        let marker = match &setup {
+            Some(run) => run.launch.marker.clone(),
+            None => self.shared.marker_of_checkout(self.name, task),
+        };
         self.acting = Some(self.shared.services.spawn(async move {
             if let Some(before) = before {
                 // Its result has been sent.
                 drop(before.await);
             }
-            let task = plan.task;
-            let marker = shared.marker_of_checkout(&agent, task);
-            let work = Kind::Clone { act, plan: Box::new(plan), read };
+            let work = Kind::Clone { act, plan: Box::new(plan), read, setup };
             // The next start does it again.
             let Some(acted) = shared.place.act(marker, work, shared.draining.child_token()).await else {
                 return;
@@ -107,6 +111,23 @@ impl Supervisor<'_> {
         Box::new(Beside { of, _guard: guard })
     }
 
+    /// Returns the setup of a clone that is made, as the settings have it now. A clone for a review has none: nothing is
+    /// to be changed there.
+    fn setup_of(&self, act: Act, task: WorkId) -> Option<Box<setup::Run>> {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        let is_review = |work: &Work| work.id == task && work.card().review.is_some();
+        if act != Act::Make || self.agent.all_works().any(is_review) {
+            return None;
+        }
+        let mut spec = AgentSpec::clone(self.agent.spec.as_ref()?);
+        let setup = spec.repository.as_ref()?.setup.as_deref()?.clone();
+        spec.workspace = self.shared.checkout_folder(task);
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let marker = format!("{}/setup.{run}", self.shared.marker_of_checkout(self.name, task));
+        let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
+        Some(Box::new(setup::Run { launch, setup }))
+    }
+
     /// Returns the merge of a task, as the settings have it now.
     fn merge_of(&self, task: WorkId, marker: String) -> Option<(Box<Launch>, Box<merge::Run>)> {
         let checkout = self.agent.checkouts.all.get(&task)?;
@@ -120,10 +141,10 @@ impl Supervisor<'_> {
             method,
             text: review.work.text.clone(),
         };
-        let check = repository.check.as_deref().cloned();
+        let (setup, check) = (repository.setup.as_deref().cloned(), repository.check.as_deref().cloned());
         let evidence = checkout.evidence.clone();
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((Box::new(launch), Box::new(merge::Run { order, check, evidence })))
+        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence })))
     }
 
     /// Returns the check of a task, as the settings have it now.

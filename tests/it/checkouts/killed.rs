@@ -476,44 +476,57 @@ async fn a_runner_that_is_killed_beside_each_command_of_a_merge_leaves_the_check
 }
 
 /// Notes its process and waits until it may go on.
-const CHECK: &str = "check = \"echo $$ >> $NOTES.checks; while [ ! -e $NOTES.go ]; do sleep 0.02; done\"";
+const WAITS: &str = "\"echo $$ >> $NOTES.runs; while [ ! -e $NOTES.go ]; do sleep 0.02; done\"";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_a_check_runs_the_next_herder_runs_it_again_and_not_the_work() {
-    killed_while_a_check_runs(Victim::Herder).await;
+    killed_while_a_command_runs(Victim::Herder, "check").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_that_is_killed_while_a_check_runs_has_it_run_again_and_not_the_work() {
-    killed_while_a_check_runs(Victim::Bot).await;
+    killed_while_a_command_runs(Victim::Bot, "check").await;
 }
 
-async fn killed_while_a_check_runs(victim: Victim) {
-    let mut story = Story::begin((victim, Side::Before), CHECK).await;
-    let checks = story.at("notes.checks");
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_a_setup_runs_the_next_herder_runs_it_again_before_the_work() {
+    killed_while_a_command_runs(Victim::Herder, "setup").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_is_killed_while_a_setup_runs_has_it_run_again_before_the_work() {
+    killed_while_a_command_runs(Victim::Bot, "setup").await;
+}
+
+/// Kills herder while the command of this key runs.
+async fn killed_while_a_command_runs(victim: Victim, key: &str) {
+    let mut story = Story::begin((victim, Side::Before), &format!("{key} = {WAITS}")).await;
+    let runs = story.at("notes.runs");
     let text = "commit alpha";
     let socket = story.at("data").join(local::FILE_NAME);
     asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
     story.ask("task new", &["spark", text]).await.expect("it is there");
     for run in 1..=3 {
-        story.until("the check runs", async || lines(&checks).len() == run).await;
+        story.until("it runs", async || lines(&runs).len() == run).await;
+        assert_eq!(lines(&story.at("notes")).len(), usize::from(key == "check"), "sessions before it");
         let herder = story.herder.take().expect("it runs");
         signal(&herder, Signal::KILL);
         reap(herder).await;
-        if run == 3 {
-            std::fs::write(story.at("notes.go"), "").expect("a file");
-        }
         story.starts();
     }
-    story.until("the check is over", async || lines(&checks).len() == 4).await;
-    story.is_right(text).await;
+    story.until("it has run again", async || lines(&runs).len() == 4).await;
+    // One that goes on without its bot may end meanwhile, and counts then.
+    std::fs::write(story.at("notes.go"), "").expect("a file");
+    let task = story.is_right(text).await;
     let over = async || {
         let shown = story.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
         shown.is_some_and(|data| data[0]["state"] == "done")
     };
     story.until("the task is done", over).await;
-    for pid in lines(&checks) {
-        assert!(!super::checked::lives(&pid), "{pid} of a killed herder's check is left");
+    story.has_only(&[task]);
+    assert_eq!(lines(&runs).len(), 4, "it is not run again once it has succeeded");
+    for pid in lines(&runs) {
+        assert!(!super::checked::lives(&pid), "{pid} of a killed herder's {key} is left");
     }
     story.ends().await;
 }

@@ -10,7 +10,7 @@ use crate::on::{Network, On, Story, on_each_network};
 use crate::simulated_discord::state::Message;
 
 /// Has the agents reviewed, and what is accepted merged into `main`.
-pub(crate) fn reviewed(agents: &mut Vec<AgentSpec>, review: Reviewer, method: Option<Method>) {
+pub(crate) fn reviewed(agents: &mut [AgentSpec], review: Reviewer, method: Option<Method>) {
     for agent in agents {
         let repository = agent.repository.as_mut().expect("it has one");
         repository.base = "main".to_owned();
@@ -25,7 +25,7 @@ pub(crate) fn elsewhere(person: &Person) {
 }
 
 /// Commits a file on the base, without a checkout of it.
-fn on_main(person: &Person, name: &str, text: &str) {
+pub(super) fn on_main(person: &Person, name: &str, text: &str) {
     let other = person.path().join("../other");
     person.git(&["worktree", "add", "--quiet", "--detach", "../other", "main"]);
     let other = Person::of(other);

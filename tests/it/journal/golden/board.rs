@@ -6,7 +6,7 @@ use std::time::Duration;
 use herder::core::board::BoardEvent;
 use herder::core::card::{Attempt, Before, Card, ChatThread, Needs, Priority, Spent};
 use herder::core::check::{Check, Evidence, Void};
-use herder::core::checkout::{Act, CheckoutEvent, Held, Plan, Repository};
+use herder::core::checkout::{Act, CheckoutEvent, CloneSetup, Held, Plan, Repository};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{GitReason, Own};
 use herder::core::event::Event;
@@ -94,6 +94,7 @@ fn checkouts() -> Vec<Event> {
         copy: vec![".env.local".to_owned()],
         git_name: "spark".to_owned(),
         git_email: "spark@example.org".to_owned(),
+        setup: None,
         check: None,
         landing: Landing::default(),
     };
@@ -131,7 +132,7 @@ fn checkouts() -> Vec<Event> {
         vec![Event::Queued { work: Work { card: Some(Box::new(message)), ..work(27, WorkKind::Message) } }];
     events.extend(
         [
-            CheckoutEvent::Planned { plan },
+            CheckoutEvent::Planned { plan: plan.clone() },
             CheckoutEvent::Made { task, base: base.clone(), onto: None },
             CheckoutEvent::Made { task, base, onto: Some("main".to_owned()) },
             CheckoutEvent::Reading { task },
@@ -168,6 +169,17 @@ fn checkouts() -> Vec<Event> {
         let sent = CheckoutEvent::SentBack { task, back: back.clone() };
         [sent, CheckoutEvent::Returned { task, back }].map(Event::Checkout)
     }));
+    let command = || "npm ci".to_owned();
+    let setup = CloneSetup { command: command(), timeout: CloneSetup::TIMEOUT };
+    let prepared = Repository { setup: Some(Box::new(setup)), ..plan.repository.clone() };
+    let not_set_up = [
+        GitReason::SetupFailed { command: command(), code: 1 }.with("no registry"),
+        GitReason::SetupKilled { command: command(), signal: 9 }.into(),
+        GitReason::SetupLate { command: command() }.into(),
+    ];
+    let prepared = CheckoutEvent::Planned { plan: Plan { repository: prepared, ..plan } };
+    let not_set_up = not_set_up.map(|why| CheckoutEvent::Failed { task, act: Act::Make, why });
+    events.extend(not_set_up.into_iter().chain([prepared]).map(Event::Checkout));
     let why = GitReason::NoVerdict { reviewer: "flint".to_owned() }.into();
     events.extend(
         [
