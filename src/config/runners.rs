@@ -35,7 +35,7 @@ impl Default for Runners {
 
 /// Name of the environment variable with the value of `local` in a file that does not set it. The service that is
 /// shipped sets it: its unit is closed to agents.
-const LOCAL: &str = "HERDER_RUNNERS_LOCAL";
+pub(super) const LOCAL: &str = "HERDER_RUNNERS_LOCAL";
 
 /// Minimum of `unattended`: a bot that is started again takes some seconds.
 const UNATTENDED_MIN: Duration = Duration::from_secs(10);
@@ -48,9 +48,16 @@ const CHOICES: [(&str, LocalRunner); 2] =
 pub(super) fn runners(top: &Section<'_>) -> Runners {
     let set = (top.reading.around.variable)(LOCAL);
     let named = CHOICES.iter().find(|(name, _)| set.as_deref() == Some(OsStr::new(name)));
+    if set.is_some() && named.is_none() {
+        top.problem("runners", format!("the environment's {LOCAL} is neither embedded nor process"));
+    }
     let default = Runners { local: named.map(|(_, local)| *local).unwrap_or_default(), ..Runners::default() };
     let Some(section) = top.table("runners") else { return default };
     let local = section.choice("local", &CHOICES).unwrap_or(default.local);
+    if local == LocalRunner::Embedded && default.local == LocalRunner::Process {
+        let text = "this service is closed to agents: leave the line out, or take the drop-in agents.conf of the examples";
+        section.warn("local", text);
+    }
     let unattended = section.duration("unattended", UNATTENDED_MIN).unwrap_or(default.unattended);
     section.finish();
     Runners { local, unattended }
@@ -95,7 +102,7 @@ mod tests {
         assert_eq!(read("[runners]\nlocal = \"process\"\nunattended = \"1m\""), Ok(process));
         // The service's variable holds for a file that says nothing.
         assert_eq!(read_in("", Some("process")).map(|read| read.local), Ok(LocalRunner::Process));
-        assert_eq!(read_in("", Some("proces")).map(|read| read.local), Ok(LocalRunner::Embedded));
+        read_in("", Some("proces")).expect_err("it is misspelt");
         let embedded = read_in("[runners]\nlocal = \"embedded\"", Some("process"));
         assert_eq!(embedded.map(|read| read.local), Ok(LocalRunner::Embedded));
         for wrong in ["local = \"proces\"", "unattended = \"1s\"", "locale = \"process\""] {
