@@ -200,6 +200,7 @@ impl Runner {
         let child = Command::new(env!("CARGO_BIN_EXE_herder"))
             .args(["runner", "run", "--config"])
             .arg(config)
+            .env("HERDER_RUNNERS_LOCAL", "process")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -145,6 +145,7 @@ own-no-heartbeat = seit { $silent } kein Lebenszeichen des Treibers
 own-no-sign-of-life = der Treiber gab kein Lebenszeichen
 own-driver-gone = der Treiber endete ohne ein Wort
 own-old-runner = der Prozess, in dem die Agenten laufen, hat eine ältere Version: herder runner restart --when-idle
+own-runner-away = der Prozess, in dem die Agenten laufen, antwortet nicht
 own-driver-failed = der Treiber ist abgestürzt
 own-driver-overdue = der Treiber beendete die Sitzung nicht rechtzeitig
 own-not-ended = die Prozesse ließen sich nicht beenden

@@ -163,6 +163,7 @@ own-no-heartbeat = no heartbeat for { $silent }
 own-no-sign-of-life = its driver gave no sign of life
 own-driver-gone = the driver stopped without a word
 own-old-runner = the process that runs the agents is of an older version: herder runner restart --when-idle
+own-runner-away = the process that runs the agents does not answer
 own-driver-failed = the driver failed
 own-driver-overdue = the driver did not end its session in time
 own-not-ended = its processes could not be ended

@@ -130,6 +130,7 @@ own-no-heartbeat = { $silent } ハートビートなし
 own-no-sign-of-life = ドライバーの反応がありませんでした
 own-driver-gone = ドライバーが何も言わずに止まりました
 own-old-runner = エージェントを実行するプロセスのバージョンが古いままです: herder runner restart --when-idle
+own-runner-away = エージェントを実行するプロセスが応答しません
 own-driver-failed = ドライバーが失敗しました
 own-driver-overdue = ドライバーが時間内にセッションを終えませんでした
 own-not-ended = プロセスを終了できませんでした

@@ -13,10 +13,10 @@ use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::runtime::process::{can_group, can_limit};
 
-/// The text of the systemd unit that is shipped with herder, in which agents run as a user of their own.
+/// The text of the systemd unit that is shipped with herder: the bot, as a user of its own.
 pub(super) const UNIT: &str = include_str!("../../packaging/systemd/herder.service");
 
-/// The text of the unit beside it, whose agents go on while the bot is updated.
+/// The text of the unit beside it, in which agents run, and go on while the bot is updated.
 pub(super) const RUNNER_UNIT: &str = include_str!("../../packaging/systemd/herder-runner.service");
 
 /// Reports whether agents are contained: `check` runs as a user who cannot log in or change `config` and herder's
@@ -43,8 +43,8 @@ pub(super) fn contained(config: &Path) -> Finding {
         );
     }
     Finding::note(format!(
-        "agents are not contained: {}; what this user may, they may. `herder init --service` prints a service that \
-         contains them (with the user that it names: useradd --system herder)",
+        "agents are not contained: {}; what this user may, they may. `herder init --service runner` prints a \
+         service that contains them (with the user that it names: useradd --system herder)",
         lacks.join(", and ")
     ))
 }

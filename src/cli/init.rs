@@ -49,8 +49,8 @@ pub(super) fn init(path: &Path) -> ExitCode {
     say(format_args!("\n{shown} is written. What else can be set stands in bot.toml.example."));
     say(format_args!("Next: herder check --config {shown}\nThen: herder run --config {shown}"));
     say(
-        "For good, run it as a user of its own, so that no agent can be you: herder init --service prints such a service.\n\
-         Agents that go on while herder is updated: local = \"process\" under [runners], and a second service, which herder init --service runner prints.",
+        "For good, run it as a user of its own, so that no agent can be you: herder init --service prints such a service, and \
+         herder init --service runner the one beside it, in which its agents run.",
     );
     ExitCode::SUCCESS
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Global, Logs, MISCONFIGURED, NOT_RUNNING, close_to_agents, complain, failed, load, runtime, say,
 };
+use crate::config::LocalRunner;
 use crate::runner::Setup;
 use crate::runner::process::{self, AskError, Question};
 use crate::runner::wire::{SessionStatus, Status};
@@ -33,7 +34,7 @@ pub(super) enum Runner {
     Stop,
     /// End its sessions, then itself; the bot starts it again, as the program that is installed now
     Restart {
-        /// Wait until no session runs
+        /// Wait until neither a session nor a job on a clone runs
         #[arg(long)]
         when_idle: bool,
     },
@@ -59,6 +60,12 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
         Ok(config) => config,
         Err(code) => return code,
     };
+    if config.runners.local == LocalRunner::Embedded {
+        complain(
+            "herder: with local = \"embedded\" under [runners], agents run in the bot's own process and not here",
+        );
+        return ExitCode::from(MISCONFIGURED);
+    }
     if let Err(error) = telemetry::start(logs.log_format, config.redactor.clone()) {
         complain(format_args!("herder: {error}"));
         return ExitCode::from(MISCONFIGURED);
@@ -134,7 +141,12 @@ fn lines(status: &Status) -> Vec<String> {
         };
         format!("{} #{}: {doing}, {} turns, {kept} reports not heard", of.agent, of.session, live.turns)
     };
-    [head].into_iter().chain(status.sessions.iter().map(session)).collect()
+    let jobs = match status.jobs {
+        0 => None,
+        1 => Some("one job on a clone: git, a check or a merge".to_owned()),
+        jobs => Some(format!("{jobs} jobs on clones: git, checks or merges")),
+    };
+    [head].into_iter().chain(status.sessions.iter().map(session)).chain(jobs).collect()
 }
 
 #[cfg(test)]
@@ -162,12 +174,14 @@ mod tests {
                 session("flint", false, Some("Bash")),
                 session("spark", false, None),
             ],
+            jobs: 2,
         };
         insta::assert_snapshot!(lines(&status).join("\n"), @r"
         runner fedcba9876543210, process 4711: a bot is connected
         ember #7: ended, 3 turns, 2 reports not heard
         flint #7: in Bash, 3 turns, 2 reports not heard
         spark #7: at work, 3 turns, 2 reports not heard
+        2 jobs on clones: git, checks or merges
         ");
     }
 }

@@ -1,5 +1,6 @@
 //! `[runners]`: the process that agents run in.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use super::section::Section;
@@ -32,14 +33,31 @@ impl Default for Runners {
     }
 }
 
+/// Name of the environment variable with the value of `local` in a file that does not set it. The service that is
+/// shipped sets it: its unit is closed to agents.
+pub(super) const LOCAL: &str = "HERDER_RUNNERS_LOCAL";
+
 /// Minimum of `unattended`: a bot that is started again takes some seconds.
 const UNATTENDED_MIN: Duration = Duration::from_secs(10);
 
+/// Values of `local`.
+const CHOICES: [(&str, LocalRunner); 2] =
+    [("embedded", LocalRunner::Embedded), ("process", LocalRunner::Process)];
+
 /// Parses `[runners]`.
-pub(super) fn runners(section: Section<'_>) -> Runners {
-    let default = Runners::default();
-    let choices = [("embedded", LocalRunner::Embedded), ("process", LocalRunner::Process)];
-    let local = section.choice("local", &choices).unwrap_or(default.local);
+pub(super) fn runners(top: &Section<'_>) -> Runners {
+    let set = (top.reading.around.variable)(LOCAL);
+    let named = CHOICES.iter().find(|(name, _)| set.as_deref() == Some(OsStr::new(name)));
+    if set.is_some() && named.is_none() {
+        top.problem("runners", format!("the environment's {LOCAL} is neither embedded nor process"));
+    }
+    let default = Runners { local: named.map(|(_, local)| *local).unwrap_or_default(), ..Runners::default() };
+    let Some(section) = top.table("runners") else { return default };
+    let local = section.choice("local", &CHOICES).unwrap_or(default.local);
+    if local == LocalRunner::Embedded && default.local == LocalRunner::Process {
+        let text = "this service is closed to agents: leave the line out, or take the drop-in agents.conf of the examples";
+        section.warn("local", text);
+    }
     let unattended = section.duration("unattended", UNATTENDED_MIN).unwrap_or(default.unattended);
     section.finish();
     Runners { local, unattended }
@@ -66,7 +84,12 @@ mod tests {
     use crate::config::{section, validate};
 
     fn read(text: &str) -> Result<Runners, String> {
-        let around = section::Surroundings { folder: Path::new("/tmp"), variable: &|_| None };
+        read_in(text, None)
+    }
+
+    fn read_in(text: &str, local: Option<&str>) -> Result<Runners, String> {
+        let variable = |name: &str| local.filter(|_| name == LOCAL).map(Into::into);
+        let around = section::Surroundings { folder: Path::new("/tmp"), variable: &variable };
         let read = validate::read(text, "bot.toml", &around);
         read.map(|read| read.config.runners).map_err(|problems| problems.to_string())
     }
@@ -77,6 +100,11 @@ mod tests {
         assert_eq!(read("[runners]").map(|runners| runners.local), Ok(LocalRunner::Embedded));
         let process = Runners { local: LocalRunner::Process, unattended: Duration::from_secs(60) };
         assert_eq!(read("[runners]\nlocal = \"process\"\nunattended = \"1m\""), Ok(process));
+        // The service's variable holds for a file that says nothing.
+        assert_eq!(read_in("", Some("process")).map(|read| read.local), Ok(LocalRunner::Process));
+        read_in("", Some("proces")).expect_err("it is misspelt");
+        let embedded = read_in("[runners]\nlocal = \"embedded\"", Some("process"));
+        assert_eq!(embedded.map(|read| read.local), Ok(LocalRunner::Embedded));
         for wrong in ["local = \"proces\"", "unattended = \"1s\"", "locale = \"process\""] {
             let said = read(&format!("[runners]\n{wrong}")).expect_err("it is a mistake");
             assert!(said.contains("bot.toml:2"), "{said}");

@@ -15,8 +15,8 @@ use crate::redact::Redactor;
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
-    AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Runners, Tools, access, agents,
-    discord, evaluator, http, irc, machine, passwords, quota, runners, spending, telemetry, webhook,
+    AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
+    evaluator, http, irc, machine, passwords, quota, runners, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -137,7 +137,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let drain_timeout = top.duration("drain_timeout", SHORTEST_CLOCK).unwrap_or(DRAIN_TIMEOUT);
     let networks = top.table("networks").map_or_else(Networks::default, networks);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
-    let runners = top.table("runners").map_or_else(Runners::default, runners::runners);
+    let runners = runners::runners(&top);
     runners::warn(&top, &runners, &agents);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
     evaluator::hide_credentials(&top, evaluator.judge);

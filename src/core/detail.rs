@@ -193,8 +193,10 @@ pub enum Own {
     NoSignOfLife,
     /// The session's driver has ended without a report.
     DriverGone,
-    /// The process that runs the agents is of an older version, which knows no clones.
+    /// The process that runs the agents is of an older version, which does no work on clones.
     OldRunner,
+    /// The process that runs the agents does not answer.
+    RunnerAway,
     /// The task that drives the process panicked.
     DriverFailed,
     /// The driver did not end its session in time.
@@ -355,6 +357,7 @@ impl Own {
             | Self::NoSignOfLife
             | Self::DriverGone
             | Self::OldRunner
+            | Self::RunnerAway
             | Self::DriverFailed
             | Self::DriverOverdue
             | Self::NotEnded
@@ -450,6 +453,7 @@ impl fmt::Display for Own {
             Self::NoHeartbeat { silent } => write!(f, "no heartbeat for {}", brief(*silent)),
             Self::NoSignOfLife => f.write_str("its driver gave no sign of life"),
             Self::DriverGone => f.write_str("the driver stopped without a word"),
+            Self::RunnerAway => f.write_str("the process that runs the agents does not answer"),
             Self::OldRunner => f.write_str(
                 "the process that runs the agents is of an older version: herder runner restart --when-idle",
             ),

@@ -134,6 +134,13 @@ impl Default for Screens {
 }
 
 impl Screens {
+    /// Forgets what no page follows, so that nothing is kept once the last one is closed. A page whose stream is not open
+    /// yet is sent everything anew.
+    fn forget_unfollowed(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, screen| screen.changes.receiver_count() > 0);
+    }
+
     /// The screen of a kind, which is made if there is none.
     fn of(&self, kind: &Kind) -> Arc<Screen> {
         let now = clock::now();
@@ -247,6 +254,10 @@ async fn keep_rendering(app: Weak<App>, screen: Arc<Screen>) {
                 let mut state = screen.state.lock().await;
                 if screen.changes.receiver_count() == 0 {
                     state.is_followed = false;
+                    drop(state);
+                    if let Some(app) = app.upgrade() {
+                        app.screens.forget_unfollowed();
+                    }
                     return;
                 }
             }

@@ -70,6 +70,7 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::NoSignOfLife => say("own-no-sign-of-life", []),
         O::DriverGone => say("own-driver-gone", []),
         O::OldRunner => say("own-old-runner", []),
+        O::RunnerAway => say("own-runner-away", []),
         O::DriverFailed => say("own-driver-failed", []),
         O::DriverOverdue => say("own-driver-overdue", []),
         O::NotEnded => say("own-not-ended", []),

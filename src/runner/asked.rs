@@ -82,18 +82,18 @@ impl Asked {
     pub(super) fn take(&mut self, number: u64, part: &str, last: bool) {
         let Some(open) = self.open.get_mut(&number) else { return };
         let is_too_long = open.parts.len() + part.len() > RESULT_MAX;
-        if !is_too_long {
-            open.parts.push_str(part);
-        }
+        open.parts.push_str(part);
         if !last && !is_too_long {
             return;
         }
         let Some(open) = self.open.remove(&number) else { return };
         self.has_changed = true;
-        let read = serde_json::from_str(&open.parts).map_err(|reason| match is_too_long {
-            true => Detail::from(WireError::TooLong(RESULT_MAX).to_string()),
-            false => Detail::from(WireError::Json(reason).to_string()),
-        });
+        let read = match is_too_long {
+            true => Err(format!("a result of more than {RESULT_MAX} bytes cannot be taken").into()),
+            false => {
+                serde_json::from_str(&open.parts).map_err(|reason| WireError::Json(reason).to_string().into())
+            }
+        };
         // The one who asked may be gone.
         drop(open.ended.send(read));
     }
@@ -113,9 +113,10 @@ impl Asked {
             .then(|| ToRunner::Jobs { open: self.open.keys().copied().collect(), stopped: stopped.collect() })
     }
 
-    /// Returns the next job that the runner is to be told, and marks it as told.
+    /// Returns the next job that the runner is to be told, and marks it as told. Of one that was stopped, it needs the
+    /// number alone.
     pub(super) fn take_untold(&mut self) -> Option<Bytes> {
-        let open = self.open.values_mut().find(|open| !open.told)?;
+        let open = self.open.values_mut().find(|open| !open.told && !open.stopped)?;
         open.told = true;
         Some(open.message.clone())
     }

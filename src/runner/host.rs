@@ -65,7 +65,7 @@ struct Inner {
     state: Mutex<State>,
     /// Wakes the writer.
     changed: Notify,
-    /// Notified when a session is forgotten, and when a job has ended.
+    /// Notified when a session or a job is forgotten, and when a job has ended.
     gone: watch::Sender<()>,
     tasks: TaskTracker,
     /// Cancelled when the runner is to end.
@@ -321,11 +321,16 @@ impl Inner {
 
     /// Begins a job, unless it was begun before.
     fn perform(self: &Arc<Self>, state: &mut State, number: u64, job: Job) {
-        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
-        if state.ending || !job.marker.starts_with(&prefix) {
-            return warn!(marker = job.marker, ending = state.ending, "a job is not begun");
+        // The next runner begins it.
+        if state.ending {
+            return;
         }
         let Some(begun) = state.jobs.begin(number) else { return };
+        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
+        if !job.marker.starts_with(&prefix) {
+            warn!(marker = job.marker, "a job is not begun: its processes would not be found");
+            return state.jobs.end(number, Some(&job.failed(Own::NotEnded.into())));
+        }
         let (inner, epoch) = (Arc::clone(self), state.epoch);
         self.tasks.spawn(async move {
             begun.before.wait().await;
@@ -333,6 +338,7 @@ impl Inner {
                 true => None,
                 false => Box::pin(inner.machine.perform(job, begun.stop)).await,
             };
+            let done = done.map(|done| inner.machine.redacted(done));
             let mut state = inner.state();
             drop(begun.token);
             if state.epoch == epoch {
@@ -373,6 +379,7 @@ impl Inner {
             journal: state.journal.clone(),
             attended: *self.attended.borrow(),
             sessions: state.sessions.values().map(session).collect(),
+            jobs: state.jobs.running(),
         }
     }
 
@@ -407,7 +414,10 @@ impl Inner {
             }
             ToRunner::Launch(launch) => self.launch(&mut state, *launch),
             ToRunner::Job { job, what } => self.perform(&mut state, job, *what),
-            ToRunner::Jobs { open, stopped } => state.jobs.keep(&open, &stopped),
+            ToRunner::Jobs { open, stopped } => {
+                state.jobs.keep(&open, &stopped);
+                self.gone.send_replace(());
+            }
             ToRunner::Order { of, order } => {
                 if let Some(hosted) = state.sessions.get_mut(&of)
                     && let Some(not_taken) = hosted.order(order)

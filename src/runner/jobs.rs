@@ -55,8 +55,11 @@ impl Jobs {
     pub(super) fn begin_term(&mut self) {
         self.stop_all();
         self.jobs.clear();
-        self.own.close();
-        self.before = std::mem::replace(&mut self.own, TaskTracker::new());
+        // Tasks of an earlier term wait for those before them.
+        if !self.own.is_empty() {
+            self.own.close();
+            self.before = std::mem::replace(&mut self.own, TaskTracker::new());
+        }
     }
 
     /// Prepares for a new connection: results are told again.
@@ -83,8 +86,13 @@ impl Jobs {
         }
     }
 
-    /// Ends the jobs that the bot does not wait for, and those that it wants stopped.
+    /// Ends the jobs that the bot does not wait for, and those that it wants stopped. A stopped one that never came is not
+    /// begun any more.
     pub(super) fn keep(&mut self, open: &[u64], stopped: &[u64]) {
+        for number in stopped {
+            let ended = || Known { stop: CancellationToken::new(), result: Some("null".to_owned()), told: 0 };
+            self.jobs.entry(*number).or_insert_with(ended);
+        }
         self.jobs.retain(|number, known| {
             let is_open = open.contains(number);
             if !is_open || stopped.contains(number) {
@@ -99,9 +107,14 @@ impl Jobs {
         self.jobs.values().for_each(|known| known.stop.cancel());
     }
 
-    /// Returns true if no job runs.
+    /// Returns true if no job runs, and the bot has every result.
     pub(super) fn is_idle(&self) -> bool {
-        self.own.is_empty() && self.before.is_empty()
+        self.jobs.is_empty() && self.own.is_empty() && self.before.is_empty()
+    }
+
+    /// Returns the number of jobs that run.
+    pub(super) fn running(&self) -> usize {
+        self.own.len() + self.before.len()
     }
 
     /// Returns the next part of a result that the bot is to be told, and marks it as told.
@@ -145,9 +158,8 @@ mod tests {
         assert!(parts(&mut jobs).is_empty());
         jobs.connect();
         assert_eq!(parts(&mut jobs), told);
-        assert!(!jobs.is_idle());
         drop(begun);
-        assert!(jobs.is_idle());
+        assert!(!jobs.is_idle(), "the bot does not have it yet");
 
         let mut asked = Asked::default();
         let job = super::super::job::tests::look();
@@ -161,7 +173,7 @@ mod tests {
         assert_eq!(end.try_recv().expect("it has ended"), Ok(Some(done)));
         jobs.keep(&[], &[]);
         jobs.connect();
-        assert!(parts(&mut jobs).is_empty(), "the bot has it");
+        assert!(parts(&mut jobs).is_empty() && jobs.is_idle(), "the bot has it");
     }
 
     #[tokio::test]
@@ -176,11 +188,24 @@ mod tests {
         assert!(parts(&mut jobs).is_empty(), "the first is forgotten");
         jobs.begin_term();
         assert!(second.stop.is_cancelled());
+        // A bot that asks for nothing comes between.
+        jobs.begin_term();
         let next = jobs.begin(1).expect("numbers begin anew");
-        assert!(!next.before.is_empty() && !jobs.is_idle());
+        assert_eq!((next.before.len(), jobs.running()), (3, 4));
         drop((first, second, third));
         next.before.wait().await;
         drop(next);
+        jobs.keep(&[], &[]);
+        assert!(jobs.is_idle());
+    }
+
+    #[test]
+    fn a_job_that_was_stopped_before_it_came_is_not_begun() {
+        let mut jobs = Jobs::default();
+        jobs.keep(&[5], &[5]);
+        assert!(jobs.begin(5).is_none());
+        assert_eq!(parts(&mut jobs), [(5, "null".to_owned(), true)]);
+        jobs.keep(&[], &[]);
         assert!(jobs.is_idle());
     }
 }

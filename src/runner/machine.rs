@@ -25,7 +25,7 @@ use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::process::Tree;
 use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, setup};
 
-/// Time between SIGTERM and SIGKILL for a job that was stopped: git removes its locks.
+/// Time between SIGTERM and SIGKILL for a check or a merge that was stopped: git removes its locks.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The parts of a machine.
@@ -144,6 +144,11 @@ impl Machine {
     /// Does a job; `None` if it was stopped before it was done, and its processes are ended.
     pub(crate) async fn perform(&self, Job { marker, work }: Job, stop: CancellationToken) -> Option<Done> {
         let checkouts = self.checkouts(marker.clone());
+        // git that makes or reads a clone begins anew.
+        let grace = match &work {
+            Kind::Clone { .. } | Kind::Look { .. } | Kind::Compare { .. } => Duration::ZERO,
+            Kind::Check { .. } | Kind::Merge { .. } => GRACE,
+        };
         let done = match work {
             Kind::Clone { act, plan, read, setup } => {
                 let acted = Box::pin(self.change(&checkouts, act, (&plan, setup), read));
@@ -168,9 +173,28 @@ impl Machine {
             }
         };
         if done.is_none() {
-            drop(self.trees.end(&Tree::marked(marker), GRACE).await);
+            drop(self.trees.end(&Tree::marked(marker), grace).await);
         }
         done
+    }
+
+    /// Removes the secrets that this machine knows from the texts of a result.
+    pub(super) fn redacted(&self, done: Done) -> Done {
+        let of = |why: &Detail| self.redactor.of(why).into_owned();
+        match done {
+            Done::Looked(looked) => Done::Looked(looked.map_err(|why| of(&why))),
+            Done::Compared(compared) => Done::Compared(match compared {
+                Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),
+                Err(why) => Err(of(&why)),
+            }),
+            Done::Acted(acted) => Done::Acted(match acted {
+                Acted::Read(number, read) => Acted::Read(number, read.map_err(|why| of(&why))),
+                Acted::Checked(number, checked) => Acted::Checked(number, checked.map_err(|why| of(&why))),
+                Acted::Merged(number, merged) => Acted::Merged(number, merged.map_err(|why| of(&why))),
+                Acted::Failed(act, why) => Acted::Failed(act, of(&why)),
+                acted @ (Acted::Made(_) | Acted::Removed) => acted,
+            }),
+        }
     }
 
     /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.

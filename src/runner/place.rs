@@ -91,11 +91,28 @@ impl Place {
         }
     }
 
+    /// Does a job that a person waits for.
+    async fn perform_soon(&self, job: Job) -> Option<Done> {
+        match self {
+            Self::Embedded(machine) => Box::pin(machine.perform(job, CancellationToken::new())).await,
+            Self::Remote(link, _) => match Box::pin(link.perform_soon(job.clone())).await {
+                Ok(done) => done,
+                Err(why) => Some(job.failed(why)),
+            },
+        }
+    }
+
     /// Changes a task's clone, checks it or merges it there; `None` if that was stopped before it was done.
     pub(crate) async fn act(&self, marker: String, work: Kind, stop: CancellationToken) -> Option<Acted> {
-        match self.perform(Job { marker, work }, stop).await? {
-            Done::Acted(acted) => Some(acted),
-            Done::Looked(_) | Done::Compared(_) => None,
+        let job = Job { marker, work };
+        let failed = job.failed(Own::DriverGone.into());
+        let done = self.perform(job, stop).await?;
+        match (done, failed) {
+            (Done::Acted(acted), Done::Acted(failed)) => {
+                let fits = acted.act() == failed.act();
+                Some(if fits { acted } else { failed })
+            }
+            _ => None,
         }
     }
 
@@ -105,7 +122,7 @@ impl Place {
     /// It cannot be looked at.
     pub(crate) async fn look(&self, marker: String, plan: &Plan) -> Result<Held, Detail> {
         let job = Job { marker, work: Kind::Look { plan: Box::new(plan.clone()) } };
-        match self.perform(job, CancellationToken::new()).await {
+        match self.perform_soon(job).await {
             Some(Done::Looked(looked)) => looked,
             _ => Err(Own::Restarted.into()),
         }
@@ -122,7 +139,7 @@ impl Place {
         selection: Selection,
     ) -> Result<Diff, Detail> {
         let job = Job { marker, work: Kind::Compare { plan: Box::new(plan.clone()), selection } };
-        match self.perform(job, CancellationToken::new()).await {
+        match self.perform_soon(job).await {
             Some(Done::Compared(compared)) => compared,
             _ => Err(Own::Restarted.into()),
         }

@@ -198,7 +198,7 @@ pub enum Question {
     Status,
     /// To end its sessions, then itself, which is waited for.
     Stop,
-    /// To end itself as soon as it has no session, which is waited for.
+    /// To end itself as soon as it has neither a session nor a job, which is waited for.
     StopWhenIdle,
 }
 

@@ -81,7 +81,7 @@ pub enum ToRunner {
     },
     /// Asks for [`FromRunner::Status`], instead of [`ToRunner::Hello`]; the connection ends with the answer.
     Status,
-    /// Ends all sessions and the runner, instead of [`ToRunner::Hello`]. The answer is [`FromRunner::Status`], and the
+    /// Ends all sessions and jobs, and the runner, instead of [`ToRunner::Hello`]. The answer is [`FromRunner::Status`], and the
     /// connection ends with the runner.
     Stop,
     /// Starts a session. Numbered.
@@ -109,7 +109,7 @@ pub enum ToRunner {
         /// The answer.
         returned: Returned,
     },
-    /// Ends the runner as soon as it has no session, instead of [`ToRunner::Hello`]; from version 2 on. The answer is
+    /// Ends the runner as soon as it has neither a session nor a job, instead of [`ToRunner::Hello`]; from version 2 on. The answer is
     /// [`FromRunner::Status`], and the connection ends with the runner.
     StopWhenIdle,
     /// Asks for a job, once however often it comes; from version 3 on.
@@ -256,6 +256,9 @@ pub struct Status {
     /// Its sessions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionStatus>,
+    /// Number of jobs that run: git, checks and merges.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub jobs: usize,
 }
 
 /// State of a session on a runner, for people.
@@ -377,6 +380,11 @@ impl Frames {
 /// A number in it that JSON cannot hold.
 pub fn encode<B: Serialize>(message: &Envelope<B>) -> Result<Bytes, WireError> {
     Ok(serde_json::to_vec(message)?.into())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_none(n: &usize) -> bool {
+    *n == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

@@ -32,6 +32,9 @@ use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
 use crate::runtime::git::diff::{Diff, Selection};
 
+/// Number of the next look at a clone: one that is late ends its own commands, and those of no other one.
+static LOOKS: AtomicU64 = AtomicU64::new(0);
+
 /// Maximum time of each of the last steps of a shutdown: the end of an evaluation, and the record of the shutdown.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
 
@@ -294,7 +297,8 @@ impl Fleet {
     /// # Errors
     /// The clone cannot be read.
     pub async fn look_at_checkout(&self, agent: &AgentName, plan: &Plan) -> Result<Held, Detail> {
-        let marker = format!("{}/look", self.shared.marker_of_checkout(agent, plan.task));
+        let of = self.shared.marker_of_checkout(agent, plan.task);
+        let marker = format!("{of}/look-{}", LOOKS.fetch_add(1, Ordering::Relaxed));
         Box::pin(self.shared.place.look(marker, plan)).await
     }
 
@@ -309,10 +313,8 @@ impl Fleet {
         plan: &Plan,
         selection: Selection,
     ) -> Result<Diff, Detail> {
-        /// One that is late ends its own commands, and those of no other one.
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let (of, number) = (self.shared.marker_of_checkout(agent, plan.task), &NUMBER);
-        let marker = format!("{of}/diff-{}", number.fetch_add(1, Ordering::Relaxed));
+        let of = self.shared.marker_of_checkout(agent, plan.task);
+        let marker = format!("{of}/diff-{}", LOOKS.fetch_add(1, Ordering::Relaxed));
         Box::pin(self.shared.place.compare(marker, plan, selection)).await
     }
 

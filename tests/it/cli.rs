@@ -373,12 +373,15 @@ fn the_contained_way_is_proposed_and_looked_for() {
     let folder = Folder::new();
     let run = folder.herder(&["init", "--service"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    for line in ["User=herder", "Delegate=yes", "ExecReload=kill -HUP $MAINPID"] {
-        assert!(run.said.lines().any(|said| said == line), "{run:?}");
+    let has = |run: &Run, line: &str| run.said.lines().any(|said| said == line);
+    for line in ["User=herder", "ProtectControlGroups=yes", "ExecReload=kill -HUP $MAINPID"] {
+        assert!(has(&run, line), "{run:?}");
     }
     let run = folder.herder(&["init", "--service", "runner"]);
     let starts = "ExecStart=/usr/local/bin/herder runner run --config /etc/herder/bot.toml";
-    assert!(run.said.lines().any(|said| said == starts), "{run:?}");
+    for line in ["User=herder", "Delegate=yes", starts] {
+        assert!(has(&run, line), "{run:?}");
+    }
     assert!(!folder.path("bot.toml").exists());
     let run = folder.herder_with(&["init"], "\n\n\n\n\nspark\ncommand\n\n\n");
     assert!(run.said.contains("herder init --service runner"), "{run:?}");

@@ -106,6 +106,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::ModelNotSet { model: "opus".to_owned() },
         Own::NoPlanMode,
         Own::OldRunner,
+        Own::RunnerAway,
     ]
     .into_iter()
     .chain(links().into_iter().map(Own::Link))

@@ -188,3 +188,18 @@ pub enum Acted {
     /// Another act failed.
     Failed(Act, Detail),
 }
+
+impl Acted {
+    /// Returns the act, with its number if it has one.
+    #[must_use]
+    pub const fn act(&self) -> (Act, u32) {
+        match self {
+            Self::Made(_) => (Act::Make, 0),
+            Self::Read(number, _) => (Act::Read, *number),
+            Self::Removed => (Act::Remove, 0),
+            Self::Checked(number, _) => (Act::Check, *number),
+            Self::Merged(number, _) => (Act::Merge, *number),
+            Self::Failed(act, _) => (*act, 0),
+        }
+    }
+}

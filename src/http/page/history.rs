@@ -121,7 +121,8 @@ impl Newest {
 /// Puts new entries before those that are known, unless there may be others between them.
 fn joined(known: Option<Piece<Entries>>, mut new: Piece<Entries>) -> Piece<Entries> {
     let Some(mut known) = known.filter(|_| new.gathered.is_met) else { return new };
-    known.unreadable += new.unreadable;
+    // Those that cannot be read are met again at each look.
+    known.unreadable = known.unreadable.max(new.unreadable);
     known.gathered.upto = known.gathered.upto.max(new.gathered.upto);
     new.gathered.found.append(&mut known.gathered.found);
     known.gathered.found = new.gathered.found;

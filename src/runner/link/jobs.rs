@@ -7,11 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::asked::Ended;
 use super::super::job::{Done, Job};
-use super::{Inner, Link};
-use crate::core::detail::Detail;
+use super::{Inner, Link, LinkState};
+use crate::core::detail::{Detail, Own};
 
-/// Maximum wait for the end of a job that was stopped: its processes are ended, and a step of the base is not cut short.
-const JOB_ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// Time without a runner after which a job that was stopped, or that a person waits for, is not waited for any more.
+const AWAY: Duration = Duration::from_secs(15);
 
 impl Link {
     /// Does a job on the runner; `None` if it was stopped before it was done. It waits for a runner that is away, and is
@@ -33,10 +33,13 @@ impl Link {
                 () = self.0.closed.cancelled() => return Ok(None),
                 () = stop.cancelled() => {
                     asks.stop();
-                    // A runner that is away ends it later.
-                    let waited = tokio::time::timeout(JOB_ENDS_WITHIN, &mut asks.ended);
-                    let ended = self.0.closed.run_until_cancelled(waited).await;
-                    return ended.and_then(Result::ok).and_then(Result::ok).unwrap_or(Ok(None));
+                    // A step of the base is not cut short. A runner that is away ends the job later.
+                    let ended = tokio::select! {
+                        ended = &mut asks.ended => ended.unwrap_or(Ok(None)),
+                        () = self.0.closed.cancelled() => Ok(None),
+                        () = self.is_away() => Ok(None),
+                    };
+                    return ended;
                 }
             };
             match ended {
@@ -44,6 +47,34 @@ impl Link {
                 Ok(Ok(None)) => {}
                 Ok(ended) => return ended,
                 Err(_) => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Link {
+    /// Does a job that a person waits for.
+    ///
+    /// # Errors
+    /// The runner is away, or as for [`Link::perform`].
+    pub(in crate::runner) async fn perform_soon(&self, job: Job) -> Result<Option<Done>, Detail> {
+        tokio::select! {
+            biased;
+            done = self.perform(job, CancellationToken::new()) => done,
+            () = self.is_away() => Err(Own::RunnerAway.into()),
+        }
+    }
+
+    /// Waits until the runner has been away for [`AWAY`].
+    async fn is_away(&self) {
+        let mut state = self.state();
+        loop {
+            if state.wait_for(|state| !matches!(state, LinkState::Connected(_))).await.is_err() {
+                return;
+            }
+            let back = state.wait_for(|state| matches!(state, LinkState::Connected(_)));
+            if tokio::time::timeout(AWAY, back).await.is_err() {
+                return;
             }
         }
     }
@@ -88,7 +119,6 @@ mod tests {
     use super::super::Bot;
     use super::*;
     use crate::core::checkout::Held;
-    use crate::core::detail::Own;
 
     /// Returns the bot's end of a connection to a runner that speaks this version and does each job at its second asking.
     fn linked(version: u32) -> Link {
@@ -155,6 +185,7 @@ mod tests {
         let stop = CancellationToken::new();
         stop.cancel();
         assert_eq!(link.perform(look(), stop).await, Ok(None));
+        assert_eq!(link.perform_soon(look()).await, Err(Own::RunnerAway.into()));
         assert!(
             link.0
                 .known()

@@ -136,6 +136,16 @@ pub(crate) struct File {
     pub(crate) patch: Option<String>,
 }
 
+impl Diff {
+    /// Returns the diff with the text of each file changed so.
+    pub(crate) fn each_text(mut self, change: impl Fn(&str) -> String) -> Self {
+        for text in self.files.iter_mut().filter_map(|file| file.patch.as_mut()) {
+            *text = change(text);
+        }
+        self
+    }
+}
+
 impl File {
     fn new(name: Vec<u8>, change: Change) -> Self {
         Self {

@@ -16,7 +16,7 @@ struct Runner(Child);
 
 impl Runner {
     fn start(folder: &Path) -> Self {
-        std::fs::write(folder.join("bot.toml"), "").expect("written");
+        std::fs::write(folder.join("bot.toml"), "[runners]\nlocal = \"process\"\n").expect("written");
         let log = std::fs::File::create(folder.join("log")).expect("a file");
         let child = herder(folder, &["run"]).stdout(Stdio::null()).stderr(log).spawn();
         Self(child.expect("herder starts"))

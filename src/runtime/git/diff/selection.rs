@@ -57,13 +57,17 @@ pub(crate) fn meant(files: &[File], name: &str) -> Meant {
             file.rsplit('/').next().is_some_and(|last| last.starts_with(name))
         }];
     for test in tests {
-        let fits = |file: &File| test(&file.name()) || file.from().is_some_and(|from| test(&from));
-        let found: Vec<usize> =
-            files.iter().enumerate().filter(|(_, file)| fits(file)).map(|(at, _)| at).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Meant::One(*one),
-            _ => return Meant::Several(found),
+        // A name that a file has now comes before one that another had.
+        let names: [&dyn Fn(&File) -> bool; 2] =
+            [&|file| test(&file.name()), &|file| file.from().is_some_and(|from| test(&from))];
+        for fits in names {
+            let found: Vec<usize> =
+                files.iter().enumerate().filter(|(_, file)| fits(file)).map(|(at, _)| at).collect();
+            match found.as_slice() {
+                [] => {}
+                [one] => return Meant::One(*one),
+                _ => return Meant::Several(found),
+            }
         }
     }
     Meant::Nothing

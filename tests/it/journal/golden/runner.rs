@@ -231,7 +231,8 @@ fn from_runner() -> Vec<Envelope<FromRunner>> {
     let session = |over, kept, live| SessionStatus { of: of(), over, kept, live };
     let [new, used, _] = lives();
     let sessions = vec![session(false, 2, used), session(true, 1, new)];
-    let fresh = Status { pid: 4711, incarnation, journal: None, attended: false, sessions: Vec::new() };
+    let fresh =
+        Status { pid: 4711, incarnation, journal: None, attended: false, sessions: Vec::new(), jobs: 0 };
     bodies.push(FromRunner::Status(fresh.clone()));
     bodies.push(FromRunner::Status(Status { journal, attended: true, sessions, ..fresh }));
     bodies.extend(hello_refusals().map(FromRunner::Refused));
