@@ -1733,6 +1733,8 @@ page-column-blocked = Blockiert
 page-column-over = Heute beendet
 page-column-empty = Nichts hier.
 page-assign = Zuweisen
+page-parts = erster Teil; zweiter Teil
+page-split = Teilen
 page-cancel-task = Zurückziehen
 page-review-change = { $commits ->
     [one] ein Commit

@@ -1826,6 +1826,8 @@ page-column-blocked = Blocked
 page-column-over = Over today
 page-column-empty = Nothing here.
 page-assign = Assign
+page-parts = first part; second part
+page-split = Split
 page-cancel-task = Cancel
 page-review-change = { $commits ->
     [one] one commit

@@ -152,3 +152,15 @@ pub struct FinishedTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,
 }
+
+impl FinishedTask {
+    /// Returns true if it can be assigned again: it failed, or its whole task cannot be done without it.
+    #[must_use]
+    pub fn can_be_assigned(&self) -> bool {
+        match self.end {
+            TaskEnd::Failed | TaskEnd::Blocked => self.work.card().review.is_none(),
+            TaskEnd::Cancelled => self.work.card().parent.is_some(),
+            TaskEnd::Done => false,
+        }
+    }
+}

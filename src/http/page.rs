@@ -135,7 +135,8 @@ pub(super) async fn pieces<'a>(
                 pieces.push(Piece::aged("head", agent::head(still, seen), move || agent::head(view, seen)));
                 let sessions = move |view: &View<'_>| timeline::timeline(view, seen, story);
                 pieces.push(Piece::aged("timeline", sessions(still), move || sessions(view)));
-                pieces.push(Piece::plain("tail", agent::tail(view, seen, story)));
+                let tail = move |view: &View<'_>| agent::tail(view, seen, story);
+                pieces.push(Piece::aged("tail", tail(still), move || tail(view)));
             }
         }
         Look::Board => {
@@ -151,8 +152,10 @@ pub(super) async fn pieces<'a>(
         }
         Look::Money(charts) => pieces.extend(money::pieces(view, *charts, agents, &mut past.booked)),
         Look::History(sought) => {
-            let events = past.newest.events(view, sought).await;
-            pieces.push(Piece::plain("history", events));
+            past.newest.go_on(view, sought).await;
+            let newest = &past.newest;
+            let events = move |view: &View<'_>| newest.shown(view, sought);
+            pieces.push(Piece::aged("history", events(still), move || events(view)));
         }
         Look::Still => {}
     }

@@ -336,9 +336,10 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
                 LogLine::warning(format!("{}% of the shared {} used", warned.percent, cap_name(&warned.cap)));
             account.as_ref().map_or(line.clone(), |account| line.account(account))
         }
-        FleetEvent::CapWaived { account, .. } => {
+        FleetEvent::CapWaived { account, by, .. } => {
             let line = LogLine::new("a shared cap may be passed");
-            account.as_ref().map_or(line.clone(), |account| line.account(account))
+            let line = by.iter().fold(line, LogLine::by);
+            account.iter().fold(line, LogLine::account)
         }
         FleetEvent::Linked { name, by, .. } => LogLine::new(told("two identities linked", name)).by(by),
         FleetEvent::Unlinked { by, .. } => LogLine::new("two identities separated").by(by),

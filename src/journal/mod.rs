@@ -415,6 +415,9 @@ pub enum FleetEvent {
         account: Option<AccountName>,
         /// The cap with its raised limit.
         waived: Waived,
+        /// The person; `None` in records of before this was written down.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Actor>,
     },
     /// An account was closed, so that its agents are paused.
     AccountBlocked {

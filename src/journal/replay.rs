@@ -205,7 +205,7 @@ impl Aggregate for FleetState {
                 self.ledger.keep(agent.clone(), (**books).clone(), at);
             }
             FleetEvent::CapNear { account, warned } => self.ledger.warned(account, *warned),
-            FleetEvent::CapWaived { account, waived } => self.ledger.waive(account, *waived),
+            FleetEvent::CapWaived { account, waived, .. } => self.ledger.waive(account, *waived),
             FleetEvent::Stopped => self.stopped = true,
         }
     }

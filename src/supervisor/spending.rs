@@ -174,7 +174,8 @@ impl Root {
                 let notice =
                     Notice::SharedCapWaived { account: scope.clone(), cap: waived.cap, limit: waived.limit };
                 let posts = self.shared.posting.alert(notice, now, None);
-                self.record(vec![FleetEvent::CapWaived { account: scope.clone(), waived }], posts).await?;
+                let event = FleetEvent::CapWaived { account: scope.clone(), waived, by: Some(by.clone()) };
+                self.record(vec![event], posts).await?;
             }
             if of_the_fleet {
                 self.open_others(account, by).await?;

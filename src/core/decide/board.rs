@@ -50,7 +50,7 @@ pub(super) fn hand_back(
     let finished = draft.agent().finished.iter().find(|finished| finished.work.id == task);
     let work = match (queued, finished) {
         (Some(work), _) => work,
-        (None, Some(finished)) if can_be_tried_anew(finished) => &finished.work,
+        (None, Some(finished)) if finished.can_be_assigned() => &finished.work,
         (None, Some(finished)) => return Err(Refusal::TaskOver { task, end: finished.end }),
         (None, None) if draft.agent().checkouts.review(task).is_some() => {
             return Err(Refusal::InReview { agent, task });
@@ -92,15 +92,6 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
         if at_hand {
             watch::left(draft, work, Answer::Moved, &Actor::herder());
         }
-    }
-}
-
-/// Returns true if a finished task can be assigned again: it failed, or its whole task cannot be done without it.
-fn can_be_tried_anew(finished: &FinishedTask) -> bool {
-    match finished.end {
-        TaskEnd::Failed | TaskEnd::Blocked => true,
-        TaskEnd::Cancelled => finished.work.card().parent.is_some(),
-        TaskEnd::Done => false,
     }
 }
 

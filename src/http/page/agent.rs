@@ -81,7 +81,7 @@ pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
     let (agent, voice) = (&*seen.agent, view.voice);
     let said: Vec<String> = story.said.iter().filter_map(|turn| log_line(voice, turn)).collect();
     html! {
-        div #tail.pair hx-swap-oob="true" {
+        div #tail.pair hx-swap-oob="outerMorph" {
             section {
                 h2 { (view.text("page-said")) }
                 @if said.is_empty() { p.quiet { (view.text("page-said-nothing")) } } @else {
@@ -101,7 +101,7 @@ pub(super) fn tail(view: &View<'_>, seen: &Seen, story: &Story) -> Markup {
                 h2 { (view.text("page-happened")) }
                 ul.events {
                     @for recorded in story.happened(view.role >= Role::Operator) {
-                        li { time { (voice.locale.time(recorded.at)) } " " (history_line(voice, &recorded)) }
+                        li { (ago(view, recorded.at)) " " (history_line(voice, &recorded)) }
                     }
                 }
                 p { a href={ "/history?agent=" (seen.name) } { (view.text("page-all-events")) } }

@@ -9,7 +9,7 @@ use crate::commands::listed::{Listed, all_of};
 use crate::commands::say::{WORK_MAX, task};
 use crate::core::card::Priority;
 use crate::core::usage::day;
-use crate::core::work::TaskEnd;
+use crate::core::work::{FinishedTask, TaskEnd};
 use crate::http::screen::Shown;
 use crate::supervisor::View as Seen;
 
@@ -144,22 +144,31 @@ fn card(view: &View<'_>, listed: &Listed<'_>, agents: &[Seen]) -> Markup {
 /// Buttons of a task.
 pub(super) fn moves(view: &View<'_>, listed: &Listed<'_>, back: &str) -> Markup {
     let id = listed.work().id;
-    let is_over = listed.over().is_some();
+    let over = listed.over();
     let is_queued = listed.key() == "queued";
     html! {
         @if listed.key() == "review" { (verdicts(view, id, back)) }
-        @if view.may_steer() && !is_over {
+        @if view.may_steer() && over.is_none_or(FinishedTask::can_be_assigned) {
             div.acts {
-                @if is_queued {
+                @if is_queued || over.is_some() || listed.key() == "blocked" {
                     form.act method="post" action="/do" {
                         (fields(view, "", back))
                         (agent_choice(view, &view.app.setup.fleet.agents(), "to"))
                         button name="command" value={ "task assign|" (id) } { (view.text("page-assign")) }
                     }
                 }
-                form.act method="post" action="/do" {
-                    (fields(view, "", back))
-                    button name="command" value={ "task cancel|" (id) } { (view.text("page-cancel-task")) }
+                @if is_queued && listed.work().card().review.is_none() {
+                    form.act method="post" action="/do" {
+                        (fields(view, "", back))
+                        input name="text" required maxlength="4000" aria-label=(view.text("page-parts")) placeholder=(view.text("page-parts"));
+                        button name="command" value={ "task split|" (id) } { (view.text("page-split")) }
+                    }
+                }
+                @if over.is_none() {
+                    form.act method="post" action="/do" {
+                        (fields(view, "", back))
+                        button name="command" value={ "task cancel|" (id) } { (view.text("page-cancel-task")) }
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::Page;
+use super::needs::ago;
 use super::{Asked, View, Voice};
 use crate::commands::{Verb, audit_line, command, hide_whisper, history_line, is_told};
 use crate::core::id::AgentName;
@@ -101,10 +102,10 @@ struct Entries {
 pub(in super::super) struct Newest(Option<Piece<Entries>>);
 
 impl Newest {
-    /// Reads what is new, and shows all of it to those who may see it.
-    pub(super) async fn events(&mut self, view: &View<'_>, wanted: &Wanted) -> Markup {
-        if let Some(refused) = refused(view, wanted) {
-            return html! { div #history { (refused) } };
+    /// Reads what is new, for those who may see it.
+    pub(super) async fn go_on(&mut self, view: &View<'_>, wanted: &Wanted) {
+        if refused(view, wanted).is_some() {
+            return;
         }
         let after = self.0.as_ref().map_or(0, |known| known.gathered.upto);
         self.0 = match look(view, wanted, after).await {
@@ -114,7 +115,14 @@ impl Newest {
                 None
             }
         };
-        html! { div #history hx-swap-oob="outerMorph" { (events(view, wanted, self.0.as_ref())) } }
+    }
+
+    /// Shows the entries to those who may see them.
+    pub(super) fn shown(&self, view: &View<'_>, wanted: &Wanted) -> Markup {
+        match refused(view, wanted) {
+            Some(refused) => html! { div #history { (refused) } },
+            None => html! { div #history hx-swap-oob="outerMorph" { (events(view, wanted, self.0.as_ref())) } },
+        }
     }
 }
 
@@ -271,7 +279,7 @@ fn events(view: &View<'_>, wanted: &Wanted, piece: Option<&Piece<Entries>>) -> M
         ul.events {
             @for found in &piece.gathered.found {
                 li id={ "event-" (found.seq) } {
-                    time { (view.voice.locale.time(found.at)) } " "
+                    (ago(view, found.at)) " "
                     @if let Some(agent) = &found.agent { a href={ "/agents/" (agent) } { (agent) } " " }
                     (found.line)
                 }

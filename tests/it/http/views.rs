@@ -412,3 +412,41 @@ async fn pauses_are_told_apart_on_an_agents_timeline_and_on_the_board() {
     assert!(!board.contains(person), "{board}");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_move_on_the_board_is_a_button() {
+    let mut house = House::open("cat").await;
+    let browser = house.log_in().await;
+    let add = |args: serde_json::Value| json!({ "command": "task add", "args": args });
+    for args in [json!(["auto", "needs=full,nobody", "wait for somebody"]), json!(["auto", "needs=nobody", "in two steps"])] {
+        assert_eq!(ask(house.command(Role::Operator, &add(args))).await.0, 200);
+    }
+    let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
+    let id = |text: &str| {
+        let items = tasks["items"].as_array().expect("tasks");
+        let task = items.iter().find(|task| task["work"]["text"] == text).expect("it is listed");
+        task["work"]["id"].as_u64().expect("a number")
+    };
+    let (waits, steps) = (id("wait for somebody"), id("in two steps"));
+    let (_, board) = house.see(&browser, "/board").await;
+    for command in ["task assign", "task cancel"] {
+        let button = format!("value=\"{command}|{waits}\"");
+        assert!(board.contains(&button), "{button}: {board}");
+    }
+    let press = async |house: &House, command: String, fields: &[(&str, &str)]| {
+        let mut body = vec![("form", browser.form.as_str()), ("command", &command), ("back", "/board")];
+        body.extend_from_slice(fields);
+        text(house.post("/do").header("cookie", &browser.cookie).form(&body)).await
+    };
+    let (status, said) = press(&house, format!("task cancel|{waits}"), &[]).await;
+    assert_eq!(status, 303, "{said}");
+    let (status, said) = press(&house, format!("task split|{steps}"), &[("text", "sand it; paint it")]).await;
+    assert_eq!(status, 303, "{said}");
+    let (_, board) = house.see(&browser, "/board").await;
+    assert!(board.contains("sand it") && board.contains("paint it"), "{board}");
+    let (_, audit) = house.see(&browser, "/history?kind=audit").await;
+    assert!(audit.contains("task split") && audit.contains("task cancel"), "{audit}");
+    // Times are relative, with the moment on hover.
+    assert!(audit.contains("<time class=\"since\" title=\""), "{audit}");
+    house.close().await;
+}

@@ -134,7 +134,7 @@ impl Spent {
     }
 
     pub(crate) fn fleet(&mut self, event: &FleetEvent, tally: &mut Tally) {
-        if let FleetEvent::CapWaived { account, waived } = event {
+        if let FleetEvent::CapWaived { account, waived, .. } = event {
             tally.waived += 1;
             self.waive(account.clone().map_or(Whose::Fleet, Whose::Account), *waived);
         }

@@ -477,13 +477,22 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
             account: Some(AccountName::from("team")),
             warned: Warned { cap: CAP, at: 20_000, limit: 50.0, percent: 80 },
         },
-        FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 20_000, limit: 100.0 } },
+        FleetEvent::CapWaived {
+            account: None,
+            waived: Waived { cap: CAP, at: 20_000, limit: 100.0 },
+            by: None,
+        },
         FleetEvent::ClockSet { by: -10_800_000 },
         FleetEvent::Stopped,
         FleetEvent::Linked { tie: tie(), name: "Ann".into(), by: ann() },
         FleetEvent::Unlinked { tie: tie(), by: ann() },
     ];
     events.extend(board::fleet());
+    events.push(FleetEvent::CapWaived {
+        account: Some(AccountName::from("team")),
+        waived: Waived { cap: CAP, at: 20_000, limit: 100.0 },
+        by: Some(ann()),
+    });
     events
 }
 
