@@ -366,7 +366,7 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
             let percent = format!("{} %", warned.percent);
             say(voice, "cap-near", scope(voice, account.as_ref(), warned.cap), None, &percent)
         }
-        FleetEvent::CapWaived { account, waived } => {
+        FleetEvent::CapWaived { account, waived, .. } => {
             let limit = voice.locale.amount(waived.cap.unit, waived.limit);
             say(voice, "cap-waived", scope(voice, account.as_ref(), waived.cap), None, &limit)
         }

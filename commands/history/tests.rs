@@ -228,7 +228,7 @@ fn fleet_events() -> Vec<FleetEvent> {
             account: Some(account()),
             warned: Warned { cap: CAP, at: 0, limit: 5.0, percent: 80 },
         },
-        FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 0, limit: 10.0 } },
+        FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 0, limit: 10.0 }, by: None },
         FleetEvent::Stopped,
     ]
     .into_iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use tokio_util::bytes::Bytes;
 
-use super::job::{Done, Job};
+use super::job::{Job, JobResult};
 use super::wire::{Envelope, MESSAGE_MAX, ToRunner, WireError, encode};
 use crate::core::detail::{Detail, Own};
 
@@ -13,11 +13,11 @@ use crate::core::detail::{Detail, Own};
 const RESULT_MAX: usize = 64 * 1024 * 1024;
 
 /// The end of a job: `None` if it was ended before it was done, or the reason why its result is not known.
-pub(super) type Ended = Result<Option<Done>, Detail>;
+pub(super) type JobEnd = Result<Option<JobResult>, Detail>;
 
 /// The jobs without a result.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct OpenJobs {
     last: u64,
     open: BTreeMap<u64, Open>,
     /// True if the runner is to be told which jobs are open.
@@ -31,12 +31,12 @@ struct Open {
     stopped: bool,
     /// The result as far as it has come.
     parts: String,
-    ended: oneshot::Sender<Ended>,
+    ended: oneshot::Sender<JobEnd>,
 }
 
-impl Asked {
-    /// Asks for a job. Returns its number, and the receiver of its end.
-    pub(super) fn begin(&mut self, epoch: u64, job: Job) -> (u64, oneshot::Receiver<Ended>) {
+impl OpenJobs {
+    /// OpenJob for a job. Returns its number, and the receiver of its end.
+    pub(super) fn begin(&mut self, epoch: u64, job: Job) -> (u64, oneshot::Receiver<JobEnd>) {
         let (ended, receiver) = oneshot::channel();
         self.last += 1;
         let number = self.last;

@@ -15,24 +15,32 @@ pub struct Job {
     /// Value of `HERDER_SESSION` in its processes, by which they are found and ended.
     pub(crate) marker: String,
     /// The kind of work.
-    pub(crate) work: Kind,
+    pub(crate) kind: JobKind,
 }
 
 /// The work of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    /// The clone of a task is made, read or removed.
-    Clone {
-        /// The act: [`Act::Make`], [`Act::Read`] or [`Act::Remove`].
-        act: Act,
+pub(crate) enum JobKind {
+    /// The clone of a task is made.
+    Make {
+        /// The clone.
+        plan: Box<Plan>,
+        /// Its setup; `None` if it needs none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setup: Option<Box<setup::Run>>,
+    },
+    /// The commits of a clone are fetched into the repository, and it is looked at.
+    Read {
         /// The clone.
         plan: Box<Plan>,
         /// Number of the read.
-        read: u32,
-        /// The setup of a clone that is made; `None` if it needs none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        setup: Option<Box<setup::Run>>,
+        number: u32,
+    },
+    /// A clone is removed.
+    Remove {
+        /// The clone.
+        plan: Box<Plan>,
     },
     /// A person is about to remove a clone, and is told what it holds.
     Look {
@@ -69,7 +77,7 @@ pub(crate) enum Kind {
 /// The result of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Done {
+pub(crate) enum JobResult {
     /// A change of the clone, the check or the merge has ended, well or not.
     Acted(Acted),
     /// The contents of a clone; or the reason why it cannot be looked at.
@@ -81,28 +89,31 @@ pub(crate) enum Done {
 impl Job {
     /// Adds environment variables that its processes do not get.
     pub(super) fn withhold(&mut self, more: &BTreeSet<String>) {
-        match &mut self.work {
-            Kind::Check { launch, .. } | Kind::Merge { launch, .. } => {
+        match &mut self.kind {
+            JobKind::Check { launch, .. } | JobKind::Merge { launch, .. } => {
                 launch.withheld.extend(more.iter().cloned());
             }
-            Kind::Clone { setup, .. } => {
-                if let Some(setup) = setup {
-                    setup.launch.withheld.extend(more.iter().cloned());
-                }
+            JobKind::Make { setup: Some(setup), .. } => {
+                setup.launch.withheld.extend(more.iter().cloned());
             }
-            Kind::Look { .. } | Kind::Compare { .. } => {}
+            JobKind::Make { setup: None, .. }
+            | JobKind::Read { .. }
+            | JobKind::Remove { .. }
+            | JobKind::Look { .. }
+            | JobKind::Compare { .. } => {}
         }
     }
 
     /// Returns the result of a job that cannot be done.
-    pub(super) fn failed(&self, why: Detail) -> Done {
-        match &self.work {
-            Kind::Clone { act: Act::Read, read, .. } => Done::Acted(Acted::Read(*read, Err(why))),
-            Kind::Clone { act, .. } => Done::Acted(Acted::Failed(*act, why)),
-            Kind::Check { number, .. } => Done::Acted(Acted::Checked(*number, Err(why))),
-            Kind::Merge { number, .. } => Done::Acted(Acted::Merged(*number, Err(why))),
-            Kind::Look { .. } => Done::Looked(Err(why)),
-            Kind::Compare { .. } => Done::Compared(Err(why)),
+    pub(super) fn failed(&self, why: Detail) -> JobResult {
+        match &self.kind {
+            JobKind::Make { .. } => JobResult::Acted(Acted::Failed(Act::Make, why)),
+            JobKind::Read { number, .. } => JobResult::Acted(Acted::Read(*number, Err(why))),
+            JobKind::Remove { .. } => JobResult::Acted(Acted::Failed(Act::Remove, why)),
+            JobKind::Check { number, .. } => JobResult::Acted(Acted::Checked(*number, Err(why))),
+            JobKind::Merge { number, .. } => JobResult::Acted(Acted::Merged(*number, Err(why))),
+            JobKind::Look { .. } => JobResult::Looked(Err(why)),
+            JobKind::Compare { .. } => JobResult::Compared(Err(why)),
         }
     }
 }
@@ -131,13 +142,13 @@ pub(super) mod tests {
         }
     }
 
-    fn job(work: Kind) -> Job {
-        Job { marker: "0123456789abcdef+local/spark/task-7".to_owned(), work }
+    fn job(kind: JobKind) -> Job {
+        Job { marker: "0123456789abcdef+local/spark/task-7".to_owned(), kind }
     }
 
     /// Returns a job of the kind that has the least settings.
     pub(in crate::runner) fn look() -> Job {
-        job(Kind::Look { plan: Box::new(plan()) })
+        job(JobKind::Look { plan: Box::new(plan()) })
     }
 
     fn launch() -> Launch {
@@ -158,41 +169,43 @@ pub(super) mod tests {
         let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
         let alone = merge::Run { order, setup: None, check: Some(check.clone()), evidence: None };
         let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
-        let make = |setup| Kind::Clone { act: Act::Make, plan: Box::new(plan()), read: 0, setup };
+        let make = |setup| JobKind::Make { plan: Box::new(plan()), setup };
         let run = setup::Run { launch: launch(), setup };
         vec![
             job(make(None)),
             look(),
-            job(Kind::Compare {
+            job(JobKind::Compare {
                 plan: Box::new(plan()),
                 selection: Selection::Named("src/lib.rs".to_owned()),
             }),
-            job(Kind::Check {
+            job(JobKind::Check {
                 number: 1,
                 launch: Box::new(launch()),
                 run: Box::new(check::Run { check, checkout }),
             }),
-            job(Kind::Merge { number: 2, launch: Box::new(launch()), run: Box::new(alone) }),
+            job(JobKind::Merge { number: 2, launch: Box::new(launch()), run: Box::new(alone) }),
             job(make(Some(Box::new(run)))),
-            job(Kind::Merge { number: 3, launch: Box::new(launch()), run: Box::new(merge) }),
+            job(JobKind::Merge { number: 3, launch: Box::new(launch()), run: Box::new(merge) }),
+            job(JobKind::Read { plan: Box::new(plan()), number: 3 }),
+            job(JobKind::Remove { plan: Box::new(plan()) }),
         ]
     }
 
-    fn results() -> Vec<Done> {
+    fn results() -> Vec<JobResult> {
         let why = || Detail::from("git failed");
         let landed =
             Landed { branch: "main".to_owned(), commit: "5e6f".to_owned(), head: "0a1b2c3d".to_owned() };
         let base = Base { commit: "5e6f".to_owned(), onto: "main".to_owned() };
         vec![
-            Done::Acted(Acted::Made(base)),
-            Done::Acted(Acted::Read(3, Ok(Held::default()))),
-            Done::Acted(Acted::Removed),
-            Done::Acted(Acted::Checked(1, Ok(None))),
-            Done::Acted(Acted::Merged(2, Ok(Merged::Landed(landed)))),
-            Done::Acted(Acted::Failed(Act::Make, why())),
-            Done::Looked(Ok(Held::default())),
-            Done::Compared(Ok(Diff { base: "5e6f".to_owned(), ..Diff::default() })),
-            Done::Compared(Err(why())),
+            JobResult::Acted(Acted::Made(base)),
+            JobResult::Acted(Acted::Read(3, Ok(Held::default()))),
+            JobResult::Acted(Acted::Removed),
+            JobResult::Acted(Acted::Checked(1, Ok(None))),
+            JobResult::Acted(Acted::Merged(2, Ok(Merged::Landed(landed)))),
+            JobResult::Acted(Acted::Failed(Act::Make, why())),
+            JobResult::Looked(Ok(Held::default())),
+            JobResult::Compared(Ok(Diff { base: "5e6f".to_owned(), ..Diff::default() })),
+            JobResult::Compared(Err(why())),
         ]
     }
 
@@ -214,12 +227,14 @@ pub(super) mod tests {
     fn jobs_of_version_3_are_read_and_written_as_they_were() {
         for job in jobs() {
             // Another kind needs a sample.
-            match job.work {
-                Kind::Clone { .. }
-                | Kind::Look { .. }
-                | Kind::Compare { .. }
-                | Kind::Check { .. }
-                | Kind::Merge { .. } => {}
+            match job.kind {
+                JobKind::Make { .. }
+                | JobKind::Read { .. }
+                | JobKind::Remove { .. }
+                | JobKind::Look { .. }
+                | JobKind::Compare { .. }
+                | JobKind::Check { .. }
+                | JobKind::Merge { .. } => {}
             }
         }
         assert_lines(&jobs(), include_str!("../../tests/golden/runner/v3/job.jsonl"));
@@ -232,11 +247,11 @@ pub(super) mod tests {
         let mut withheld = 0;
         for mut job in jobs() {
             job.withhold(&more);
-            let launch = match job.work {
-                Kind::Check { launch, .. } | Kind::Merge { launch, .. } => launch.withheld,
-                Kind::Clone { setup: Some(setup), .. } => setup.launch.withheld,
+            let launch = match job.kind {
+                JobKind::Check { launch, .. } | JobKind::Merge { launch, .. } => launch.withheld,
+                JobKind::Make { setup: Some(setup), .. } => setup.launch.withheld,
                 // git gets a path and nothing else.
-                Kind::Clone { setup: None, .. } | Kind::Look { .. } | Kind::Compare { .. } => continue,
+                _ => continue,
             };
             assert!(launch.contains("TOKEN"));
             withheld += 1;
@@ -247,19 +262,19 @@ pub(super) mod tests {
     #[test]
     fn a_job_that_cannot_be_done_fails_as_what_it_is() {
         let why = || Detail::from("no");
-        let failed: Vec<Done> = jobs().iter().map(|job| job.failed(why())).collect();
-        let read = job(Kind::Clone { act: Act::Read, plan: Box::new(plan()), read: 3, setup: None });
-        assert_eq!(read.failed(why()), Done::Acted(Acted::Read(3, Err(why()))));
+        let failed: Vec<JobResult> = jobs().iter().map(|job| job.failed(why())).collect();
         assert_eq!(
             failed,
             [
-                Done::Acted(Acted::Failed(Act::Make, why())),
-                Done::Looked(Err(why())),
-                Done::Compared(Err(why())),
-                Done::Acted(Acted::Checked(1, Err(why()))),
-                Done::Acted(Acted::Merged(2, Err(why()))),
-                Done::Acted(Acted::Failed(Act::Make, why())),
-                Done::Acted(Acted::Merged(3, Err(why()))),
+                JobResult::Acted(Acted::Failed(Act::Make, why())),
+                JobResult::Looked(Err(why())),
+                JobResult::Compared(Err(why())),
+                JobResult::Acted(Acted::Checked(1, Err(why()))),
+                JobResult::Acted(Acted::Merged(2, Err(why()))),
+                JobResult::Acted(Acted::Failed(Act::Make, why())),
+                JobResult::Acted(Acted::Merged(3, Err(why()))),
+                JobResult::Acted(Acted::Read(3, Err(why()))),
+                JobResult::Acted(Acted::Failed(Act::Remove, why())),
             ]
         );
     }

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::job::Done;
+use super::job::JobResult;
 use super::wire::FromRunner;
 use crate::runtime::text::bounded;
 
@@ -78,7 +78,7 @@ impl Jobs {
     }
 
     /// Keeps a result, `None` if the job was ended, until the bot has it.
-    pub(super) fn end(&mut self, number: u64, done: Option<&Done>) {
+    pub(super) fn end(&mut self, number: u64, done: Option<&JobResult>) {
         // Plain data can always be written as JSON.
         let text = serde_json::to_string(&done).unwrap_or_else(|_| "null".to_owned());
         if let Some(known) = self.jobs.get_mut(&number) {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::core::checkout::Acted;
     use crate::core::detail::Detail;
-    use crate::runner::asked::Asked;
+    use crate::runner::asked::OpenJobs;
 
     fn parts(jobs: &mut Jobs) -> Vec<(u64, String, bool)> {
         std::iter::from_fn(|| jobs.take_untold())
@@ -151,7 +151,7 @@ mod tests {
         let begun = jobs.begin(1).expect("it is new");
         assert!(jobs.begin(1).is_none() && parts(&mut jobs).is_empty());
         let long = "\u{e9}".repeat(PART_MAX);
-        let done = Done::Looked(Err(Detail::from(long.as_str())));
+        let done = JobResult::Looked(Err(Detail::from(long.as_str())));
         jobs.end(1, Some(&done));
         let told = parts(&mut jobs);
         assert_eq!(told.iter().map(|(_, _, last)| *last).collect::<Vec<_>>(), [false, false, true]);
@@ -161,7 +161,7 @@ mod tests {
         drop(begun);
         assert!(!jobs.is_idle(), "the bot does not have it yet");
 
-        let mut asked = Asked::default();
+        let mut asked = OpenJobs::default();
         let job = super::super::job::tests::look();
         let (number, mut end) = asked.begin(1, job);
         // A connection that ends in the middle leaves nothing of the result.
@@ -184,7 +184,7 @@ mod tests {
         assert!(first.stop.is_cancelled() && !second.stop.is_cancelled() && third.stop.is_cancelled());
         jobs.end(3, None);
         assert_eq!(parts(&mut jobs), [(3, "null".to_owned(), true)]);
-        jobs.end(1, Some(&Done::Acted(Acted::Removed)));
+        jobs.end(1, Some(&JobResult::Acted(Acted::Removed)));
         assert!(parts(&mut jobs).is_empty(), "the first is forgotten");
         jobs.begin_term();
         assert!(second.stop.is_cancelled());

@@ -10,11 +10,11 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::job::{Done, Job, Kind};
+use super::job::{Job, JobKind, JobResult};
 use crate::clock::running::Running;
 use crate::core::check::Evidence;
-use crate::core::checkout::{self, Act, Acted, Plan};
-use crate::core::detail::{Detail, Own};
+use crate::core::checkout::{self, Act, Acted, Base, Plan};
+use crate::core::detail::Detail;
 use crate::core::id::AgentName;
 use crate::core::review::Merged;
 use crate::redact::Redactor;
@@ -142,34 +142,49 @@ impl Machine {
     }
 
     /// Does a job; `None` if it was stopped before it was done, and its processes are ended.
-    pub(crate) async fn perform(&self, Job { marker, work }: Job, stop: CancellationToken) -> Option<Done> {
+    pub(crate) async fn perform(
+        &self,
+        Job { marker, kind }: Job,
+        stop: CancellationToken,
+    ) -> Option<JobResult> {
         let checkouts = self.checkouts(marker.clone());
         // git that makes or reads a clone begins anew.
-        let grace = match &work {
-            Kind::Clone { .. } | Kind::Look { .. } | Kind::Compare { .. } => Duration::ZERO,
-            Kind::Check { .. } | Kind::Merge { .. } => GRACE,
+        let grace = match &kind {
+            JobKind::Check { .. } | JobKind::Merge { .. } => GRACE,
+            _ => Duration::ZERO,
         };
-        let done = match work {
-            Kind::Clone { act, plan, read, setup } => {
-                let acted = Box::pin(self.change(&checkouts, act, (&plan, setup), read));
-                stop.run_until_cancelled(acted).await.map(Done::Acted)
+        let done = match kind {
+            JobKind::Make { plan, setup } => {
+                let made = stop.run_until_cancelled(Box::pin(self.make(&checkouts, &plan, setup))).await;
+                made.map(|made| {
+                    JobResult::Acted(made.map_or_else(|why| Acted::Failed(Act::Make, why), Acted::Made))
+                })
             }
-            Kind::Look { plan } => {
-                stop.run_until_cancelled(Box::pin(checkouts.look(&plan))).await.map(Done::Looked)
+            JobKind::Read { plan, number } => {
+                let read = stop.run_until_cancelled(Box::pin(checkouts.fetch(&plan))).await;
+                read.map(|read| JobResult::Acted(Acted::Read(number, read)))
             }
-            Kind::Compare { plan, selection } => {
+            JobKind::Remove { plan } => {
+                let removed = stop.run_until_cancelled(Box::pin(checkouts.remove(&plan))).await;
+                let failed = |why| Acted::Failed(Act::Remove, why);
+                removed.map(|removed| JobResult::Acted(removed.map_or_else(failed, |()| Acted::Removed)))
+            }
+            JobKind::Look { plan } => {
+                stop.run_until_cancelled(Box::pin(checkouts.look(&plan))).await.map(JobResult::Looked)
+            }
+            JobKind::Compare { plan, selection } => {
                 let compared = Box::pin(checkouts.diff(&plan, &selection));
-                stop.run_until_cancelled(compared).await.map(Done::Compared)
+                stop.run_until_cancelled(compared).await.map(JobResult::Compared)
             }
-            Kind::Check { number, launch, run } => {
+            JobKind::Check { number, launch, run } => {
                 let checked = stop.run_until_cancelled(Box::pin(self.check(*launch, *run))).await;
                 let boxed = |evidence: Option<Evidence>| evidence.map(Box::new);
-                checked.map(|checked| Done::Acted(Acted::Checked(number, checked.map(boxed))))
+                checked.map(|checked| JobResult::Acted(Acted::Checked(number, checked.map(boxed))))
             }
             // The step of the base is not cut short.
-            Kind::Merge { number, launch, run } => {
+            JobKind::Merge { number, launch, run } => {
                 let merged = Box::pin(self.merge(*launch, *run, stop)).await;
-                merged.map(|merged| Done::Acted(Acted::Merged(number, merged)))
+                merged.map(|merged| JobResult::Acted(Acted::Merged(number, merged)))
             }
         };
         if done.is_none() {
@@ -179,15 +194,15 @@ impl Machine {
     }
 
     /// Removes the secrets that this machine knows from the texts of a result.
-    pub(super) fn redacted(&self, done: Done) -> Done {
+    pub(super) fn redacted(&self, done: JobResult) -> JobResult {
         let of = |why: &Detail| self.redactor.of(why).into_owned();
         match done {
-            Done::Looked(looked) => Done::Looked(looked.map_err(|why| of(&why))),
-            Done::Compared(compared) => Done::Compared(match compared {
+            JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
+            JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),
                 Err(why) => Err(of(&why)),
             }),
-            Done::Acted(acted) => Done::Acted(match acted {
+            JobResult::Acted(acted) => JobResult::Acted(match acted {
                 Acted::Read(number, read) => Acted::Read(number, read.map_err(|why| of(&why))),
                 Acted::Checked(number, checked) => Acted::Checked(number, checked.map_err(|why| of(&why))),
                 Acted::Merged(number, merged) => Acted::Merged(number, merged.map_err(|why| of(&why))),
@@ -211,29 +226,19 @@ impl Machine {
         Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
     }
 
-    /// Makes, reads or removes a clone.
-    async fn change(
+    /// Makes a clone, and sets it up.
+    async fn make(
         &self,
         checkouts: &Checkouts,
-        act: Act,
-        (plan, setup): (&Plan, Option<Box<setup::Run>>),
-        read: u32,
-    ) -> Acted {
-        let done = match act {
-            Act::Make => {
-                let setup = setup.map(|run| {
-                    self.withhold(&run.launch.withheld);
-                    let local = self.local(&run.launch, None);
-                    ((run.launch, local), run.setup)
-                });
-                Box::pin(setup::make(checkouts, &self.trees, plan, setup)).await.map(Acted::Made)
-            }
-            Act::Read => Ok(Acted::Read(read, checkouts.fetch(plan).await)),
-            Act::Remove => checkouts.remove(plan).await.map(|()| Acted::Removed),
-            // They are kinds of their own.
-            Act::Check | Act::Merge => Err(Own::DriverGone.into()),
-        };
-        done.unwrap_or_else(|why| Acted::Failed(act, why))
+        plan: &Plan,
+        setup: Option<Box<setup::Run>>,
+    ) -> Result<Base, Detail> {
+        let setup = setup.map(|run| {
+            self.withhold(&run.launch.withheld);
+            let local = self.local(&run.launch, None);
+            ((run.launch, local), run.setup)
+        });
+        Box::pin(setup::make(checkouts, &self.trees, plan, setup)).await
     }
 
     /// Runs the check of a task in its clone.

@@ -36,7 +36,7 @@ pub mod wire;
 
 pub use called::Called;
 pub use job::Job;
-pub(crate) use job::Kind;
+pub(crate) use job::JobKind;
 pub use machine::{Machine, Setup, Starts};
 pub use place::Place;
 pub use way::Opens;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio_util::sync::CancellationToken;
 
-use super::job::{Done, Job, Kind};
+use super::job::{Job, JobKind, JobResult};
 use super::link::Link;
 use super::wire::SessionKey;
 use super::{Machine, prefix};
@@ -81,7 +81,7 @@ impl Place {
     }
 
     /// Does a job there; `None` if it was stopped before it was done.
-    async fn perform(&self, job: Job, stop: CancellationToken) -> Option<Done> {
+    async fn perform(&self, job: Job, stop: CancellationToken) -> Option<JobResult> {
         match self {
             Self::Embedded(machine) => Box::pin(machine.perform(job, stop)).await,
             Self::Remote(link, _) => match Box::pin(link.perform(job.clone(), stop)).await {
@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// Does a job that a person waits for.
-    async fn perform_soon(&self, job: Job) -> Option<Done> {
+    async fn perform_soon(&self, job: Job) -> Option<JobResult> {
         match self {
             Self::Embedded(machine) => Box::pin(machine.perform(job, CancellationToken::new())).await,
             Self::Remote(link, _) => match Box::pin(link.perform_soon(job.clone())).await {
@@ -103,12 +103,12 @@ impl Place {
     }
 
     /// Changes a task's clone, checks it or merges it there; `None` if that was stopped before it was done.
-    pub(crate) async fn act(&self, marker: String, work: Kind, stop: CancellationToken) -> Option<Acted> {
-        let job = Job { marker, work };
+    pub(crate) async fn act(&self, marker: String, kind: JobKind, stop: CancellationToken) -> Option<Acted> {
+        let job = Job { marker, kind };
         let failed = job.failed(Own::DriverGone.into());
         let done = self.perform(job, stop).await?;
         match (done, failed) {
-            (Done::Acted(acted), Done::Acted(failed)) => {
+            (JobResult::Acted(acted), JobResult::Acted(failed)) => {
                 let fits = acted.act() == failed.act();
                 Some(if fits { acted } else { failed })
             }
@@ -121,9 +121,9 @@ impl Place {
     /// # Errors
     /// It cannot be looked at.
     pub(crate) async fn look(&self, marker: String, plan: &Plan) -> Result<Held, Detail> {
-        let job = Job { marker, work: Kind::Look { plan: Box::new(plan.clone()) } };
+        let job = Job { marker, kind: JobKind::Look { plan: Box::new(plan.clone()) } };
         match self.perform_soon(job).await {
-            Some(Done::Looked(looked)) => looked,
+            Some(JobResult::Looked(looked)) => looked,
             _ => Err(Own::Restarted.into()),
         }
     }
@@ -138,9 +138,9 @@ impl Place {
         plan: &Plan,
         selection: Selection,
     ) -> Result<Diff, Detail> {
-        let job = Job { marker, work: Kind::Compare { plan: Box::new(plan.clone()), selection } };
+        let job = Job { marker, kind: JobKind::Compare { plan: Box::new(plan.clone()), selection } };
         match self.perform_soon(job).await {
-            Some(Done::Compared(compared)) => compared,
+            Some(JobResult::Compared(compared)) => compared,
             _ => Err(Own::Restarted.into()),
         }
     }

@@ -13,7 +13,7 @@ use crate::policy::Policy;
 use crate::time::Timestamp;
 use crate::usage;
 use crate::watch::Answer;
-use crate::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
+use crate::work::{Actor, Work, WorkKind};
 
 /// Takes a task that the board hands over, unless the agent is leaving or has taken this number before.
 pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {

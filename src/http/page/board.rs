@@ -160,7 +160,7 @@ pub(super) fn moves(view: &View<'_>, listed: &Listed<'_>, back: &str) -> Markup 
                 @if is_queued && listed.work().card().review.is_none() {
                     form.act method="post" action="/do" {
                         (fields(view, "", back))
-                        input name="text" required maxlength="4000" aria-label=(view.text("page-parts")) placeholder=(view.text("page-parts"));
+                        input name="text" required maxlength="4000" aria-label=(view.text("page-split-parts")) placeholder=(view.text("page-split-parts"));
                         button name="command" value={ "task split|" (id) } { (view.text("page-split")) }
                     }
                 }

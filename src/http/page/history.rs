@@ -121,7 +121,9 @@ impl Newest {
     pub(super) fn shown(&self, view: &View<'_>, wanted: &Wanted) -> Markup {
         match refused(view, wanted) {
             Some(refused) => html! { div #history { (refused) } },
-            None => html! { div #history hx-swap-oob="outerMorph" { (events(view, wanted, self.0.as_ref())) } },
+            None => {
+                html! { div #history hx-swap-oob="outerMorph" { (events(view, wanted, self.0.as_ref())) } }
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::super::asked::Ended;
-use super::super::job::{Done, Job};
+use super::super::asked::JobEnd;
+use super::super::job::{Job, JobResult};
 use super::{Inner, Link, LinkState};
 use crate::core::detail::{Detail, Own};
 
@@ -23,10 +23,10 @@ impl Link {
         &self,
         mut job: Job,
         stop: CancellationToken,
-    ) -> Result<Option<Done>, Detail> {
+    ) -> Result<Option<JobResult>, Detail> {
         job.withhold(&self.0.known().withheld);
         loop {
-            let mut asks = Asks::for_job(&self.0, job.clone());
+            let mut asks = OpenJob::for_job(&self.0, job.clone());
             let ended = tokio::select! {
                 biased;
                 ended = &mut asks.ended => ended,
@@ -57,7 +57,7 @@ impl Link {
     ///
     /// # Errors
     /// The runner is away, or as for [`Link::perform`].
-    pub(in crate::runner) async fn perform_soon(&self, job: Job) -> Result<Option<Done>, Detail> {
+    pub(in crate::runner) async fn perform_soon(&self, job: Job) -> Result<Option<JobResult>, Detail> {
         tokio::select! {
             biased;
             done = self.perform(job, CancellationToken::new()) => done,
@@ -81,13 +81,13 @@ impl Link {
 }
 
 /// A job that is asked for as long as this lives.
-struct Asks<'a> {
+struct OpenJob<'a> {
     inner: &'a Inner,
     number: u64,
-    ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<JobEnd>,
 }
 
-impl<'a> Asks<'a> {
+impl<'a> OpenJob<'a> {
     fn for_job(inner: &'a Inner, job: Job) -> Self {
         let (number, ended) = inner.known().asked.begin(inner.bot.epoch, job);
         inner.changed.notify_one();
@@ -100,7 +100,7 @@ impl<'a> Asks<'a> {
     }
 }
 
-impl Drop for Asks<'_> {
+impl Drop for OpenJob<'_> {
     fn drop(&mut self) {
         self.inner.known().asked.forget(self.number);
         self.inner.changed.notify_one();
@@ -144,7 +144,7 @@ mod tests {
                             break;
                         }
                         ToRunner::Job { job, .. } => {
-                            let done = Some(Done::Looked(Ok(Held::default())));
+                            let done = Some(JobResult::Looked(Ok(Held::default())));
                             FromRunner::Done {
                                 job,
                                 part: serde_json::to_string(&done).expect("JSON"),
@@ -166,7 +166,7 @@ mod tests {
     async fn a_job_is_asked_for_again_on_another_connection() {
         let link = linked(3);
         let done = link.perform(look(), CancellationToken::new()).await;
-        assert_eq!(done, Ok(Some(Done::Looked(Ok(Held::default())))));
+        assert_eq!(done, Ok(Some(JobResult::Looked(Ok(Held::default())))));
         link.close().await;
     }
 

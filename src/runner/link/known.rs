@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::bytes::Bytes;
 use tracing::{debug, warn};
 
-use super::super::asked::Asked;
+use super::super::asked::OpenJobs;
 use super::super::called::UnderWay;
 use super::super::ledger::{Arrival, InOrder, Unheard};
 use super::super::wire::{Envelope, MESSAGE_MAX, SessionKey, ToRunner, WireError, encode};
@@ -29,7 +29,7 @@ pub(super) struct Known {
     /// Calls of tools that are not over.
     pub(super) calls: UnderWay,
     /// Jobs whose results are waited for.
-    pub(super) asked: Asked,
+    pub(super) asked: OpenJobs,
     /// Launches and orders that the runner has not taken yet.
     pub(super) owed: Unheard<Bytes>,
     /// The number up to which they were sent over this connection.

@@ -15,7 +15,7 @@ use crate::core::input::Input;
 use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
 use crate::core::work::Work;
-use crate::runner::Kind;
+use crate::runner::JobKind;
 use crate::runtime::check::Run;
 use crate::runtime::git::merge::Order;
 use crate::runtime::{Launch, merge, setup};
@@ -49,7 +49,14 @@ impl Supervisor<'_> {
                 // Its result has been sent.
                 drop(before.await);
             }
-            let work = Kind::Clone { act, plan: Box::new(plan), read, setup };
+            let plan = Box::new(plan);
+            let work = match act {
+                Act::Make => JobKind::Make { plan, setup },
+                Act::Read => JobKind::Read { plan, number: read },
+                Act::Remove => JobKind::Remove { plan },
+                // They run beside the acts, see `begin_due`.
+                Act::Check | Act::Merge => return,
+            };
             // The next start does it again.
             let Some(acted) = shared.place.act(marker, work, shared.draining.child_token()).await else {
                 return;
@@ -64,8 +71,11 @@ impl Supervisor<'_> {
             && self.checking.as_ref().is_none_or(|check| check.of != of)
         {
             let marker = self.marker_beside("check", of);
-            let work =
-                self.check_of(task, marker.clone()).map(|(launch, run)| Kind::Check { number, launch, run });
+            let work = self.check_of(task, marker.clone()).map(|(launch, run)| JobKind::Check {
+                number,
+                launch,
+                run,
+            });
             // Without one, it was taken out of the settings, or there is only a review.
             self.checking = Some(self.run_beside(of, marker, work, Acted::Checked(number, Ok(None))));
         }
@@ -73,8 +83,11 @@ impl Supervisor<'_> {
             && let Some(of @ (task, number)) = self.agent.merges_due().next()
         {
             let marker = self.marker_beside("merge", of);
-            let work =
-                self.merge_of(task, marker.clone()).map(|(launch, run)| Kind::Merge { number, launch, run });
+            let work = self.merge_of(task, marker.clone()).map(|(launch, run)| JobKind::Merge {
+                number,
+                launch,
+                run,
+            });
             self.merging = Some(self.run_beside(of, marker, work, Acted::Merged(number, Ok(Merged::Kept))));
         }
     }
@@ -92,7 +105,7 @@ impl Supervisor<'_> {
         &self,
         of: (WorkId, u32),
         marker: String,
-        work: Option<Kind>,
+        work: Option<JobKind>,
         without: Acted,
     ) -> Box<Beside> {
         let stop = self.shared.draining.child_token();

@@ -418,7 +418,10 @@ async fn each_move_on_the_board_is_a_button() {
     let mut house = House::open("cat").await;
     let browser = house.log_in().await;
     let add = |args: serde_json::Value| json!({ "command": "task add", "args": args });
-    for args in [json!(["auto", "needs=full,nobody", "wait for somebody"]), json!(["auto", "needs=nobody", "in two steps"])] {
+    for args in [
+        json!(["auto", "needs=full,nobody", "wait for somebody"]),
+        json!(["auto", "needs=nobody", "in two steps"]),
+    ] {
         assert_eq!(ask(house.command(Role::Operator, &add(args))).await.0, 200);
     }
     let (_, tasks) = ask(house.by(Role::Viewer, "/tasks")).await;
