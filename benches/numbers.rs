@@ -1,4 +1,5 @@
-//! A scrape of `/metrics` with so many agents: how long it takes and how large it is. The mark is 20 ms.
+//! A scrape of `/metrics` with so many agents, each of which has done one task: how long it takes and how large it is. The
+//! mark is 20 ms.
 //!
 //! ```text
 //! cargo bench --bench numbers [-- AGENTS]
@@ -36,13 +37,18 @@ fn main() {
     let mut toml = Toml::new(&dir.path().join("data"))
         .raw(&format!("[http]\nlisten = \"unix:{}\"", socket.display()))
         .raw("[limits]\nusd_per_day = 1000.0");
-    for n in 0..agents {
-        toml = toml.agent(&format!("agent-{n}"), &["true"], dir.path(), false);
+    let names: Vec<String> = (0..agents).map(|n| format!("agent-{n}")).collect();
+    for name in &names {
+        toml = toml.agent(name, &["true"], dir.path(), false);
     }
     let herder = Herder::start(&toml.write(dir.path()));
     let all = format!("herder_agents{{phase=\"idle\"}} {agents}");
     let is_there = || scrape(&socket).is_some_and(|(_, answer)| answer.contains(&all));
     assert!(poll_until(Duration::from_secs(120), is_there), "herder did not start");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let local = dir.path().join("data").join(herder::local::FILE_NAME);
+    let numbers = async || scrape(&socket).map(|(_, answer)| answer);
+    runtime.block_on(bench::let_all_work(&local, &names, numbers));
     let (mut took, mut bytes) = (Vec::new(), 0);
     for _ in 0..SCRAPES {
         let (each, answer) = scrape(&socket).expect("an answer");

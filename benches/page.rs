@@ -5,7 +5,7 @@
 //! cargo bench --bench page -- [--agents 1000] [--pages 64] [--rate 100] [--seconds 20]
 //! ```
 //!
-//! Events are pauses and resumes over the API, each one commit. Pages are event streams that are read to their end. The browser
+//! Each agent has done one task before. Events are pauses and resumes over the API, each one commit. Pages are event streams that are read to their end. The browser
 //! is chromium with chromedriver, as in the tests.
 #![expect(clippy::disallowed_methods, reason = "real time is measured")]
 
@@ -204,8 +204,9 @@ async fn main() {
         "[http]\nlisten = \"127.0.0.1:{port}\"\ntoken = [{{ name = \"bench\", role = \"admin\", secret = {{ file = \"secret\" }} }}]"
     ));
     std::fs::write(dir.path().join("secret"), SECRET).expect("a secret");
-    for number in 0..arguments.agents {
-        toml = toml.agent(&format!("a{number:04}"), &["cat"], dir.path(), false);
+    let names: Vec<String> = (0..arguments.agents).map(|number| format!("a{number:04}")).collect();
+    for name in &names {
+        toml = toml.agent(name, &["cat"], dir.path(), false);
     }
     let herder = Herder::start(&toml.write(dir.path()));
     let url = format!("http://127.0.0.1:{port}");
@@ -219,6 +220,11 @@ async fn main() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let socket = dir.path().join("data").join(local::FILE_NAME);
+    let numbers = async || {
+        let answer = client.get(format!("{url}/metrics")).bearer_auth(SECRET).send().await.ok()?;
+        answer.text().await.ok()
+    };
+    bench::let_all_work(&socket, &names, numbers).await;
     let looked = look(&client, &url, &socket, arguments.agents).await;
     let without = stretch(&client, &url, herder.pid(), &arguments).await;
     let read = Arc::new(AtomicUsize::new(0));

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
+
 /// Returns the median; the mean of the middle two for an even count.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -15,8 +17,9 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
-/// Returns the `q`-quantile, 0 to 1.
+/// Returns the `q`-quantile, 0 to 1, of at least one value.
 pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
+    assert!(!values.is_empty(), "nothing was measured");
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len() - 1;
@@ -110,6 +113,34 @@ impl Drop for Herder {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
+    }
+}
+
+/// Gives each agent of that configuration one task, and waits until `metrics` counts a finished session for each and
+/// says that all are idle again.
+pub(crate) async fn let_all_work(
+    socket: &Path,
+    agents: &[String],
+    metrics: impl AsyncFn() -> Option<String>,
+) {
+    let give = |agent: &String| {
+        let args = vec![agent.clone(), "once".to_owned()];
+        let request = herder::local::Request { command: "task add".to_owned(), args };
+        let socket = socket.to_owned();
+        async move {
+            let answer = herder::local::ask(&socket, &request).await.expect("herder answers");
+            assert!(answer.ok, "{answer:?}");
+        }
+    };
+    futures_util::stream::iter(agents.iter().map(give)).buffer_unordered(8).collect::<()>().await;
+    let idle = format!("herder_agents{{phase=\"idle\"}} {}", agents.len());
+    loop {
+        let numbers = metrics().await.unwrap_or_default();
+        let worked = numbers.lines().filter(|line| line.starts_with("herder_sessions_total{")).count();
+        if worked >= agents.len() && numbers.lines().any(|line| line == idle) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 

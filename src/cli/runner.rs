@@ -62,7 +62,7 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
     };
     if config.runners.local == LocalRunner::Embedded {
         complain(
-            "herder: with local = \"embedded\" under [runners], agents run in the bot's own process and not here",
+            "herder: agents run in the bot's own process and not here; set local = \"process\" under [runners] to run them here",
         );
         return ExitCode::from(MISCONFIGURED);
     }

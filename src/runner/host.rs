@@ -296,7 +296,8 @@ impl Inner {
         }
     }
 
-    /// Ends the runner once there is neither a session nor a job. From then on it takes nothing, so that nothing is begun and lost.
+    /// Ends the runner once there is neither a session nor a job. From then on it takes nothing, so that nothing is begun
+    /// and lost.
     async fn stop_when_idle(&self) {
         loop {
             self.idle().await;

@@ -50,9 +50,7 @@ impl Link {
             }
         }
     }
-}
 
-impl Link {
     /// Does a job that a person waits for.
     ///
     /// # Errors

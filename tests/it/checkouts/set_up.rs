@@ -189,7 +189,9 @@ async fn a_clone_in_which_another_agent_reviews_is_not_set_up() {
     assert_eq!((story.setups("spark").len(), story.setups("nova").len()), (1, 0));
     // Its own tasks are.
     story.until("nova", |view| rests(&view.agent)).await;
+    let before = story.agent("nova").totals.successes;
     story.alice.say("#herder", "!task new nova commit beta").await;
-    story.alice.hears_in_any_order("#work", "nova").await;
+    story.is_done_after("nova", before).await;
+    assert_eq!((story.setups("spark").len(), story.setups("nova").len()), (1, 1));
     story.close().await;
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use herder::commands::COMMANDS;
 use herder::core::role::Role;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -11,6 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
+use super::page::Browser;
 use super::{House, json as ask, secret, text};
 use crate::stage::PATIENCE;
 
@@ -216,10 +218,25 @@ struct Nonsense {
     kind: &'static str,
     header: (&'static str, String),
     body: Vec<u8>,
-    has_token: bool,
+    sender: Sender,
 }
 
-fn nonsense() -> impl Strategy<Value = Nonsense> {
+/// The sender of a request: what it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Nobody,
+    /// A viewer's token.
+    Viewer,
+    /// An operator's token.
+    Operator,
+    /// The cookie of a session.
+    Session,
+    /// The cookie, and in each body the proof that a form is the session's.
+    Form,
+}
+
+/// Requests of these senders.
+fn nonsense(senders: &'static [Sender]) -> impl Strategy<Value = Nonsense> {
     let methods =
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get"];
     let kinds = [
@@ -274,17 +291,97 @@ fn nonsense() -> impl Strategy<Value = Nonsense> {
         prop::sample::select(kinds.to_vec()),
         (prop::sample::select(headers.to_vec()), values),
         bodies,
-        any::<bool>(),
+        prop::sample::select(senders),
     )
-        .prop_map(|(method, path, query, kind, header, body, has_token)| Nonsense {
+        .prop_map(|(method, path, query, kind, header, body, sender)| Nonsense {
             method,
             path,
             query,
             kind,
             header,
             body,
-            has_token,
+            sender,
         })
+}
+
+/// Commands as an operator's program and a page's form send them, each with words that fit no or any command.
+fn acts() -> impl Strategy<Value = Nonsense> {
+    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    let words = prop_oneof![
+        Just(String::new()),
+        "[0-9]{1,20}",
+        "[ -~]{0,80}",
+        "\\PC{0,40}",
+        Just("spark".to_owned()),
+        Just("--agent spark \u{0}\u{202e}\r\nQUIT".to_owned()),
+    ];
+    let agents = prop_oneof![4 => Just("spark"), 1 => Just("nobody"), 1 => Just(""), 1 => Just("../x")];
+    let senders = prop::sample::select(&[Sender::Operator, Sender::Form][..]);
+    (prop::sample::select(commands), agents, prop::collection::vec(words, 0..3), senders).prop_map(
+        |(command, agent, words, sender)| {
+            let (path, kind, body) = if sender == Sender::Form {
+                let text = words.join(" ");
+                let fields = [("command", command), ("agent", agent), ("text", &text), ("back", "/board")];
+                let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+                ("/do", "application/x-www-form-urlencoded", form)
+            } else {
+                let mut act = json!({ "command": command, "args": words });
+                if !agent.is_empty() {
+                    act["agent"] = agent.into();
+                }
+                ("/api/v1/commands", "application/json", act.to_string())
+            };
+            let header = ("accept", "*/*".to_owned());
+            Nonsense {
+                method: "POST",
+                path,
+                query: String::new(),
+                kind,
+                header,
+                body: body.into_bytes(),
+                sender,
+            }
+        },
+    )
+}
+
+impl Nonsense {
+    /// Sends it and returns the answer's status. Only `/readyz` may answer with an error of herder's, and streams that are
+    /// cut off are none.
+    async fn send(&self, house: &House, browser: Option<&Browser>) -> u16 {
+        let Self { method, path, query, kind, header, body, sender } = self;
+        let own = match (sender, browser) {
+            _ if matches!(header.0, "authorization" | "cookie") => String::new(),
+            (Sender::Viewer, _) => format!("Authorization: Bearer {}\r\n", secret(Role::Viewer)),
+            (Sender::Operator, _) => format!("Authorization: Bearer {}\r\n", secret(Role::Operator)),
+            (Sender::Session | Sender::Form, Some(browser)) => format!("Cookie: {}\r\n", browser.cookie),
+            _ => String::new(),
+        };
+        let proof =
+            browser.filter(|_| *sender == Sender::Form).map(|browser| format!("form={}&", browser.form));
+        let body = [proof.unwrap_or_default().as_bytes(), body].concat();
+        let head = format!(
+            "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\n{own}Content-Type: {kind}\r\n{}: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            header.0,
+            header.1,
+            body.len()
+        );
+        let mut raw = TcpStream::connect(address(house)).await.expect("it listens");
+        // herder may have heard enough before all of it is sent.
+        let _ = raw.write_all(&[head.as_bytes(), &body].concat()).await;
+        let mut answer = vec![0; 64 * 1024];
+        let read = tokio::time::timeout(PATIENCE, raw.read(&mut answer)).await.expect("herder answers");
+        let answer = String::from_utf8_lossy(&answer[..read.unwrap_or(0)]).into_owned();
+        let status: u16 = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let is_answer = (200..500).contains(&status) || (*path == "/readyz" && status == 503);
+        assert!(is_answer, "{head:?} {body:?}: {answer}");
+        status
+    }
+}
+
+/// Requests of each of these tests. `HERDER_HTTP_CASES` sets another number.
+fn cases() -> usize {
+    std::env::var("HERDER_HTTP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(600)
 }
 
 #[test]
@@ -313,34 +410,34 @@ fn no_route_is_left_out_of_the_nonsense() {
 async fn nonsense_on_every_route_is_answered_and_changes_nothing() {
     let house = House::open("cat").await;
     let mut runner = TestRunner::deterministic();
-    let cases: usize =
-        std::env::var("HERDER_HTTP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(600);
-    for case in 0..cases {
-        let Nonsense { method, path, query, kind, header, body, has_token } =
-            nonsense().new_tree(&mut runner).expect("a request").current();
-        let mut raw = TcpStream::connect(address(&house)).await.expect("it listens");
-        let token = if has_token && header.0 != "authorization" {
-            format!("Authorization: Bearer {}\r\n", secret(Role::Viewer))
-        } else {
-            String::new()
-        };
-        let head = format!(
-            "{method} {path}?{query} HTTP/1.1\r\nHost: localhost\r\n{token}Content-Type: {kind}\r\n{}: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            header.0,
-            header.1,
-            body.len()
-        );
-        // herder may have heard enough before all of it is sent.
-        let _ = raw.write_all(&[head.as_bytes(), &body].concat()).await;
-        let mut answer = vec![0; 64 * 1024];
-        let read = tokio::time::timeout(PATIENCE, raw.read(&mut answer)).await.expect("herder answers");
-        let answer = String::from_utf8_lossy(&answer[..read.unwrap_or(0)]).into_owned();
-        let status: u16 = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let is_answer = (200..500).contains(&status) || (path == "/readyz" && status == 503);
-        assert!(is_answer, "case {case}: {head:?} {body:?}: {answer}");
+    for _ in 0..cases() {
+        let request = nonsense(&[Sender::Nobody, Sender::Viewer]).new_tree(&mut runner).expect("a request");
+        request.current().send(&house, None).await;
     }
     let (_, spark) = ask(house.by(Role::Viewer, "/agents/spark")).await;
-    // Wrong tokens by the dozen close the door for everybody, for a minute.
-    assert!(spark["phase"] == "idle" || spark["status"] == 429, "{spark}");
+    assert_eq!(spark["phase"], "idle", "{spark}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_an_operator_or_a_session_sends_is_answered() {
+    let mut house = House::open("cat").await;
+    let mut runner = TestRunner::deterministic();
+    let mut browser = house.log_in().await;
+    let senders = &[Sender::Operator, Sender::Session, Sender::Form];
+    let requests = prop_oneof![nonsense(senders), acts()];
+    let mut done = 0;
+    for _ in 0..cases() {
+        let request = requests.new_tree(&mut runner).expect("a request").current();
+        let status = request.send(&house, Some(&browser)).await;
+        done += usize::from(request.path == "/do" && status == 303);
+        // Its own form may have logged it out.
+        if status == 401 && request.sender != Sender::Operator {
+            browser = house.log_in().await;
+        }
+    }
+    assert!(done > cases() / 20, "{done} forms were taken");
+    let (status, page) = house.see(&browser, "/").await;
+    assert!(status == 200 && page.contains("alice (admin)"), "{status} {page}");
     house.close().await;
 }
