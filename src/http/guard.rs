@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -12,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::api::Problem;
+use super::{App, Shared};
 use crate::config::Http;
 
 /// Maximum duration of a request, with its body. Streams answer at once and are not limited.
@@ -83,16 +83,14 @@ fn is_from_here(headers: &HeaderMap, own: &Own) -> bool {
     }
 }
 
-pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let host =
         text(request.headers(), &header::HOST).or_else(|| request.uri().authority().map(|a| a.as_str()));
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
-    let path = request.uri().path();
-    let mut response = if !host.is_some_and(|host| own.is(host)) {
-        let said = "herder is not called so; `herder page` gives a link that works, or name this host in public_url or hosts of [http]";
-        refused(path, StatusCode::MISDIRECTED_REQUEST, said)
-    } else if !is_safe && !is_from_here(request.headers(), &own) {
-        refused(path, StatusCode::FORBIDDEN, "this came from another site's page")
+    let mut response = if !host.is_some_and(|host| app.own.is(host)) {
+        Asker::of(&request).refused(&app, StatusCode::MISDIRECTED_REQUEST, "page-other-host")
+    } else if !is_safe && !is_from_here(request.headers(), &app.own) {
+        Asker::of(&request).refused(&app, StatusCode::FORBIDDEN, "page-other-site")
     } else {
         next.run(request).await
     };
@@ -108,24 +106,55 @@ pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: N
     response
 }
 
-pub(super) async fn timely(request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
+pub(super) async fn timely(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let asker = Asker::of(&request);
     match tokio::time::timeout(REQUEST_MAX, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let mut response = refused(&path, StatusCode::REQUEST_TIMEOUT, "the request took too long");
+            let mut response = asker.refused(&app, StatusCode::REQUEST_TIMEOUT, "page-too-slow");
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             response
         }
     }
 }
 
-/// A refusal in the terms of whoever asked: a problem for programs, a line for everybody else.
-fn refused(path: &str, status: StatusCode, said: &str) -> Response {
-    if path.starts_with("/api/") {
-        return Problem::new(status, said).into_response();
+/// The form and the language in which a refusal is told.
+struct Asker {
+    form: Form,
+    headers: HeaderMap,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    /// A problem, for programs that use the API.
+    Problem,
+    /// A page, for browsers.
+    Page,
+    /// A line, for everybody else.
+    Line,
+}
+
+impl Asker {
+    fn of(request: &Request) -> Self {
+        let takes_pages =
+            text(request.headers(), &header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+        let form = match request.uri().path().starts_with("/api/") {
+            true => Form::Problem,
+            false if takes_pages => Form::Page,
+            false => Form::Line,
+        };
+        Self { form, headers: request.headers().clone() }
     }
-    (status, format!("{said}\n")).into_response()
+
+    /// Refuses with the sentence of that Fluent id.
+    fn refused(&self, app: &App, status: StatusCode, sentence: &str) -> Response {
+        let said = app.language(&self.headers).text(sentence, &[]);
+        match self.form {
+            Form::Problem => Problem::new(status, &said).into_response(),
+            Form::Page => app.refused(&self.headers, status, sentence),
+            Form::Line => (status, format!("{said}\n")).into_response(),
+        }
+    }
 }
 
 #[cfg(test)]

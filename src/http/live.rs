@@ -97,7 +97,7 @@ pub(super) async fn stream(
     // A page that comes back names the last change that it has heard of.
     let heard = parts.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let since = heard.unwrap_or(&wanted.at).to_owned();
-    let kind = Kind { look: wanted.look(), role: caller.role, language: app.language(&parts).name() };
+    let kind = Kind { look: wanted.look(), role: caller.role, language: app.language(&parts.headers).name() };
     let followed = screen::follow(&app, &kind, &since).await;
     let open = Open {
         role: caller.role,

@@ -79,6 +79,7 @@ pub struct Setup {
 #[derive(Debug)]
 struct App {
     setup: Setup,
+    own: guard::Own,
     tokens: Vec<who::Known>,
     failed_logins: who::FailedLogins,
     health: health::Health,
@@ -113,6 +114,7 @@ fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, Tas
             .collect(),
         tasks,
         shutdown,
+        own,
         setup,
     });
     Router::new()
@@ -136,7 +138,7 @@ fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, Tas
         .route("/assets/{file}", get(page::asset))
         .fallback(page::nowhere)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::from_fn(guard::timely))
-        .layer(middleware::from_fn_with_state(Arc::new(own), guard::guard))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::timely))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
 }

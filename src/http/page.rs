@@ -16,7 +16,7 @@ mod timeline;
 
 use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::Markup;
 use serde::de::DeserializeOwned;
@@ -165,13 +165,13 @@ pub(super) async fn pieces<'a>(
 impl App {
     /// The language that its person has chosen; else the one that a browser asks for first and herder has; else that of
     /// the posts.
-    pub(super) fn language(&self, parts: &Parts) -> &Locale {
-        let wanted = parts.headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    pub(super) fn language(&self, headers: &HeaderMap) -> &Locale {
+        let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let asked = wanted
             .unwrap_or_default()
             .split(',')
             .map(|name| name.split(';').next().unwrap_or_default().trim());
-        let mut names = cookie(parts, LANGUAGE_COOKIE).into_iter().chain(asked);
+        let mut names = cookie(headers, LANGUAGE_COOKIE).into_iter().chain(asked);
         let found =
             names.find_map(|name| self.locales.iter().find(|locale| !name.is_empty() && locale.speaks(name)));
         found.unwrap_or(&self.locales[0])
@@ -188,12 +188,19 @@ impl App {
 
     /// Page for people who are not logged in.
     fn locked(&self, parts: &Parts, unknown: Unknown) -> Response {
-        let locale = self.language(parts);
+        let locale = self.language(&parts.headers);
         let status = match unknown {
             Unknown::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Unknown::Nothing | Unknown::Wrong => StatusCode::UNAUTHORIZED,
         };
         let (title, text) = (locale.text("page-locked-title", &[]), locale.text("page-locked-text", &[]));
+        (status, layout::plain(&self.setup.name, locale, &title, &text, None)).into_response()
+    }
+
+    /// Page for a request that is refused, with the sentence of that Fluent id.
+    pub(super) fn refused(&self, headers: &HeaderMap, status: StatusCode, sentence: &str) -> Response {
+        let locale = self.language(headers);
+        let (title, text) = (locale.text("page-refused", &[]), locale.text(sentence, &[]));
         (status, layout::plain(&self.setup.name, locale, &title, &text, None)).into_response()
     }
 
@@ -203,7 +210,7 @@ impl App {
 
     /// The page of an address that leads nowhere, with the reason if one is known.
     fn missing_as(&self, parts: &Parts, reason: &[String]) -> Response {
-        let locale = self.language(parts);
+        let locale = self.language(&parts.headers);
         let title = locale.text("page-nowhere", &[]);
         let page = layout::plain(&self.setup.name, locale, &title, &reason.join(" "), None);
         (StatusCode::NOT_FOUND, page).into_response()
@@ -258,7 +265,7 @@ pub(super) async fn fleet(State(app): State<Shared>, Asked(filter): Asked<Filter
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let filter = filter.bounded();
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let kind = Kind { look: Look::Fleet(filter.clone()), role: caller.role, language: locale.name() };
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);
@@ -274,7 +281,7 @@ pub(super) async fn agent(State(app): State<Shared>, At(name): At<String>, parts
     };
     let seen = AgentName::new(&name).ok().and_then(|name| app.setup.fleet.view(&name));
     let Some(seen) = seen else { return app.missing(&parts) };
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let kind = Kind { look: Look::Agent(seen.name.clone()), role: caller.role, language: locale.name() };
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);
@@ -301,7 +308,7 @@ pub(super) async fn transcript(
         Err(unknown) => return app.locked(&parts, unknown),
     };
     let Ok(name) = AgentName::new(&name) else { return app.missing(&parts) };
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let args = [name.to_string(), "session".to_owned(), session.to_string()];
     let last = app.setup.fleet.view(&name).map(|seen| seen.agent.last_session.0);
     if session == 0 || last.is_some_and(|last| session > last) {
@@ -323,7 +330,7 @@ pub(super) async fn board(State(app): State<Shared>, parts: Parts) -> Response {
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let kind = Kind { look: Look::Board, role: caller.role, language: locale.name() };
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use secrecy::ExposeSecret as _;
 
 use super::App;
@@ -91,7 +91,7 @@ impl App {
             let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
             return self.by_token(token.unwrap_or_default().trim());
         }
-        let Some(cookie) = cookie(parts, COOKIE) else { return Err(Unknown::Nothing) };
+        let Some(cookie) = cookie(&parts.headers, COOKIE) else { return Err(Unknown::Nothing) };
         let session = self.setup.logins.session(cookie, &self.setup.access).await.ok_or(Unknown::Wrong)?;
         let form = hex(&sha256(format!("form {cookie}").as_bytes()));
         Ok(Caller { author: session.author, role: session.role, form })
@@ -124,8 +124,8 @@ impl App {
 }
 
 /// The value of a cookie.
-pub(super) fn cookie<'a>(parts: &'a Parts, name: &str) -> Option<&'a str> {
-    let all = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|value| value.split("; ")).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 

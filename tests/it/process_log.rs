@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::servers::ngircd::Ngircd;
 use crate::stage::PATIENCE;
 
 const CONFIG: &str = r#"
@@ -199,13 +200,13 @@ fn the_journal_is_told_the_priority_of_each_line() {
     }
 }
 
-/// Somebody who reads nothing but the log can tell that a network was away, from when to when, and that work was paused and by
-/// whom.
+/// Somebody who reads nothing but the log can tell that a network was away, from when to when, and that work was paused
+/// and by whom.
 #[test]
 fn an_outage_and_a_pause_are_read_in_the_log() {
     let folder = folder();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("it has one").port();
+    let mut ngircd = Ngircd::start("");
+    let port = ngircd.port;
     let config = fs::read_to_string(folder.path().join("bot.toml")).expect("it is there");
     let network = format!(
         "[[irc]]\nname = \"libera\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n\
@@ -214,24 +215,24 @@ fn an_outage_and_a_pause_are_read_in_the_log() {
     let config = config.replacen("[access]", &network, 1).replace("irc:embedded:ann", "irc:libera:ann");
     fs::write(folder.path().join("bot.toml"), config).expect("it is written");
     let (child, mut log) = start(folder.path(), "json");
-    let mut lines = read_until(&mut log, "agent added");
-    // A server that hangs up on whoever comes.
-    let (first, _) = listener.accept().expect("herder comes");
-    drop(first);
+    let mut lines = read_until(&mut log, "a network is up");
+    ngircd.daemon.kill();
     lines.extend(read_until(&mut log, "a network is lost"));
     say(folder.path(), &["pause", "spark"]);
-    lines.extend(read_until(&mut log, "paused"));
-    drop(listener);
     lines.extend(read_until(&mut log, "a network stays away"));
+    ngircd.restart();
+    lines.extend(read_until(&mut log, "a network is up"));
     let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let lost = lines.iter().find(|line| line["message"].as_str().is_some_and(|it| it.contains("is lost")));
     let lost = lost.expect("it is told");
     assert_eq!((&lost["level"], &lost["network"]), (&"WARN".into(), &"libera".into()));
     let paused = lines.iter().find(|line| line["message"] == "paused").expect("it is told");
     assert_eq!((&paused["agent"], &paused["by"]), (&"spark".into(), &"ann on local".into()));
-    let away = lines.last().expect("there are lines");
+    let away = lines.iter().find(|line| line["message"] == "a network stays away").expect("it is told");
     assert_eq!((&away["level"], &away["network"]), (&"WARN".into(), &"libera".into()));
     assert!(away["attempts"].as_u64().is_some_and(|attempts| attempts > 1), "{away}");
+    let back = lines.last().expect("there are lines");
+    assert_eq!((&back["level"], &back["network"]), (&"INFO".into(), &"libera".into()));
     assert!(lines.iter().all(|line| line["timestamp"].is_string()), "{lines:#?}");
     stop(child);
 }

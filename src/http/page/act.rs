@@ -17,7 +17,7 @@ pub(in super::super) async fn door(
     At(code): At<String>,
     parts: Parts,
 ) -> Response {
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let title = locale.text("page-door-title", &[]);
     if !app.setup.logins.is_good(&code) {
         let text = locale.text("page-door-over", &[]);
@@ -35,7 +35,7 @@ pub(in super::super) async fn enter(
     At(code): At<String>,
     parts: Parts,
 ) -> Response {
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let Some(made) = app.setup.logins.redeem(&code).await else {
         if app.failed_logins.failed() == Unknown::TooMany {
             return app.locked(&parts, Unknown::TooMany);
@@ -115,7 +115,7 @@ pub(in super::super) async fn leave(
     parts: Parts,
     Form(act): Form<Act>,
 ) -> Response {
-    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts, COOKIE))
+    if let (Ok(caller), Some(cookie)) = (app.caller(&parts).await, cookie(&parts.headers, COOKIE))
         && caller.form == act.form
     {
         app.setup.logins.end(cookie).await;
@@ -136,8 +136,8 @@ pub(in super::super) async fn act(
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
-    let Some(cookie) = cookie(&parts, COOKIE).filter(|_| !caller.form.is_empty()) else {
+    let locale = app.language(&parts.headers);
+    let Some(cookie) = cookie(&parts.headers, COOKIE).filter(|_| !caller.form.is_empty()) else {
         return app.locked(&parts, Unknown::Nothing);
     };
     let said: Vec<String> = if caller.form == act.form {

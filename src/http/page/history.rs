@@ -170,7 +170,7 @@ pub(in super::super) async fn history(
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let newest = wanted.unbounded();
     let look_at = newest.clone().map_or(Look::Still, Look::History);
     let shown = app.shown(&Kind { look: look_at, role: caller.role, language: locale.name() }).await;

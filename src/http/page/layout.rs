@@ -58,7 +58,9 @@ impl Page<'_> {
         shown: &Shown,
         body: &Markup,
     ) -> Response {
-        let said = cookie(parts, COOKIE).map(|cookie| view.app.setup.logins.said(cookie)).unwrap_or_default();
+        let said = cookie(&parts.headers, COOKIE)
+            .map(|cookie| view.app.setup.logins.said(cookie))
+            .unwrap_or_default();
         let still = format!("/live?view=still&at={}", shown.id);
         let live = self.live.or_else(|| (self.at != Some("/")).then_some(&*still));
         let page = self.markup(view, (caller, parts), shown, (&said, live, body)).into_string();

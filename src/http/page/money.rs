@@ -93,7 +93,7 @@ pub(in super::super) async fn money(
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let (locale, charts) = (app.language(&parts), wanted.charts());
+    let (locale, charts) = (app.language(&parts.headers), wanted.charts());
     let kind = Kind { look: Look::Money(charts), role: caller.role, language: locale.name() };
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);

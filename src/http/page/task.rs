@@ -25,7 +25,7 @@ pub(in super::super) async fn task(State(app): State<Shared>, At(id): At<u64>, p
         Ok(caller) => caller,
         Err(unknown) => return app.locked(&parts, unknown),
     };
-    let locale = app.language(&parts);
+    let locale = app.language(&parts.headers);
     let kind = Kind { look: Look::Task(WorkId(id)), role: caller.role, language: locale.name() };
     let shown = app.shown(&kind).await;
     let view = app.view(caller.role, locale);

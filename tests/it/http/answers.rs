@@ -1,5 +1,7 @@
-//! Approvals, answers and whispers in a browser: by keyboard alone, and without JavaScript.
+//! Approvals, answers, whispers, resume and abort in a browser: by keyboard alone, and without JavaScript.
 
+use herder::core::agent::Phase;
+use herder::core::id::AgentName;
 use herder::core::role::Role;
 use serde_json::json;
 
@@ -24,7 +26,7 @@ async fn asked(kind: Kind) -> (House, Browser) {
     for agent in ["nova", "ember"] {
         let work = json!({ "command": "task add", "agent": agent, "text": "go on" });
         assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
-        let name = herder::core::id::AgentName::new(agent).expect("a name");
+        let name = AgentName::new(agent).expect("a name");
         let fleet = house.scene.stage.herder.fleet().clone();
         fleet.wait_for(&name, |view| !view.agent.asks.is_empty()).await.expect("it asks");
     }
@@ -86,4 +88,55 @@ async fn without_scripts_one_approves_answers_and_whispers() {
     browser.press("button[value=whisper]").await;
     browser.shows(".said").await;
     told(house, browser, "neither of them").await;
+}
+
+/// A house in which spark is at work and paused, as a browser shows it.
+async fn paused(kind: Kind) -> (House, Browser) {
+    let script = "read -r line; exec sleep 600";
+    let mut house = house(&["#spark", "#herder"], |dir| vec![shell("spark", dir, script)]).await;
+    let pause = json!({ "command": "pause", "agent": "spark" });
+    assert_eq!(ask(house.command(Role::Operator, &pause)).await.0, 200);
+    let work = json!({ "command": "task add", "agent": "spark", "text": "sweep the floor" });
+    assert_eq!(ask(house.command(Role::Operator, &work)).await.0, 200);
+    let browser = enter(&mut house, kind).await;
+    browser.go(&format!("{}/agents/spark", house.url)).await;
+    (house, browser)
+}
+
+/// Ends a test: both commands are in chat and in the audit trail, and the work was begun and aborted.
+async fn resumed_and_aborted(mut house: House, browser: Browser) {
+    for said in ["alice (demo): resume", "alice (demo): abort"] {
+        house.scene.person.hears_in_any_order("#spark", said).await;
+    }
+    let by_alice = |verb: &str| (verb.to_owned(), "alice".to_owned());
+    assert_eq!(audited(&house).await, ["abort", "resume"].map(by_alice));
+    let is_over = |view: &herder::supervisor::View| {
+        view.agent.phase == Phase::Idle && view.agent.totals.sessions == 1 && view.agent.queue.is_empty()
+    };
+    let fleet = house.scene.stage.herder.fleet().clone();
+    fleet.wait_for(&AgentName::new("spark").expect("a name"), is_over).await.expect("it is idle");
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_keyboard_alone_resumes_and_aborts() {
+    let (house, browser) = paused(Kind::default()).await;
+    for (verb, phase) in [("resume", "running"), ("abort", "idle")] {
+        browser.tab_to(&format!("#head button[value={verb}]")).await;
+        browser.keys(ENTER).await;
+        let is_so = format!("document.querySelector('#head .phase').textContent.includes('{phase}')");
+        browser.until(&is_so).await;
+    }
+    resumed_and_aborted(house, browser).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_scripts_one_resumes_and_aborts() {
+    let (house, browser) = paused(Kind { no_scripts: true, ..Kind::default() }).await;
+    for verb in ["resume", "abort"] {
+        browser.press(&format!("#head button[value={verb}]")).await;
+        browser.shows(".said").await;
+    }
+    resumed_and_aborted(house, browser).await;
 }

@@ -23,6 +23,26 @@ async fn a_name_of_somebody_else_is_refused_on_every_route() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_is_a_page_for_browsers_a_problem_for_programs_and_else_a_line() {
+    let house = House::open("cat").await;
+    let elsewhere =
+        |path: &str| house.get(path).header("host", "evil.example").header("accept-language", "de");
+    let (status, page) = text(elsewhere("/board").header("accept", "text/html,*/*")).await;
+    assert!(status == 421 && page.contains("<html lang=\"de\"") && page.contains("heißt anders"), "{page}");
+    let (status, line) = text(elsewhere("/livez")).await;
+    assert!(
+        status == 421 && line.starts_with("Diese Seite heißt anders.") && line.ends_with(".\n"),
+        "{line}"
+    );
+    let (status, problem) = ask(elsewhere("/api/v1/agents").header("accept", "text/html")).await;
+    assert!(status == 421 && problem["status"] == 421, "{problem}");
+    let foreign = house.post("/do").header("accept", "text/html").header("origin", "https://evil.example");
+    let (status, page) = text(foreign.body("")).await;
+    assert!(status == 403 && page.contains("<p>This came from another site"), "{page}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_other_name_below_localhost_than_the_drawn_one_is_herders() {
     let house = House::open("cat").await;
     let url = house.scene.stage.herder.page_url().expect("there is a page").to_owned();

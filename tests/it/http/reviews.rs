@@ -126,6 +126,20 @@ async fn a_task_in_review_is_sent_back_with_words_by_keyboard_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_in_review_is_accepted_by_keyboard_alone() {
+    let (mut house, browser) = opened(Kind::default()).await;
+    house.is_reviewed().await;
+    browser.until("document.querySelector('#needs [aria-label=spark] button.yes')").await;
+    browser.tab_to("#needs [aria-label=spark] button.yes").await;
+    browser.keys("\u{e007}").await;
+    house.is_merged().await;
+    house.scene.person.hears_in_any_order("#spark", "alice (demo): accept 1").await;
+    assert_eq!(audited(&house).await, [("accept".to_owned(), "alice".to_owned())]);
+    browser.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_in_review_is_accepted_without_scripts() {
     let (mut house, browser) = opened(Kind { no_scripts: true, ..Kind::default() }).await;
     house.is_reviewed().await;
