@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{self, Words, fold, fold_end};
+use super::words::{self, Unclosed, Words, fold, fold_end};
 use super::{Arg, COMMANDS, Command, Scope, Verb};
-use crate::core::card::{AFTER_MAX, Needs, Priority};
+use crate::core::card::{AFTER_MAX, CHECK_MAX, Needs, Priority};
 use crate::core::id::{AgentName, AskId, WorkId};
 
 /// Maximum count in a command, e.g. of `log`; replies have further bounds.
 pub(super) const COUNT_MAX: u64 = 1000;
 
 /// Names of the arguments that are typed as `name=value`, in any order.
-pub(super) const NAMED: [&str; 3] = ["priority", "needs", "after"];
+pub(super) const NAMED: [&str; 4] = ["priority", "needs", "after", "check"];
 
 /// The word that stands for the next free agent, in place of an agent's name.
 pub(super) const AUTO: &str = "auto";
@@ -49,6 +49,8 @@ pub struct Call {
     pub needs: Needs,
     /// Tasks that must be done before the task that the command creates.
     pub after: BTreeSet<WorkId>,
+    /// Command that must succeed before the task that the command creates is done.
+    pub check: Option<Box<str>>,
     /// Number of the question, the call for a person, or the whisper that the command is about.
     pub ask: Option<AskId>,
     /// A single word that the command takes, e.g. a code.
@@ -81,6 +83,7 @@ impl Call {
             priority: Priority::default(),
             needs: Needs::default(),
             after: BTreeSet::new(),
+            check: None,
             ask: None,
             word: None,
             choice: None,
@@ -203,7 +206,7 @@ impl Fitting<'_> {
                 self.agent(arg, false)
             }
             Arg::AgentOrAuto => self.agent_or_auto(arg),
-            Arg::Priority | Arg::Needs | Arg::After => self.named(),
+            Arg::Priority | Arg::Needs | Arg::After | Arg::Check => self.named(),
             Arg::NewAgent | Arg::Word { .. } => {
                 let word = self.word(arg)?;
                 self.call.word = Some(word);
@@ -326,7 +329,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Parses the arguments `priority=…`, `needs=…` and `after=…`, in any order.
+    /// Parses the arguments `priority=…`, `needs=…`, `after=…` and `check=…`, in any order.
     fn named(&mut self) -> Result<(), Misfit> {
         while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
             let taken = |arg| self.call.command.args.contains(&arg);
@@ -336,6 +339,14 @@ impl Fitting<'_> {
                 "after" if taken(Arg::After) => {
                     let after = after_of(value)?;
                     self.call.after.extend(after);
+                }
+                "check" if taken(Arg::Check) => {
+                    let quoted = self.line.quoted_at(self.next);
+                    let (word, count) = quoted.map_err(|Unclosed(quote)| Misfit::Unclosed(quote))?;
+                    let value = word.split_once(['=', '＝']).map(|(_, value)| value);
+                    self.call.check = Some(check_of(value.unwrap_or_default())?);
+                    self.next += count;
+                    continue;
                 }
                 _ => return Ok(()),
             }
@@ -480,10 +491,25 @@ pub(super) fn after_of(words: &str) -> Result<BTreeSet<WorkId>, Misfit> {
     tasks.ok().filter(|tasks| (1..=AFTER_MAX).contains(&tasks.len())).ok_or_else(wrong)
 }
 
-/// Refuses a task's text with an `after=…` in it: the order is meant, and what is to come later must not begin at once.
+/// Parses the command of a task's check.
+pub(super) fn check_of(command: &str) -> Result<Box<str>, Misfit> {
+    let command = command.trim();
+    let fits = (1..=CHECK_MAX).contains(&command.len()) && !command.contains(char::is_control);
+    let wrong = || Misfit::Wrong { word: words::bounded(command, 100), wanted: "check=\"make test\"".to_owned() };
+    fits.then(|| command.into()).ok_or_else(wrong)
+}
+
+/// Refuses a task's text with an `after=…` or a quoted `check="…"` in it: the order or the check is meant, and what is to
+/// come later must not begin at once.
 pub(super) fn no_late_order(command: &Command, text: &str) -> Result<(), Misfit> {
-    let late = |word: &&str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
-    match text.split_whitespace().find(late).filter(|_| command.args.contains(&Arg::After)) {
+    let has = |arg| command.args.contains(&arg);
+    let is_order = |word: &str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
+    let is_check = |word: &str| word.strip_prefix("check=").is_some_and(|value| value.starts_with(['"', '“', '„']));
+    let late = |word: &&str| has(Arg::After) && is_order(word) || has(Arg::Check) && is_check(word);
+    match text.split_whitespace().find(late) {
+        Some(word) if is_check(word) => {
+            Err(Misfit::Wrong { word: word.to_owned(), wanted: "check=\"make test\" <text>".to_owned() })
+        }
         Some(word) => Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{word} <text>") }),
         None => Ok(()),
     }
@@ -550,6 +576,7 @@ pub(super) fn wanted(arg: Arg) -> &'static str {
         Arg::Priority => "priority",
         Arg::Needs => "needs",
         Arg::After => "after",
+        Arg::Check => "check",
         Arg::NewAgent => "name",
         Arg::OneOf { name, .. }
         | Arg::Word { name }

@@ -215,6 +215,8 @@ pub enum Arg {
     Needs,
     /// The tasks that must be done before a new one, as `after=7,8`; may be left out.
     After,
+    /// The check of a new task, as `check="make test"`; may be left out.
+    Check,
     /// Number of a question, with or without `#`.
     Ask,
     /// The number of a question; may be left out if only one is open.
@@ -251,6 +253,7 @@ impl Arg {
             Self::AgentOrAuto => "[agent|auto]".to_owned(),
             Self::Priority => format!("[priority={}]", Priority::WORDS.join("|")),
             Self::Needs => "[needs=full,tag]".to_owned(),
+            Self::Check => "[check=\"make test\"]".to_owned(),
             Self::After => "[after=7,8]".to_owned(),
             Self::NewAgent => "<name>".to_owned(),
             Self::OneOf { words, .. } => format!("<{}>", words.join("|")),

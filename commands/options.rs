@@ -6,7 +6,7 @@
 
 use super::grammar::{self, Call, Misfit, Roster};
 use super::settings::KEYS;
-use super::words::{fold, fold_end, split_quoted};
+use super::words::{fold, fold_end, in_quotes, split_quoted};
 use super::{Arg, Command, Verb};
 use crate::core::card::Priority;
 use crate::core::id::AgentName;
@@ -170,6 +170,7 @@ pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
         Arg::Priority => one("priority", Kind::Choice(&Priority::WORDS), false),
         Arg::Needs => one("needs", Kind::Word, false),
         Arg::After => one("after", Kind::Word, false),
+        Arg::Check => one("check", Kind::Text, false),
         Arg::NewAgent => one("name", Kind::Word, true),
         Arg::OneOf { name, words } => one(name, Kind::Choice(words), true),
         Arg::Word { name } => one(name, Kind::Word, true),
@@ -230,7 +231,9 @@ impl Given {
                     said.pop();
                 }
                 Some(Kind::Number) => said.push_str(&format!("{name} {value}")),
-                Some(_) if grammar::NAMED.contains(&name) => said.push_str(&format!("{name}={value}")),
+                Some(_) if grammar::NAMED.contains(&name) => {
+                    said.push_str(&format!("{name}={}", in_quotes(value)));
+                }
                 Some(_) => said.push_str(value),
                 None => said.push_str(&format!("{name}={value}")),
             }
@@ -319,6 +322,7 @@ fn take(
                 call.after = grammar::after_of(words)?;
             }
         }
+        Arg::Check => call.check = given.get("check").map(grammar::check_of).transpose()?,
         Arg::NewAgent => call.word = Some(needed("name")?.to_owned()),
         Arg::OneOf { name, words } => {
             let word = needed(name)?;
@@ -432,6 +436,11 @@ mod tests {
                 "task add quick priority=high needs=full,rust fix it",
             ),
             (Verb::TaskAdd, &[("text", "fix it"), ("after", "7, #8")], "task add after=7,8 fix it"),
+            (
+                Verb::TaskAdd,
+                &[("text", "fix it"), ("check", "test \"$A\" = 'b c'")],
+                "task add check=\"test \\\"$A\\\" = 'b c'\" fix it",
+            ),
             (Verb::TaskAssign, &[("task", "12"), ("agent", "quick")], "task assign #12 quick"),
             (Verb::TaskAssign, &[("task", "12"), ("agent", "auto")], "task assign 12"),
             (Verb::TaskSplit, &[("task", "12"), ("parts", "a; b")], "task split 12 'a; b'"),

@@ -79,13 +79,20 @@ fn options(command: &Command, agent: Option<&str>, rest: &str) -> Option<Vec<Str
                 words.pop_front();
                 next.to_owned()
             }),
-            Kind::Text => Some(words.drain(..).collect::<Vec<_>>().join(" ")),
             _ if grammar::NAMED.contains(&option.name) => {
-                next.strip_prefix(option.name).and_then(|value| value.strip_prefix('=')).map(|value| {
+                let named = next.strip_prefix(option.name).and_then(|value| value.strip_prefix('='));
+                named.map(|value| {
                     words.pop_front();
-                    value.to_owned()
+                    let mut value = value.to_owned();
+                    while value.starts_with('"') && (value.len() == 1 || !value.ends_with('"')) {
+                        let Some(word) = words.pop_front() else { break };
+                        value.push(' ');
+                        value.push_str(word);
+                    }
+                    value.trim_matches('"').to_owned()
                 })
             }
+            Kind::Text => Some(words.drain(..).collect::<Vec<_>>().join(" ")),
             _ => words.pop_front().map(str::to_owned),
         };
         given.extend(taken.map(|value| format!("{}:{value}", option.name)));

@@ -32,7 +32,7 @@ pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
     name: "task add",
     aliases: &[],
-    args: &[Arg::AgentOrAuto, Arg::Priority, Arg::Needs, Arg::After, Arg::Text],
+    args: &[Arg::AgentOrAuto, Arg::Priority, Arg::Needs, Arg::After, Arg::Check, Arg::Text],
     role: Role::Operator,
     scope: Scope::Either,
     effect: Effect::Changes,
@@ -104,7 +104,7 @@ pub(super) const NEW: Command = Command {
     verb: Verb::TaskNew,
     name: "task new",
     aliases: &[],
-    args: &[Arg::Agent, Arg::Priority, Arg::Text],
+    args: &[Arg::Agent, Arg::Priority, Arg::Check, Arg::Text],
     role: Role::Operator,
     scope: Scope::Agent,
     effect: Effect::Changes,
@@ -139,9 +139,11 @@ pub(super) const DROP: Command = Command {
 pub(super) async fn begin(desk: &Desk<'_>, call: &Call) -> Done {
     let agent = desk.agent(call)?;
     let text = call.text.trim().to_owned();
-    let card = Card { priority: call.priority, thread: desk.thread.clone(), ..Card::default() };
-    let card = (card != Card::default()).then(|| Box::new(card));
+    let (check, thread) = (call.check.clone(), desk.thread.clone());
+    let card = Card { priority: call.priority, check, thread, ..Card::default() };
     drop(desk.inner.turn(agent).await);
+    can_check(desk, agent, &card)?;
+    let card = (card != Card::default()).then(|| Box::new(card));
     let notice = desk.fleet.begin_task(agent, text, card, desk.asked.clone()).await?;
     Ok(desk.accepted(&notice))
 }
@@ -215,7 +217,10 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
     let (needs, thread) = (call.needs.clone(), desk.thread.clone());
     let card =
-        Card { priority: call.priority, needs, after: awaited(desk, call)?, thread, ..Card::default() };
+        Card { priority: call.priority, needs, after: awaited(desk, call)?, check: call.check.clone(), thread, ..Card::default() };
+    if let Some(agent) = &call.agent {
+        can_check(desk, agent, &card)?;
+    }
     let waits = card.awaited().next().is_some();
     let card = (card != Card::default()).then(|| Box::new(card));
     if let Some(agent) = &call.agent {
@@ -229,6 +234,16 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
         to => desk.fleet.post_task(text, card, to.clone(), desk.asked.clone()).await?,
     };
     Ok(desk.accepted(&notice))
+}
+
+/// Refuses a task with a check of its own for an agent that has no repository, in whose clones checks run.
+fn can_check(desk: &Desk<'_>, agent: &AgentName, card: &Card) -> Result<(), Refusal> {
+    let views = desk.fleet.agents();
+    let lacks = |view: &View| view.name == *agent && !view.agent.has_repository();
+    match card.check.is_some() && views.iter().any(lacks) {
+        true => Err(Refusal::NothingToCheck { agent: agent.clone() }),
+        false => Ok(()),
+    }
 }
 
 /// Returns the tasks that a new one comes after, with the outcome of those that are done.
@@ -296,6 +311,11 @@ pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
     if let Some(agent) = &to {
         // The agent's permissions are those after an edit that was given before.
         drop(desk.inner.turn(agent).await);
+        let (views, board) = everywhere(desk);
+        let there = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, task)?));
+        if let Some(listed) = on_board(&board, task).or_else(there) {
+            can_check(desk, agent, listed.work().card())?;
+        }
     }
     let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
     let notice = change(desk, task, control, Wish::Assign { task, to }).await?;

@@ -63,6 +63,26 @@ impl Words {
         }
     }
 
+    /// Returns the word at this index with quotes resolved, and the number of words that its quotes span; an empty one
+    /// beyond the last.
+    ///
+    /// # Errors
+    /// [`Unclosed`] if a quote is not closed.
+    pub fn quoted_at(&self, index: usize) -> Result<(String, usize), Unclosed> {
+        let Some((line, starts)) = &self.raw else {
+            return Ok((self.get(index).unwrap_or_default().to_owned(), 1));
+        };
+        let from = starts.get(index).copied().unwrap_or(line.len());
+        let mut unclosed = None;
+        for (count, (start, word)) in starts.iter().zip(&self.items).skip(index).enumerate() {
+            match split_quoted(&line[from..start + word.len()]) {
+                Ok(words) => return Ok((words.concat(), count + 1)),
+                Err(error) => unclosed = unclosed.or(Some(error)),
+            }
+        }
+        unclosed.map_or(Ok((String::new(), 1)), Err)
+    }
+
     /// Returns the words from this index on, with quotes resolved if they come from a chat line.
     ///
     /// # Errors
@@ -73,6 +93,16 @@ impl Words {
             None => Ok(self.items.get(index..).unwrap_or_default().to_vec()),
         }
     }
+}
+
+/// Returns a value as it is typed after `name=`: in quotes where a space or a quote is in it.
+#[must_use]
+pub fn in_quotes(value: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '“' | '”' | '„' | '‘' | '’' | '\\');
+    if value.chars().all(is_plain) {
+        return value.to_owned();
+    }
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The error for an opening quote, the field, that is never closed.
@@ -295,6 +325,18 @@ mod tests {
         fn map_to_owned(&self) -> Vec<String> {
             self.iter().map(|word| (*word).to_owned()).collect()
         }
+    }
+
+    #[test]
+    fn a_quoted_word_spans_words_of_the_line() {
+        let words = Words::of_line("check=\"make  test\" fix it “a b” c 'd");
+        let table = [(0, "check=make  test", 2), (2, "fix", 1), (4, "a b", 2), (6, "c", 1), (9, "", 1)];
+        for (index, word, count) in table {
+            assert_eq!(words.quoted_at(index), Ok((word.to_owned(), count)), "{index}");
+        }
+        assert_eq!(words.quoted_at(7), Err(Unclosed('\'')));
+        let words = Words::of_args(vec!["check=make \"test".to_owned()]);
+        assert_eq!(words.quoted_at(0), Ok(("check=make \"test".to_owned(), 1)));
     }
 
     #[test]

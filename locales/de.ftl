@@ -818,6 +818,7 @@ refusal-not-as-reviewed = Aufgabe { $task } hat sich seit der Durchsicht geände
 refusal-being-merged = Aufgabe { $task } ist von { $by } angenommen und wird gerade zusammengeführt.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
 refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
+refusal-nothing-to-check = **{ $agent }** hat kein Repository, in dem die Prüfung einer Aufgabe laufen könnte. Gib die Aufgabe einem Agenten mit Repository oder lass `check=` weg.
 refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
 refusal-task-is-split = Aufgabe { $task } wird in Teilen erledigt. `!task show { $task }` nennt sie: diese zuweisen, teilen oder abbrechen, oder alles zusammen abbrechen.
 refusal-split-parts = Eine Aufgabe wird in 2 bis { $max } Teile geteilt, und Aufgabe { $task } sollte { $parts } haben. Zwischen die Teile gehören Strichpunkte, z. B. `!task split { $task } erstens; zweitens`.
@@ -1110,6 +1111,7 @@ cmd-task-priority = { $priority ->
    *[low] nicht dringend
 }
 cmd-task-after = nach { $tasks }
+cmd-task-check = Prüfung `{ $command }`
 cmd-task-needs = braucht { $needs }
 cmd-task-part-of = Teil von { $task }
 cmd-task-attempt = versucht von **{ $agent }** in Sitzung { $session }, { $at }: { $category }{ $detail }
@@ -1506,6 +1508,8 @@ option-needs = braucht
 option-about-needs = was ein Agent sein muss: eine Berechtigung und Stichworte, z. B. full,rust
 option-after = nach
 option-about-after = welche Aufgaben zuerst erledigt sein müssen, z. B. 7,8
+option-check = prüfung
+option-about-check = ein Befehl, der gelingen muss, bevor sie erledigt ist, z. B. make test
 option-parts = teile
 option-about-parts = die Teile, mit Strichpunkten dazwischen
 option-id = nummer

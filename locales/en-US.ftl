@@ -868,6 +868,7 @@ refusal-not-as-reviewed = Task { $task } has changed since its review, and nothi
 refusal-being-merged = Task { $task } is accepted by { $by }, and is being merged.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
 refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
+refusal-nothing-to-check = **{ $agent }** has no repository, so that a task's check has no folder to run in. Give the task to an agent with one, or leave `check=` out.
 refusal-task-kept = Task { $task } waits for **{ $agent }** already.
 refusal-task-is-split = Task { $task } is done in parts. `!task show { $task }` names them: assign, split or cancel those, or cancel it with all of them.
 # $parts: how many were given.
@@ -1180,6 +1181,7 @@ cmd-task-priority = { $priority ->
    *[low] not urgent
 }
 cmd-task-after = after { $tasks }
+cmd-task-check = check `{ $command }`
 # $needs: permission and tags.
 cmd-task-needs = needs { $needs }
 cmd-task-part-of = part of { $task }
@@ -1595,6 +1597,8 @@ option-needs = needs
 option-about-needs = what an agent must be: a permission and tags, e.g. full,rust
 option-after = after
 option-about-after = the tasks that must be done first, e.g. 7,8
+option-check = check
+option-about-check = a command that must succeed before it is done, e.g. make test
 option-parts = parts
 option-about-parts = the parts, with semicolons between them
 option-id = id

@@ -711,6 +711,7 @@ refusal-not-as-reviewed = タスク { $task } は確認後に変わっていて�
 refusal-being-merged = タスク { $task } は { $by } が承認済みで、マージ中です。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
 refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
+refusal-nothing-to-check = **{ $agent }** にはリポジトリがないため、タスクのチェックを実行する場所がありません。リポジトリのあるエージェントに渡すか、`check=` を外してください。
 refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
 refusal-task-is-split = タスク { $task } は分けて行われています。`!task show { $task }` で部分が分かります。部分を割り当て・分割・取消するか、全体を取り消してください。
 refusal-split-parts = タスクは 2 から { $max } 個に分けられます。タスク { $task } には { $parts } 個ありました。セミコロンで区切ってください。例: `!task split { $task } 一つ目; 二つ目`
@@ -987,6 +988,7 @@ cmd-task-priority = { $priority ->
    *[low] 急がない
 }
 cmd-task-after = { $tasks } の後
+cmd-task-check = チェック `{ $command }`
 cmd-task-needs = 条件 { $needs }
 cmd-task-part-of = { $task } の一部
 cmd-task-attempt = **{ $agent }** が試行、セッション { $session }、{ $at }: { $category }{ $detail }
@@ -1343,6 +1345,8 @@ option-needs = 条件
 option-about-needs = エージェントの条件: 権限とタグ、例: full,rust
 option-after = 先行
 option-about-after = 先に終わるべきタスク（例：7,8）
+option-check = チェック
+option-about-check = 完了の前に成功すべきコマンド（例：make test）
 option-parts = 部分
 option-about-parts = 部分をセミコロンで区切って
 option-id = 番号

@@ -385,6 +385,9 @@ fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
         let tasks = numbers(card.after.iter().map(|before| before.task));
         pieces.push(voice.text("cmd-task-after", &[("tasks", tasks.into())]));
     }
+    if let Some(check) = &card.check {
+        pieces.push(voice.text("cmd-task-check", &[("command", voice.short(check, WORK_MAX).into())]));
+    }
     if let Some(parent) = card.parent {
         pieces.push(voice.text("cmd-task-part-of", &[("task", task(parent).into())]));
     }

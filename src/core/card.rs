@@ -25,6 +25,9 @@ pub const TAGS_MAX: usize = 10;
 /// Maximum number of tasks that a task waits for; more than a person types in one line.
 pub const AFTER_MAX: usize = 20;
 
+/// Maximum length of the command of a task's check, in bytes: a command line that fits in a chat message.
+pub const CHECK_MAX: usize = 1000;
+
 /// Maximum length of a tag, in bytes.
 pub const TAG_MAX: usize = 30;
 
@@ -194,8 +197,8 @@ pub struct Before {
     pub end: Option<TaskEnd>,
 }
 
-/// Additional data of a task: priority, needs, the tasks before it, its place among split tasks, failed attempts, and usage. Most tasks keep
-/// the default.
+/// Additional data of a task: priority, needs, the tasks before it, its check, its place among split tasks, failed attempts, and
+/// usage. Most tasks keep the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
@@ -208,6 +211,9 @@ pub struct Card {
     /// Tasks that must be done before it begins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Before>,
+    /// Command that must succeed before it is done, in place of the check that its agent's settings name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<str>>,
     /// Number of the task that it is a part of; `None` if it is no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
@@ -258,6 +264,7 @@ impl Card {
         priority: Priority::Normal,
         needs: Needs { permissions: None, tags: BTreeSet::new() },
         after: Vec::new(),
+        check: None,
         parent: None,
         depth: 0,
         attempts: Vec::new(),
@@ -277,12 +284,18 @@ impl Card {
         self.attempts.push(attempt);
     }
 
+    /// Returns true if an agent with this configuration meets the task's needs, and has a clone for its check to run in.
+    #[must_use]
+    pub fn is_for(&self, spec: &AgentSpec) -> bool {
+        self.needs.are_met_by(spec) && (self.check.is_none() || spec.repository.is_some())
+    }
+
     /// Returns the card for a part of the task that has this card.
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
-        let (after, thread) = (self.after.clone(), self.thread.clone());
-        Self { priority, needs, after, parent: Some(parent), depth, thread, ..Self::default() }
+        let (after, check, thread) = (self.after.clone(), self.check.clone(), self.thread.clone());
+        Self { priority, needs, after, check, parent: Some(parent), depth, thread, ..Self::default() }
     }
 
     /// Returns the tasks that must be done before this one and are not.

@@ -79,6 +79,9 @@ pub struct Plan {
     /// The agents that have had a session there: none of them reviews the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worked: Vec<AgentName>,
+    /// Command that must succeed before the task is done, in place of the check that the agent's settings name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<str>>,
 }
 
 impl Plan {
@@ -95,7 +98,17 @@ impl Plan {
             begun: false,
             onto: None,
             worked: Vec::new(),
+            check: work.card().check.clone(),
         }
+    }
+
+    /// Returns the check of the task, with the limits of the agent's settings; `None` if neither names one.
+    #[must_use]
+    pub fn check_by(&self, settings: &Repository) -> Option<Check> {
+        let set = settings.check.as_deref();
+        let Some(command) = self.check.as_deref() else { return set.cloned() };
+        let (timeout, tries) = set.map_or((Check::TIMEOUT, Check::TRIES), |set| (set.timeout, set.tries));
+        Some(Check { command: command.to_owned(), timeout, tries })
     }
 
     /// Returns the plan for the clone in which another agent's task is reviewed: it begins from what is reviewed.
@@ -461,9 +474,12 @@ impl Agent {
     #[must_use]
     pub fn is_checked(&self, work: &Work) -> bool {
         let repository = self.spec.as_ref().and_then(|spec| spec.repository.as_ref());
-        let looked_at = |repository: &Repository| repository.check.is_some() || !repository.landing.is_none();
-        let is_own = work.card().review.is_none() && self.checkouts.is_made(work.task());
-        is_own && repository.is_some_and(|repository| looked_at(repository))
+        let checkout = self.checkouts.all.get(&work.task()).filter(|checkout| checkout.stage == Stage::Made);
+        let is_looked_at = |checkout: &Checkout, settings: &Repository| {
+            checkout.plan.check_by(settings).is_some() || !settings.landing.is_none()
+        };
+        let is_own = work.card().review.is_none();
+        is_own && checkout.zip(repository).is_some_and(|(checkout, settings)| is_looked_at(checkout, settings))
     }
 
     /// Applies an event about a clone, and returns the message that is done with it; the end of a task is an event of

@@ -139,6 +139,7 @@ pub(super) mod tests {
             begun: true,
             onto: Some("main".to_owned()),
             worked: Vec::new(),
+            check: None,
         }
     }
 

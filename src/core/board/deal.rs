@@ -262,7 +262,7 @@ fn takes_more(agent: &Agent) -> bool {
 }
 
 fn suffices(agent: &Agent, work: &Work) -> bool {
-    agent.spec.as_ref().is_some_and(|spec| work.card().needs.are_met_by(spec))
+    agent.spec.as_ref().is_some_and(|spec| work.card().is_for(spec))
 }
 
 fn has_tried(name: &AgentName, work: &Work) -> bool {

@@ -39,6 +39,14 @@ fn a_task_goes_to_the_agent_that_has_been_idle_for_longest_and_suffices() {
 }
 
 #[test]
+fn a_task_with_a_check_waits_for_an_agent_with_a_repository() {
+    let mut world = World::new();
+    world.add(Card { check: Some("make test".into()), ..Card::default() });
+    world.run(&[Op::Settle]);
+    assert_eq!(board_line(&world), ["1 queued"], "all are idle, and none has a clone to check it in");
+}
+
+#[test]
 fn an_agent_whose_account_is_closed_is_passed_over_unless_it_is_named() {
     let mut world = World::new();
     world.close(&[0]);

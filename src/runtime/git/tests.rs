@@ -67,6 +67,7 @@ impl Scene {
             begun: true,
             onto: None,
             worked: Vec::new(),
+            check: None,
         }
     }
 

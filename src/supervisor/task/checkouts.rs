@@ -154,7 +154,7 @@ impl Supervisor<'_> {
             method,
             text: review.work.text.clone(),
         };
-        let (setup, check) = (repository.setup.as_deref().cloned(), repository.check.as_deref().cloned());
+        let (setup, check) = (repository.setup.as_deref().cloned(), checkout.plan.check_by(repository));
         let evidence = checkout.evidence.clone();
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
         Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence })))
@@ -164,7 +164,7 @@ impl Supervisor<'_> {
     fn check_of(&self, task: WorkId, marker: String) -> Option<(Box<Launch>, Box<Run>)> {
         let checkout = self.agent.checkouts.all.get(&task)?.clone();
         let mut spec = AgentSpec::clone(self.agent.spec.as_ref()?);
-        let check = spec.repository.as_ref()?.check.as_deref()?.clone();
+        let check = checkout.plan.check_by(spec.repository.as_ref()?)?;
         spec.workspace = self.shared.checkout_folder(task);
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
         Some((Box::new(launch), Box::new(Run { check, checkout })))

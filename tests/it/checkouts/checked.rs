@@ -13,7 +13,7 @@ use super::repository::Person;
 use super::{ROOMS, agent, open, rests};
 use crate::kill::lines;
 use crate::on::{On, Story, on_each_network};
-use crate::stage::PATIENCE;
+use crate::stage::{PATIENCE, shell};
 
 /// Returns true if a process of this number runs. One that has ended may still wait for its parent.
 pub(super) fn lives(pid: &str) -> bool {
@@ -102,6 +102,52 @@ async fn a_failed_check_goes_back_and_what_passes_is_done(on: On) {
     story.gives("spark", "commit gamma").await;
     story.alice.hears("#spark", "passed after").await;
     assert_eq!(story.checks("spark").len(), 3);
+    story.close().await;
+}
+
+on_each_network!(a_check_of_a_task_goes_before_that_of_its_agent);
+
+async fn a_check_of_a_task_goes_before_that_of_its_agent(on: On) {
+    let (mut story, _person) = open(on, |agents| checked(agents, "alpha")).await;
+    let add = "!task add spark check=\"test -e beta || { echo 'missing: beta'; exit 2; }\" commit alpha";
+    story.alice.say("#spark", add).await;
+    let failed = story.alice.hears("#spark", "failed after").await;
+    assert!(failed.contains("`test -e beta ||") && failed.contains("exit code 2: missing: beta"), "{failed}");
+    story.alice.hears("#spark", "passed after").await;
+    story.alice.hears("#work", "DONE 1").await;
+    let shown = story.says("!task show 1", "check `test -e beta").await;
+    assert!(shown.contains("exit 2; }`"), "{shown}");
+    // What is said about it later is checked by it, too, and another task by the agent's own.
+    story.until("spark", |view| rests(&view.agent)).await;
+    story.gives("spark", "commit gamma").await;
+    let passed = story.alice.hears("#spark", "passed after").await;
+    assert!(passed.contains("`test -e beta ||") && story.checks("spark").is_empty(), "{passed}");
+    story.alice.say("#spark", "!task new commit alpha").await;
+    story.alice.hears("#work", "DONE 3").await;
+    assert_eq!(story.checks("spark").len(), 1);
+    story.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_of_a_task_needs_an_agent_with_a_repository() {
+    let dir = tempfile::tempdir().expect("a folder");
+    drop(Person::with_repository(dir.path().join("app")));
+    let agents = vec![shell("nova", dir.path(), "cat"), agent("spark", dir.path())];
+    let mut story = Story::open_in(On::Irc, dir, &ROOMS, agents, |_| {}).await;
+    let none = "nova has no repository";
+    story.says("!task add nova check=\"make test\" commit alpha", none).await;
+    story.says("!pause spark", "is paused").await;
+    story.says("!task add spark check=\"test -e alpha\" commit alpha", "is queued").await;
+    story.says("!task assign 1 nova", none).await;
+    let late = story.says("!task add spark commit alpha check=\"make test\"", "check=\"make test\" <text>").await;
+    assert!(late.contains("Usage"), "{late}");
+    // The next one that suffices is the one with a repository, although the other has been idle for longer.
+    story.says("!resume spark", "resumes").await;
+    story.alice.hears("#work", "DONE 1").await;
+    story.until("spark", |view| rests(&view.agent)).await;
+    story.says("!task add auto check=\"test -e beta\" commit beta", "the next idle agent").await;
+    story.alice.hears("#work", "DONE 2").await;
+    assert_eq!(story.started_with("spark").len(), 2);
     story.close().await;
 }
 

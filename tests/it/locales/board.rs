@@ -121,5 +121,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::SplitParts { task, parts: 1, max: 5 },
         Refusal::SplitTooDeep { task, max: 2 },
         Refusal::BoardFull { max: 1000 },
+        Refusal::NothingToCheck { agent: spark() },
     ]
 }

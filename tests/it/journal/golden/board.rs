@@ -105,6 +105,7 @@ fn checkouts() -> Vec<Event> {
         begun: false,
         onto: None,
         worked: Vec::new(),
+        check: None,
     };
     let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
     let checked = Repository { check: Some(Box::new(check)), ..repository.clone() };
@@ -181,12 +182,14 @@ fn checkouts() -> Vec<Event> {
     let not_set_up = not_set_up.map(|why| CheckoutEvent::Failed { task, act: Act::Make, why });
     events.extend(not_set_up.into_iter().chain([prepared]).map(Event::Checkout));
     let why = GitReason::NoVerdict { reviewer: "flint".to_owned() }.into();
+    let checked_so = Plan { check: Some("make test".into()), ..reviewed_by_agent.clone() };
     events.extend(
         [
             CheckoutEvent::InReview { task, note: "ported".into(), asked: Some(agent("flint")) },
             CheckoutEvent::Accepted { task, by: Actor::agent(&agent("flint")) },
             CheckoutEvent::LeftToPerson { task, why },
             CheckoutEvent::Planned { plan: reviewed_by_agent },
+            CheckoutEvent::Planned { plan: checked_so },
         ]
         .map(Event::Checkout),
     );
@@ -224,6 +227,8 @@ pub(super) fn events() -> Vec<Event> {
     ]);
     let back = |onward| Event::TaskHandedBack { work: WorkId(21), onward, by: ann() };
     events.extend(onwards.map(back));
+    let checked = Card { check: Some("make test".into()), ..Card::default() };
+    events.push(Event::Queued { work: Work { card: Some(Box::new(checked)), ..work(29, WorkKind::Task) } });
     events
 }
 

@@ -322,5 +322,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
     ]);
     refusals.extend(ask_ends().map(|end| Refusal::AskOver { ask, end, at }));
     refusals.extend(watching::refusals());
+    refusals.push(Refusal::NothingToCheck { agent: agent("spark") });
     refusals
 }
