@@ -495,7 +495,8 @@ pub(super) fn after_of(words: &str) -> Result<BTreeSet<WorkId>, Misfit> {
 pub(super) fn check_of(command: &str) -> Result<Box<str>, Misfit> {
     let command = command.trim();
     let fits = (1..=CHECK_MAX).contains(&command.len()) && !command.contains(char::is_control);
-    let wrong = || Misfit::Wrong { word: words::bounded(command, 100), wanted: "check=\"make test\"".to_owned() };
+    let wrong =
+        || Misfit::Wrong { word: words::bounded(command, 100), wanted: "check=\"make test\"".to_owned() };
     fits.then(|| command.into()).ok_or_else(wrong)
 }
 
@@ -504,7 +505,8 @@ pub(super) fn check_of(command: &str) -> Result<Box<str>, Misfit> {
 pub(super) fn no_late_order(command: &Command, text: &str) -> Result<(), Misfit> {
     let has = |arg| command.args.contains(&arg);
     let is_order = |word: &str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
-    let is_check = |word: &str| word.strip_prefix("check=").is_some_and(|value| value.starts_with(['"', '“', '„']));
+    let is_check =
+        |word: &str| word.strip_prefix("check=").is_some_and(|value| value.starts_with(['"', '“', '„']));
     let late = |word: &&str| has(Arg::After) && is_order(word) || has(Arg::Check) && is_check(word);
     match text.split_whitespace().find(late) {
         Some(word) if is_check(word) => {

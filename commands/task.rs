@@ -216,8 +216,14 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held) -> Answer {
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
     let (needs, thread) = (call.needs.clone(), desk.thread.clone());
-    let card =
-        Card { priority: call.priority, needs, after: awaited(desk, call)?, check: call.check.clone(), thread, ..Card::default() };
+    let card = Card {
+        priority: call.priority,
+        needs,
+        after: awaited(desk, call)?,
+        check: call.check.clone(),
+        thread,
+        ..Card::default()
+    };
     if let Some(agent) = &call.agent {
         can_check(desk, agent, &card)?;
     }

@@ -98,7 +98,8 @@ impl Words {
 /// Returns a value as it is typed after `name=`: in quotes where a space or a quote is in it.
 #[must_use]
 pub fn in_quotes(value: &str) -> String {
-    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '“' | '”' | '„' | '‘' | '’' | '\\');
+    let is_plain =
+        |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '“' | '”' | '„' | '‘' | '’' | '\\');
     if value.chars().all(is_plain) {
         return value.to_owned();
     }

@@ -80,14 +80,16 @@ impl Toml {
     }
 }
 
-/// A herder process; killed when dropped.
+/// A herder process; killed when dropped. `HERDER_BINARY` names another program than the one that was built with the
+/// benchmark, such as that of `scripts/release`.
 pub(crate) struct Herder(pub(crate) Child);
 
 impl Herder {
     pub(crate) fn start(config: &Path) -> Self {
         let log = config.with_extension("log");
         let log = std::fs::File::create(log).expect("a log file");
-        let child = Command::new(env!("CARGO_BIN_EXE_herder"))
+        let built = env!("CARGO_BIN_EXE_herder").into();
+        let child = Command::new(std::env::var_os("HERDER_BINARY").unwrap_or(built))
             .args(["run", "--config"])
             .arg(config)
             .stdin(Stdio::null())

@@ -479,7 +479,8 @@ impl Agent {
             checkout.plan.check_by(settings).is_some() || !settings.landing.is_none()
         };
         let is_own = work.card().review.is_none();
-        is_own && checkout.zip(repository).is_some_and(|(checkout, settings)| is_looked_at(checkout, settings))
+        is_own
+            && checkout.zip(repository).is_some_and(|(checkout, settings)| is_looked_at(checkout, settings))
     }
 
     /// Applies an event about a clone, and returns the message that is done with it; the end of a task is an event of

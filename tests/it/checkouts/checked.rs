@@ -105,10 +105,9 @@ async fn a_failed_check_goes_back_and_what_passes_is_done(on: On) {
     story.close().await;
 }
 
-on_each_network!(a_check_of_a_task_goes_before_that_of_its_agent);
-
-async fn a_check_of_a_task_goes_before_that_of_its_agent(on: On) {
-    let (mut story, _person) = open(on, |agents| checked(agents, "alpha")).await;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_of_a_task_goes_before_that_of_its_agent() {
+    let (mut story, _person) = open(On::Irc, |agents| checked(agents, "alpha")).await;
     let add = "!task add spark check=\"test -e beta || { echo 'missing: beta'; exit 2; }\" commit alpha";
     story.alice.say("#spark", add).await;
     let failed = story.alice.hears("#spark", "failed after").await;
@@ -117,13 +116,13 @@ async fn a_check_of_a_task_goes_before_that_of_its_agent(on: On) {
     story.alice.hears("#work", "DONE 1").await;
     let shown = story.says("!task show 1", "check `test -e beta").await;
     assert!(shown.contains("exit 2; }`"), "{shown}");
-    // What is said about it later is checked by it, too, and another task by the agent's own.
+    // A later message about it is checked by it, too, and another task by the agent's own.
     story.until("spark", |view| rests(&view.agent)).await;
     story.gives("spark", "commit gamma").await;
     let passed = story.alice.hears("#spark", "passed after").await;
     assert!(passed.contains("`test -e beta ||") && story.checks("spark").is_empty(), "{passed}");
     story.alice.say("#spark", "!task new commit alpha").await;
-    story.alice.hears("#work", "DONE 3").await;
+    story.alice.hears("#work", "DONE 4").await;
     assert_eq!(story.checks("spark").len(), 1);
     story.close().await;
 }
@@ -139,14 +138,15 @@ async fn a_check_of_a_task_needs_an_agent_with_a_repository() {
     story.says("!pause spark", "is paused").await;
     story.says("!task add spark check=\"test -e alpha\" commit alpha", "is queued").await;
     story.says("!task assign 1 nova", none).await;
-    let late = story.says("!task add spark commit alpha check=\"make test\"", "check=\"make test\" <text>").await;
+    let late =
+        story.says("!task add spark commit alpha check=\"make test\"", "check=\"make test\" <text>").await;
     assert!(late.contains("Usage"), "{late}");
     // The next one that suffices is the one with a repository, although the other has been idle for longer.
     story.says("!resume spark", "resumes").await;
     story.alice.hears("#work", "DONE 1").await;
     story.until("spark", |view| rests(&view.agent)).await;
-    story.says("!task add auto check=\"test -e beta\" commit beta", "the next idle agent").await;
-    story.alice.hears("#work", "DONE 2").await;
+    story.alice.say("#herder", "!task add auto check=\"test -e beta\" commit beta").await;
+    story.alice.hears("#work", "DONE 3").await;
     assert_eq!(story.started_with("spark").len(), 2);
     story.close().await;
 }

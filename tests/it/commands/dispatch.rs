@@ -360,8 +360,8 @@ async fn help_is_short_and_complete() {
         Keys: runtime, workspace, command, prompt, output, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, keep_warm, relay, env.NAME, inherit_env, own_home, credentials, sandbox, memory, cpu, pids, tags. Values with spaces in quotes: `instructions="run the tests first"`.
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help task").await.join("\n"), @r##"
-        !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] [after=7,8] <text> – give a task to an agent, or to the next idle one that suffices
-        !task new [agent] [priority=high|normal|low] <text> – begin a task; what is said in the agent's channel then belongs to it
+        !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] [after=7,8] [check="make test"] <text> – give a task to an agent, or to the next idle one that suffices
+        !task new [agent] [priority=high|normal|low] [check="make test"] <text> – begin a task; what is said in the agent's channel then belongs to it
         !task open <task> – go back to an earlier task: its folder, its conversation
         !task drop <task> [confirm] – remove the folder and the branch of a task
         !task list [agent|all] – the tasks of an agent or of all
@@ -420,7 +420,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !task show x
             “x” does not fit here; write for example #12. Usage: `!task show <task>`
         !task add
-            “text” is missing. Usage: `!task add [agent|auto] [priority=high|normal|low] [needs=full,tag] [after=7,8] <text>`
+            “text” is missing. Usage: `!task add [agent|auto] [priority=high|normal|low] [needs=full,tag] [after=7,8] [check="make test"] <text>`
         !agent add new gemini /x
             “gemini” does not fit here; write for example claude|codex|acp|command. Usage: `!agent add <name> <claude|codex|acp|command> <workspace> [key=value …]`
         !agent edit a="b

@@ -95,8 +95,8 @@ fn the_whole_table_is_registered() {
     /agent list
     /agent show [agent:completed]
     /agent: null
-    /task add [text:text] [agent:completed] [priority:choice] [needs:text] [after:text]
-    /task new [text:text] [agent:completed] [priority:choice]
+    /task add [text:text] [agent:completed] [priority:choice] [needs:text] [after:text] [check:text]
+    /task new [text:text] [agent:completed] [priority:choice] [check:text]
     /task open <task:completed>
     /task drop <task:completed> [confirm:flag]
     /task list [agent:completed]

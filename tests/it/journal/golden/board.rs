@@ -38,6 +38,7 @@ fn carded() -> Work {
         priority: Priority::High,
         needs,
         after: Vec::new(),
+        check: None,
         parent: Some(WorkId(20)),
         depth: 1,
         attempts: vec![attempt],

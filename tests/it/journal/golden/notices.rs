@@ -274,7 +274,7 @@ pub(super) fn notices() -> Vec<Notice> {
 
 pub(super) fn refusals() -> Vec<Refusal> {
     let (agent, task, ask) = (agent("spark"), WorkId(7), AskId(21));
-    let at = Timestamp::from_millis(1_763_700_300_000);
+    let (at, checked) = (Timestamp::from_millis(1_763_700_300_000), agent.clone());
     let mut refusals = board::refusals();
     refusals.extend([
         Refusal::NotReloaded { problems: vec!["bot.toml:1: nam: there is no such key".into()], count: 1 },
@@ -322,6 +322,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
     ]);
     refusals.extend(ask_ends().map(|end| Refusal::AskOver { ask, end, at }));
     refusals.extend(watching::refusals());
-    refusals.push(Refusal::NothingToCheck { agent: agent("spark") });
+    refusals.push(Refusal::NothingToCheck { agent: checked });
     refusals
 }
