@@ -139,7 +139,7 @@ pub(crate) async fn let_all_work(
     loop {
         let numbers = metrics().await.unwrap_or_default();
         let worked = numbers.lines().filter(|line| line.starts_with("herder_sessions_total{")).count();
-        if worked >= agents.len() && numbers.lines().any(|line| line == idle) {
+        if worked >= agents.len() && numbers.lines().any(|line| line.starts_with(&idle)) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
