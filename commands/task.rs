@@ -139,7 +139,8 @@ pub(super) const DROP: Command = Command {
 pub(super) async fn begin(desk: &Desk<'_>, call: &Call) -> Done {
     let agent = desk.agent(call)?;
     let text = call.text.trim().to_owned();
-    let card = Card { priority: call.priority, thread: desk.thread.clone(), ..Card::default() };
+    let (priority, thread, files) = (call.priority, desk.thread.clone(), desk.given.clone());
+    let card = Card { priority, thread, files, ..Card::default() };
     let card = (card != Card::default()).then(|| Box::new(card));
     drop(desk.inner.turn(agent).await);
     let notice = desk.fleet.begin_task(agent, text, card, desk.asked.clone()).await?;
@@ -213,9 +214,9 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held) -> Answer {
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
-    let (needs, thread) = (call.needs.clone(), desk.thread.clone());
-    let card =
-        Card { priority: call.priority, needs, after: awaited(desk, call)?, thread, ..Card::default() };
+    let (needs, thread, files) = (call.needs.clone(), desk.thread.clone(), desk.given.clone());
+    let (priority, after) = (call.priority, awaited(desk, call)?);
+    let card = Card { priority, needs, after, thread, files, ..Card::default() };
     let waits = card.awaited().next().is_some();
     let card = (card != Card::default()).then(|| Box::new(card));
     if let Some(agent) = &call.agent {

@@ -273,6 +273,7 @@ impl Herder {
             bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
             page: http.as_ref().map(|opened| opened.logins.clone()),
+            files: config.files,
             patience: options.line_patience.unwrap_or(dispatch::PATIENCE),
         });
         let herder = Self {

@@ -17,6 +17,7 @@ use crate::core::checkout::{self, Act, Acted, Base, Plan};
 use crate::core::detail::Detail;
 use crate::core::id::AgentName;
 use crate::core::review::Merged;
+use crate::files::{FileSource, FileStore, WantedFiles};
 use crate::redact::Redactor;
 use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
@@ -65,6 +66,8 @@ pub struct Machine {
     /// The set grows when the configuration names more secrets.
     withheld: RwLock<BTreeSet<String>>,
     tools: Option<Grants>,
+    /// The place from which sessions get files.
+    files: FileSource,
     /// Held while a task is merged into a repository, by the repository's folder.
     merges: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
 }
@@ -82,6 +85,7 @@ impl Machine {
             redactor,
             withheld: RwLock::new(withheld),
             tools,
+            files: FileSource::Store(FileStore::new(&data_dir)),
             merges: Mutex::default(),
         }
     }
@@ -93,6 +97,13 @@ impl Machine {
         let (redactor, withheld) = (Redactor::default(), BTreeSet::new());
         let machine = Self::new(Setup { data_dir, trees, redactor, withheld, tools: None });
         Self { simulated: Some(Simulated(starts)), ..machine }
+    }
+
+    /// Lets sessions get files from the bot, to which this machine is connected; returns the files that are wanted.
+    pub(super) fn ask_for_files(&mut self) -> WantedFiles {
+        let wanted = WantedFiles::default();
+        self.files = FileSource::Bot(wanted.clone());
+        wanted
     }
 
     /// Returns the clock that stands still with this process.
@@ -138,6 +149,8 @@ impl Machine {
             state: std::path::absolute(self.agents.join(launch.agent.as_str())).ok(),
             tools: pass.and_then(Pass::access),
             redactor: self.redactor.clone(),
+            files: Some(self.files.clone()),
+            pictures: Vec::new(),
         }
     }
 

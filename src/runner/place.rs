@@ -154,6 +154,15 @@ impl Place {
         }
     }
 
+    /// Returns false if it is a runner that was started by an earlier herder, whose sessions get no files.
+    #[must_use]
+    pub fn takes_files(&self) -> bool {
+        match self {
+            Self::Embedded(_) => true,
+            Self::Remote(link, _) => link.takes_files(),
+        }
+    }
+
     /// Leaves it: sessions in another process go on.
     pub async fn leave(&self) {
         match self {

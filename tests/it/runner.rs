@@ -63,6 +63,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         look: false,
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
     }
 }

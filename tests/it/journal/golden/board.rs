@@ -10,6 +10,7 @@ use herder::core::checkout::{Act, CheckoutEvent, CloneSetup, Held, Plan, Reposit
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{GitReason, Own};
 use herder::core::event::Event;
+use herder::core::file::{FileKind, KeptFile};
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
@@ -47,6 +48,7 @@ fn carded() -> Work {
         of: None,
         checkout: None,
         review: None,
+        files: Vec::new(),
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
@@ -225,6 +227,14 @@ pub(super) fn events() -> Vec<Event> {
     let back = |onward| Event::TaskHandedBack { work: WorkId(21), onward, by: ann() };
     events.extend(onwards.map(back));
     events
+}
+
+/// Returns work that has come with a file.
+pub(super) fn with_a_file() -> Event {
+    let sha256 = "0f".repeat(32).parse().expect("a digest");
+    let file = KeptFile { name: "cat.png".to_owned(), size: 15, sha256, kind: FileKind::Png };
+    let card = Card { files: vec![file], ..Card::default() };
+    Event::Queued { work: Work { card: Some(Box::new(card)), ..work(29, WorkKind::Message) } }
 }
 
 /// Returns a task that is the review of another one.

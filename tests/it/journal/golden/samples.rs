@@ -428,6 +428,7 @@ pub(super) fn events() -> Vec<Event> {
         };
         Event::TaskReported { session, work: WorkId(15), report }
     }));
+    events.push(board::with_a_file());
     events
 }
 
