@@ -1504,6 +1504,10 @@ discord-agent-removed = **{ $agent }** was removed: nobody hears what is said he
 # $name: who wrote the message that is replied to. For agents: the quoted message follows.
 discord-replied = In reply to { $name }:
 discord-left-out = Not with the message, or only in part: { $files }. A message brings at most { $count } files of { $max } MiB each; put the rest into the agent's workspace.
+file-sent = 📎 { $agent } sends { $file } ({ $size } bytes).
+file-sent-link = 📎 { $agent } sends { $file } ({ $size } bytes), for 24 hours at { $link }
+file-sent-first = 📎 { $agent } sends { $file } ({ $size } bytes). It begins:
+file-sent-alone = 📎 { $agent } sends { $file } ({ $size } bytes). This network takes no files, and there is no page to get it from.
 files-old-runner = Not with the message, or only in part: { $files }. The process that runs the agents was started by an earlier herder, which passes on text alone: `herder runner restart --when-idle`.
 files-not-fetched = Not with the message: { $file } { $why ->
     [private] (its address is private, or none of the web)

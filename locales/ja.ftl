@@ -1255,6 +1255,10 @@ discord-agent-removed = **{ $agent }** は削除されました。ここでの�
 # $name: who wrote the message that is replied to. For agents: the quoted message follows.
 discord-replied = { $name } への返信：
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。1 つのメッセージで届くのは、それぞれ { $max } MiB までのファイル { $count } 個までです。残りはエージェントの作業フォルダーに置いてください。
+file-sent = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。
+file-sent-link = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)、24 時間有効: { $link }
+file-sent-first = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。冒頭:
+file-sent-alone = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。このネットワークではファイルを送れず、受け取れるページもありません。
 files-old-runner = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントを動かすプロセスは以前の herder が起動したもので、テキストしか渡しません: `herder runner restart --when-idle`。
 files-not-fetched = メッセージに含まれないファイル: { $file } { $why ->
     [private] (アドレスがプライベート、またはウェブのものではありません)

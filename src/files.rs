@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
@@ -70,6 +72,67 @@ pub fn digest(bytes: &[u8]) -> Sha256 {
 
 fn system_time(at: Timestamp) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(at.as_millis()).unwrap_or_default())
+}
+
+/// Lifetime of a link to a file.
+pub const LINKED_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// Makes and checks links to files on the page. Whoever has a link gets the file until its time is over, and nothing else.
+#[derive(Clone)]
+pub struct FileLinks {
+    /// Address of the page, without a final slash.
+    base: Arc<str>,
+    key: Arc<ring::hmac::Key>,
+}
+
+impl std::fmt::Debug for FileLinks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileLinks").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl FileLinks {
+    /// Returns the links of a page at `base`, signed with `key`.
+    #[must_use]
+    pub fn new(base: &str, key: &[u8]) -> Self {
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key);
+        Self { base: base.trim_end_matches('/').into(), key: Arc::new(key) }
+    }
+
+    /// Returns a link to a file, which is good from `now` on for [`LINKED_FOR`].
+    #[must_use]
+    pub fn link(&self, file: &KeptFile, now: Timestamp) -> String {
+        let until = now.after(LINKED_FOR).as_millis() / 1000;
+        let signature = ring::hmac::sign(&self.key, &signed(until, file.sha256, &file.name));
+        let signature = URL_SAFE_NO_PAD.encode(signature.as_ref());
+        format!("{}/files/{until}/{signature}/{}/{}", self.base, file.sha256, encoded(&file.name))
+    }
+
+    /// Returns true if the parts of a link are those of one that was made, and its time is not over.
+    #[must_use]
+    pub fn is_good(
+        &self,
+        (until, signature): (i64, &str),
+        (of, name): (Sha256, &str),
+        now: Timestamp,
+    ) -> bool {
+        let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
+        let is_signed = ring::hmac::verify(&self.key, &signed(until, of, name), &signature).is_ok();
+        is_signed && now.as_millis() / 1000 < until
+    }
+}
+
+/// Returns a file name for an address or a header: all but letters, digits and `._-` of ASCII is written as bytes.
+#[must_use]
+pub fn encoded(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let byte = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().map(byte).collect()
+}
+
+/// Returns the text that is signed. No part can contain the sign between them.
+fn signed(until: i64, of: Sha256, name: &str) -> Vec<u8> {
+    format!("{until}/{of}/{name}").into_bytes()
 }
 
 /// Adds the digests of all files that a value names, in whatever part of it.
@@ -158,6 +221,14 @@ impl FileStore {
     pub fn read(&self, file: &KeptFile) -> io::Result<Vec<u8>> {
         let bytes = self.piece(file.sha256, 0, usize::try_from(file.size).unwrap_or(usize::MAX))?;
         if digest(&bytes) == file.sha256 { Ok(bytes) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// Returns the length of a file, in bytes.
+    ///
+    /// # Errors
+    /// The file is missing.
+    pub fn size(&self, of: Sha256) -> io::Result<u64> {
+        Ok(fs::metadata(self.path(of))?.len())
     }
 
     /// Reads a piece of a file, at most `most` bytes long; fewer only at its end.
@@ -341,6 +412,31 @@ mod tests {
         assert_eq!(store.prune(later(26), named).expect("it can be pruned"), 1);
         assert_eq!(store.read(&kept).expect("it is named"), b"one\n");
         store.read(&other).expect_err("it is gone");
+    }
+
+    #[test]
+    fn a_link_is_good_for_its_file_and_time_alone() {
+        let (links, other) = (FileLinks::new("https://example.org/", b"one"), FileLinks::new("", b"two"));
+        let file =
+            KeptFile { name: "grüße.txt".to_owned(), size: 1, sha256: digest(b"a"), kind: FileKind::Text };
+        let now = Timestamp::from_seconds(1_000);
+        let link = links.link(&file, now);
+        let parts: Vec<&str> = link.split('/').collect();
+        let ["https:", "", "example.org", "files", until, signature, of, "gr%C3%BC%C3%9Fe.txt"] = parts[..]
+        else {
+            panic!("{link}")
+        };
+        let (until, of): (i64, Sha256) = (until.parse().expect("a time"), of.parse().expect("a digest"));
+        assert_eq!(until, 1_000 + 24 * 3600);
+        let at = Timestamp::from_seconds;
+        assert!(links.is_good((until, signature), (of, "grüße.txt"), at(until - 1)));
+        assert!(!links.is_good((until, signature), (of, "grüße.txt"), at(until)), "its time is over");
+        assert!(!links.is_good((until + 1, signature), (of, "grüße.txt"), now), "another time");
+        assert!(!links.is_good((until, signature), (digest(b"b"), "grüße.txt"), now), "another file");
+        assert!(!links.is_good((until, signature), (of, "grüße.html"), now), "another name");
+        assert!(!links.is_good((until, &signature[1..]), (of, "grüße.txt"), now), "half a signature");
+        assert!(!links.is_good((until, ""), (of, "grüße.txt"), now), "no signature");
+        assert!(!other.is_good((until, signature), (of, "grüße.txt"), now), "another key");
     }
 
     #[test]

@@ -397,6 +397,8 @@ impl Herder {
                 channels: wanted,
                 redactor: redactor.clone(),
                 limits: config.tools,
+                files: config.files,
+                links: doors.http.as_ref().and_then(|opened| opened.files.clone()),
             });
             let shutdown = self.hearing.clone();
             match calls {

@@ -30,8 +30,8 @@ use super::host::next;
 use super::ledger::{InOrder, KEPT_MAX};
 use super::way::{Opens, Way};
 use super::wire::{
-    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, JOBS_FROM, MESSAGE_MAX, OLDEST, Returned,
-    SessionKey, Standing, ToRunner, VERSION, WireError, encode,
+    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, MESSAGE_MAX, OLDEST, Returned, SessionKey,
+    Standing, ToRunner, VERSION, WireError, encode,
 };
 use crate::core::detail::{Detail, Own};
 use crate::core::id::AgentName;
@@ -550,9 +550,8 @@ impl Inner {
             }
             frames.write_encoded(message, out)?;
         }
-        if known.version < JOBS_FROM {
-            known.asked.refuse_all();
-        }
+        let version = known.version;
+        known.asked.refuse_newer(version);
         if let Some(list) = known.asked.take_list() {
             frames.write(&Envelope::new(self.bot.epoch, 0, list), out)?;
         }

@@ -24,7 +24,9 @@ use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::process::Tree;
-use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, setup};
+use crate::runtime::{
+    self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, outbox, setup,
+};
 
 /// Time between SIGTERM and SIGKILL for a check or a merge that was stopped: git removes its locks.
 const GRACE: Duration = Duration::from_secs(2);
@@ -189,6 +191,10 @@ impl Machine {
                 let compared = Box::pin(checkouts.diff(&plan, &selection));
                 stop.run_until_cancelled(compared).await.map(JobResult::Compared)
             }
+            JobKind::Take { workspace, path, max } => {
+                let taken = Box::pin(outbox::take(self.trees.running(), &workspace, path, max));
+                stop.run_until_cancelled(taken).await.map(JobResult::Taken)
+            }
             JobKind::Check { number, launch, run } => {
                 let checked = stop.run_until_cancelled(Box::pin(self.check(*launch, *run))).await;
                 let boxed = |evidence: Option<Evidence>| evidence.map(Box::new);
@@ -210,6 +216,9 @@ impl Machine {
     pub(super) fn redacted(&self, done: JobResult) -> JobResult {
         let of = |why: &Detail| self.redactor.of(why).into_owned();
         match done {
+            JobResult::Taken(taken) => {
+                JobResult::Taken(taken.map(|bytes| outbox::redacted(bytes, &self.redactor)))
+            }
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),

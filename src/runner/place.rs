@@ -1,7 +1,10 @@
 //! The place where an agent's sessions run, as its supervisor sees it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio_util::sync::CancellationToken;
 
 use super::job::{Job, JobKind, JobResult};
@@ -142,6 +145,24 @@ impl Place {
         match self.perform_soon(job).await {
             Some(JobResult::Compared(compared)) => compared,
             _ => Err(Own::Restarted.into()),
+        }
+    }
+
+    /// Reads a file of a workspace there, for people. `path` is the agent's.
+    ///
+    /// # Errors
+    /// The reason why there is none, for the model.
+    pub(crate) async fn take_file(
+        &self,
+        marker: String,
+        (workspace, path): (PathBuf, String),
+        max: u64,
+    ) -> Result<Vec<u8>, String> {
+        let job = Job { marker, kind: JobKind::Take { workspace, path, max } };
+        let unread = || "It cannot be read at the moment.".to_owned();
+        match self.perform_soon(job).await {
+            Some(JobResult::Taken(taken)) => STANDARD.decode(taken?).map_err(|_| unread()),
+            _ => Err(unread()),
         }
     }
 

@@ -41,6 +41,7 @@ pub mod loose;
 pub(crate) mod merge;
 pub mod observing;
 pub mod orphans;
+pub(crate) mod outbox;
 mod outgoing;
 pub mod process;
 pub mod protocol;

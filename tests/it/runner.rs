@@ -2,6 +2,7 @@
 
 mod bot;
 mod clis;
+mod files;
 mod frames;
 mod ledger;
 mod limits;

@@ -2,8 +2,13 @@
 
 use std::fs;
 
+use herder::run::Options;
+use serde_json::json;
+
 use super::{Rig, WRITES_DOWN};
 use crate::simulated_discord::Discord;
+use crate::stage::Stage;
+use crate::tools;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nno more of it";
 
@@ -59,5 +64,23 @@ async fn files_that_are_too_many_or_too_large_are_named_to_their_author() {
     rig.has_done(1).await;
     let inbox = rig.dir.path().join(".herder/spark/inbox");
     assert_eq!(fs::read_dir(inbox).expect("an inbox").count(), 10);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_an_agent_sends_is_attached() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.agents = vec![tools::agent("spark", rig.dir.path())];
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.alice.says("#spark", "look around");
+    let mut client = tools::Client::meet(rig.dir.path(), "spark").await;
+    fs::write(rig.dir.path().join("spark/shot.png"), PNG).expect("a file");
+    client.does("send_file", json!({ "path": "shot.png", "text": "the *odd* one" })).await;
+    let post = rig.sim.message_in("#spark", |post| post.content.contains("shot.png")).await;
+    let [file] = &post.attachments[..] else { panic!("one file goes along: {:?}", post.attachments) };
+    assert_eq!((file.name.as_str(), &file.bytes[..]), ("shot.png", PNG));
+    rig.sim.message_in("#spark", |post| post.content.contains("> the *odd* one")).await;
     rig.stop().await;
 }

@@ -566,5 +566,6 @@ pub(super) fn posts() -> Vec<Post> {
         confirmed_lines: 3,
         ..plain(words())
     });
+    posts.extend(board::files().map(|sent| plain(Body::File(Box::new(sent)))));
     posts
 }
